@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .loading import pack as pack
     from .metrics import display as display
     from .metrics import sonify as sonify
+    from .metrics.pair_metrics import pair_metric as pair_metric
     from .published.score_tables import import_scores as import_scores
     from .readers.jams import to_jams as to_jams
 
@@ -54,6 +55,7 @@ _HOMES = {
     "open_pipeline": "engine.runs",
     "open_store": "accessor",
     "pack": "loading",
+    "pair_metric": "metrics.pair_metrics",
     "run": "engine.runs",
     "to_jams": "readers.jams",
 }

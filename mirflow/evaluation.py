@@ -20,7 +20,7 @@ from .cells import CELL_ATTRS, Cells, Status, concatenate_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block
 from .engine.lazy import LazyCollection, to_arrays
 from .errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowWarning
-from .metrics.base import Grid, get_task, tasks
+from .metrics.base import Asked, Grid, get_task, tasks
 from .metrics.measures import Measure, describe
 from .pipeline.plan import Reference
 from .readers import read
@@ -48,7 +48,7 @@ def evaluate(
     estimate: Annotated,
     task: str | None = None,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[Asked] | None = None,
     convention: str | None = None,
     grid: Grid | None = None,
     classes: Classes | None = None,
@@ -63,8 +63,9 @@ def evaluate(
         folder, a list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
         None: the task that `load` was given, or the only one with metrics for this kind of annotation.
-    metrics : sequence of str or None
-        Identities such as ``majmin`` or ``csr@root``; None: the convention's default ones.
+    metrics : sequence of str or callable, or None
+        Identities such as ``majmin`` or ``csr@root``, ``my_metrics.py:name``, functions over one pair (see
+        :func:`mirflow.pair_metric`); None: the convention's default ones.
     convention : str or None
         None: the task's first, which is mir_eval's.
     grid : str, float or None
@@ -125,7 +126,7 @@ def _work(track: str, reference: Source | None, system: str, estimate: Source | 
 def _score(
     tracks: Sequence[TrackWork],
     task: str,
-    metrics: Sequence[str] | None,
+    metrics: Sequence[Asked] | None,
     convention: str | None,
     grid: Grid | None,
     classes: Classes | None,
@@ -136,6 +137,7 @@ def _score(
     rules = get_task(task).convention(convention, classes)
     measures, chosen, size = rules.select(metrics), rules.grid(grid), block_size(task)
     rules.demand_classes(measures)
+    rules.demand_grid(measures, chosen)
     tracks = _with_matched_names(tracks, task, classes, single=single)
     cells = concatenate_cells(
         score_block(
@@ -322,7 +324,7 @@ def evaluate_paths(
     estimate: str | Path,
     task: str,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[Asked] | None = None,
     convention: str | None = None,
     grid: Grid | None = None,
     annotators: Annotators = (None, None),

@@ -19,12 +19,13 @@ from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
 from ..cells import SCORED, WARNING, Cells, Status
-from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ..errors import AnnotationError, InvalidAnnotationError
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
 from ..metrics.cleaning import Cleaned, emptied
 from ..metrics.measures import LABELS, Measure
 from ..pipeline.plan import EvaluationPlan, Reference, Stale
 from ..ragged import Bool, Column, Float, Int
+from .pair_scores import BROKEN, LOST, score_pairs
 from .plausibility import extents, implausible, unmatched_labels
 
 BLOCK = 64
@@ -406,56 +407,12 @@ def score_block(work: BlockWork) -> Cells:
         cleaned = references.clean(kind, convention), estimates.clean(kind, convention)
         pairs = pair_up(work, references, estimates)
         rows = Pairs(cleaned[0].rows, cleaned[1].rows, pairs.reference, pairs.estimate)
-        scores = _score(convention, rows, work.measures, work.grid)
+        scores = score_pairs(convention, rows, work.measures, work.grid)
         _note_refusals(work, pairs, scores, references, estimates)
         _note_emptied(work, pairs, references, estimates)
+        _note_broken(pairs, scores)
         _note_implausible(work, pairs, references, estimates)
         return _to_cells(work, references, estimates, cleaned, pairs, scores)
-
-
-def _score(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
-    """Score all pairs at once; if the kernel breaks on one, find it by scoring them one by one."""
-    # A kernel must never break on rows that passed `clean`. If it does, that is a defect of ours, and it may cost the
-    # pair that shows it, not the run: hence the broad catch, here and only here.
-    try:
-        return convention.score(pairs, measures, grid)
-    except Exception:
-        return _one_by_one(convention, pairs, measures, grid)
-
-
-def _one_by_one(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
-    shape = len(pairs), sum(not measure.metric.dims for measure in measures)
-    scored = Scores(np.full(shape, np.nan), np.zeros(shape))
-    refused: dict[int, str] = {}
-    partly: dict[int, str] = {}
-    repairs = np.zeros(len(pairs), dtype=np.int64)
-    extras: dict[str, list[Sparse]] = {}
-    for pair in range(len(pairs)):
-        try:
-            one = convention.score(pairs[pair : pair + 1], measures, grid)
-        except UnreadableError as error:  # a signal, whose samples are read only now
-            refused[pair] = f"{LOST}{error}"
-            continue
-        except Exception as error:
-            refused[pair] = f"{BROKEN}{type(error).__name__}: {error}"
-            continue
-        scored.score[pair], scored.weight[pair] = one.score[0], one.weight[0]
-        for found, of_pair in ((refused, one.refused), (partly, one.partly)):
-            found.update((pair, message) for message in of_pair.values())
-        repairs[pair] = one.repairs.sum()
-        for name, sparse in one.extras.items():
-            index = sparse.index.copy()
-            index[:, 0] = pair
-            extras.setdefault(name, []).append(replace(sparse, index=index))
-    joined = {}
-    for name, parts in extras.items():
-        index = np.concatenate([part.index for part in parts])
-        joined[name] = replace(parts[0], index=index, value=np.concatenate([part.value for part in parts]))
-    return Scores(scored.score, scored.weight, joined, refused, repairs, partly)
-
-
-BROKEN = "the metric failed: "
-LOST = "lost while it was read: "
 
 
 def _to_cells(
@@ -473,6 +430,8 @@ def _to_cells(
     # which its message says, keeps its weight, as does what was not scored: both are missing.
     undefined = np.isnan(scores.score) & scored[pairs.cell][:, np.newaxis]
     undefined[list(scores.partly)] = False
+    for pair, column in scores.broken:
+        undefined[pair, column] &= column < 0
     scalars = [measure for measure in work.measures if not measure.metric.dims]
     extras = name_extras(scores.extras, work.measures)
     scores = replace(scores, weight=np.where(undefined, 0.0, scores.weight), extras=extras)
@@ -537,6 +496,14 @@ def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, est
             label, what = references.label(int(pairs.reference[pair])), f"track {track!r} has an empty reference"
             pairs.status[cell] = Status.empty_reference
         pairs.message[cell] = f"{label}: {what}: nothing is left of its rows after repairs"
+
+
+def _note_broken(pairs: BlockPairs, scores: Scores) -> None:
+    """Note why metrics from outside of mirflow have no score of cells that others have one of."""
+    for (pair, _), message in scores.broken.items():
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] in SCORED and message not in pairs.message[cell]:
+            pairs.message[cell] = "; ".join(filter(None, [pairs.message[cell], message]))
 
 
 def _note_implausible(work: BlockWork, pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:

@@ -65,7 +65,8 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     """
     convention = get_task(plan.task).convention(plan.convention, plan.classes)
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
-    found = convention.score(Pairs.in_order(nothing, nothing)[:0], plan.measures, plan.grid).extras
+    tables = [measure for measure in plan.measures if measure.metric.dims]
+    found = convention.score(Pairs.in_order(nothing, nothing)[:0], tables, plan.grid).extras
     unlabelled = {name for name, sparse in found.items() if not all(sparse.coords)}
     if unlabelled:
         measures = tuple(one for one in plan.measures if one.variable in unlabelled)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +17,8 @@ from ..annotations.schema import TASK_KINDS
 from ..errors import MetricError, MirflowError, UnknownNameError
 from ..ragged import Column, Float, Int, Ragged
 from .cleaning import Cleaned
-from .measures import Measure, Metric, select
+from .measures import Measure, Metric, expand, parse, select
+from .plugins import installed_metrics, is_reference, load_metrics, metrics_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Scores:
         Irregularities that only the pair shows, such as an estimate that ends early.
     partly : mapping of int to str
         Pairs of which some measures have no score (NaN), and why.
+    broken : mapping of (int, int) to str
+        Pairs and measures, by their column, of which the computation of a score failed, and why.
     """
 
     score: Float
@@ -70,11 +74,15 @@ class Scores:
     refused: Mapping[int, str] = field(default_factory=dict)
     repairs: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     partly: Mapping[int, str] = field(default_factory=dict)
+    broken: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
 FRAMES = "frames"
 Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
+
+Asked = str | Metric | Callable[..., Any]
+"""A metric as users name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +182,8 @@ class Convention:
         Classes or tags that there are -> the same convention for them; None: it has no use for them.
     unbound : tuple of str
         Metrics that need classes and have none yet.
+    task : str
+        The task that it was asked of.
     """
 
     name: str
@@ -187,6 +197,7 @@ class Convention:
     explain_many: ManyExplainer | None = None
     bind: Callable[[Classes], Convention] | None = None
     unbound: tuple[str, ...] = ()
+    task: str = field(default="", compare=False)
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
@@ -221,11 +232,88 @@ class Convention:
             if measure.metric.name in self.unbound:
                 raise MetricError(f"{measure} needs to know what errors are worth: give classes with a tree or credits")
 
-    def select(self, texts: Sequence[str] | None = None) -> tuple[Measure, ...]:
-        """The measures that identity strings name; None: the default ones."""
-        if texts is None and self.default_measures:
-            texts = self.default_measures
-        return select(texts, self.metrics)
+    def demand_grid(self, measures: Sequence[Measure], grid: Grid) -> None:
+        """Raise a MetricError for functions over a pair on any grid but the default, of which they know nothing."""
+        for measure in measures:
+            if measure.metric.pair is not None and grid != self.grids[0]:
+                raise MetricError(
+                    f"{measure} is a function over a pair, which has no grid {grid!r}; leave the grid out"
+                )
+
+    def select(self, asked: Sequence[Asked] | None = None, folder: str | os.PathLike[str] = ".") -> tuple[Measure, ...]:
+        """The measures that are asked for, repeated ones once; None: the default ones.
+
+        Parameters
+        ----------
+        asked : sequence of str, callable or Metric, or None
+            See `measures_of`.
+        folder : path
+            Folder that paths of Python files are relative to.
+
+        Raises
+        ------
+        MetricError
+            See `measures_of`, and for two metrics of the same name.
+        UnknownNameError
+            For a name that is not known, with a suggestion.
+        """
+        if asked is None:
+            return select(self.default_measures or None, self.metrics)
+        found = tuple(dict.fromkeys(measure for one in asked for measure in self.measures_of(one, folder)))
+        refuse_namesakes(found)
+        return found
+
+    def measures_of(self, asked: Asked, folder: str | os.PathLike[str] = ".") -> list[Measure]:
+        """The measures that one entry of a list of metrics stands for.
+
+        Parameters
+        ----------
+        asked : str, callable or Metric
+            An identity string or a sweep, of a metric of the convention or of an installed package; a metric by its
+            module, such as ``my_metrics.py:swing_error@0.1``; a function over one pair; or a record.
+        folder : path
+            Folder that paths of Python files are relative to.
+
+        Raises
+        ------
+        MetricError
+            For a module, function or parameter that cannot be, and the name of a metric of the convention.
+        UnknownNameError
+            For a name that is not known, with a suggestion.
+
+        Examples
+        --------
+        >>> def first_error(reference_times, estimated_times):
+        ...     return estimated_times[0] - reference_times[0]
+        >>> [str(one) for one in get_task("beat").convention().measures_of(first_error)]
+        ['first_error']
+        """
+        if not isinstance(asked, str):
+            metrics = metrics_from(asked, self.task)
+            self._refuse_taken(metrics)
+            return [one.measure() for one in metrics]
+        if is_reference(asked):
+            metrics, texts = load_metrics(asked, self.task, folder)
+        else:
+            try:
+                return [parse(one, self.metrics) for one in expand(asked)]
+            except UnknownNameError as error:
+                name = error.name
+                metrics = installed_metrics(self.task, name) if error.what == "metric" else ()
+                if not metrics:
+                    raise
+            named = any(one.name == name for one in metrics)
+            texts = [asked] if named else [asked.replace(name, one.name, 1) for one in metrics]
+        self._refuse_taken(metrics)
+        return [parse(one, metrics) for text in texts for one in expand(text)]
+
+    def _refuse_taken(self, metrics: Sequence[Metric]) -> None:
+        for one in metrics:
+            if any(one.name in (known.name, *known.aliases, known.key) for known in self.metrics):
+                raise MetricError(
+                    f"{one.origin}: the convention {self.name!r} of task {self.task!r} has a metric {one.name!r}; "
+                    f"declare another name: name='my_{one.name}'"
+                )
 
     def score_pair(self, reference: Ragged, estimate: Ragged, measures: Sequence[Measure]) -> Float:
         """Scores of a pair of single rows on the default grid, float64 (measures,); a ValueError if it is refused."""
@@ -273,7 +361,7 @@ class Task:
             name = next(iter(self.conventions))
         if name not in self.conventions:
             raise UnknownNameError(f"{self.name} convention", name, self.conventions)
-        return self.conventions[name].with_classes(classes)
+        return replace(self.conventions[name].with_classes(classes), task=self.name)
 
 
 def tasks() -> tuple[str, ...]:
@@ -298,6 +386,15 @@ def get_task(name: str) -> Task:
         raise UnknownNameError("task", name, TASK_KINDS)
     task: Task = importlib.import_module(f".{name}", __package__).TASK
     return task
+
+
+def refuse_namesakes(measures: Iterable[Measure]) -> None:
+    """Raise a MetricError for metrics of the same name and different origins."""
+    known: dict[str, str] = {}
+    for measure in measures:
+        name, origin = measure.metric.name, measure.metric.origin
+        if known.setdefault(name, origin) != origin:
+            raise MetricError(f"{known[name]} and {origin} are both called {name!r}; declare another name of one")
 
 
 def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> None:

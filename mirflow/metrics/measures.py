@@ -146,6 +146,18 @@ class Metric:
         The function of mir_eval that returns it; empty: the one of its own name.
     itemwise : bool
         Whether it judges items one by one, so that there is evidence of it.
+    tasks : tuple of str
+        Tasks that a metric from outside of mirflow is for; empty: any that it fits.
+    pair : callable or None
+        A function over one pair of plain arrays that gives score and weight, in place of `read`.
+    value : str
+        Key of its value in what `pair` returns; empty: that is the value.
+    empty : float or None
+        Score of a pair with an empty side, for which `pair` is not called then.
+    origin : str
+        Module and name, where it is defined outside of mirflow.
+    digest : str
+        Digest of the source files of `origin`; stored scores of another digest are computed again.
     """
 
     name: str
@@ -174,6 +186,12 @@ class Metric:
     counts: str = ""
     mir_eval: str = ""
     itemwise: bool = False
+    tasks: tuple[str, ...] = ()
+    pair: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+    value: str = ""
+    empty: float | None = None
+    origin: str = ""
+    digest: str = ""
 
     def with_defaults(self, **values: Value) -> Metric:
         """The same metric with other defaults of those of the parameters that it has.

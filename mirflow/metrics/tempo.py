@@ -34,6 +34,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from .arguments import first_share
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
@@ -85,8 +86,6 @@ class Tempi:
 def lay_out(rows: Ragged) -> Tempi:
     """Rows of one or two tempi, with or without saliences, as arrays.
 
-    Two tempi without a salience weigh the same. If only one has a salience it is the share of the whole.
-
     Examples
     --------
     >>> rows = Ragged({"tempo": np.array([60.0, 120.0, 90.0]), "salience": np.array([0.5, 1.5, 0.3])},
@@ -102,17 +101,7 @@ def lay_out(rows: Ragged) -> Tempi:
     salience = np.full((len(rows), 2), np.nan)
     if "salience" in rows.columns:
         salience[owner, place] = rows.columns["salience"]
-    return Tempi(tempo, np.where(counts == 2, _first_share(salience), np.minimum(counts, 1)), counts)
-
-
-def _first_share(salience: Float) -> Float:
-    missing = np.isnan(salience)
-    rest = np.maximum(1 - salience[:, ::-1], 0)
-    salience = np.where(missing, rest, salience)
-    salience = np.where(salience.max(axis=1, keepdims=True) > 1e300, salience / 4, salience)  # whose sum would overflow
-    total = salience.sum(axis=1)
-    unknown = missing.all(axis=1) | (total == 0)
-    return np.asarray(np.divide(salience[:, 0], total, out=np.full(len(total), 0.5), where=~unknown))
+    return Tempi(tempo, np.where(counts == 2, first_share(salience), np.minimum(counts, 1)), counts)
 
 
 def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from ..cells import CELL_ATTRS, Entry
 from ..errors import AnnotationError, PipelineError, Problem, UnreadableError, suggest
-from ..metrics.measures import describe
+from ..metrics.measures import Measure, describe
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
@@ -203,8 +203,8 @@ def plan_pipeline(
     document = _read(path)
     own = document.data.get("root") if isinstance(document.data, Mapping) else None
     rooted = root is not None
+    folder = Path(absolute(str(path))).parent
     if root is None:
-        folder = Path(absolute(str(path))).parent
         root = Path(folder, own) if isinstance(own, str) else folder
     place = absolute(str(root))
     plans: list[EvaluationPlan] = []
@@ -212,7 +212,7 @@ def plan_pipeline(
     block = (pipeline.execution if pipeline else Execution()).block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
     if rooted or all(problem.where != "root" for problem in problems):
-        plans = _each(document, pipeline, problems, lambda one: _plan(one, place, open_pack, block))
+        plans = _each(document, pipeline, problems, lambda one: _plan(one, place, str(folder), open_pack, block))
     if pipeline is None or problems:
         raise PipelineError(problems, path)
     return PlannedPipeline(pipeline, tuple(plans), document.text, place)
@@ -221,7 +221,7 @@ def plan_pipeline(
 def find_files(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> tuple[EvaluationFiles, ...]:
     """Find the files that the text of a pipeline file names, as a store keeps it, below a given root.
 
-    Metadata of tracks are not read, nor is it looked whether files have changed.
+    Metadata of tracks are not read, it is not looked whether files have changed, and no Python file is run.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def find_files(text: str, root: str | Path, *, open_pack: OpenPack | None = None
     pipeline, problems = _check_form(document)
 
     def files(evaluation: Evaluation) -> EvaluationFiles | list[Trouble]:
-        found = _discover(evaluation, folder, open_pack)
+        found = _discover(evaluation, folder, None, open_pack)
         return found if isinstance(found, list) else EvaluationFiles(**_files_of(found))
 
     found = _each(document, pipeline, problems, files)
@@ -286,7 +286,8 @@ def plan_evaluation(
             evaluation = Evaluation.model_validate(evaluation)
         except ValidationError as error:
             raise PipelineError(form_problems(error, Document(data=evaluation), Evaluation)) from None
-    outcome = _plan(evaluation, absolute(str(root)), open_pack, block)
+    folder = absolute(str(root))
+    outcome = _plan(evaluation, folder, folder, open_pack, block)
     if isinstance(outcome, EvaluationPlan):
         return outcome
     raise PipelineError([Document().problem(place, why) for place, why in outcome])
@@ -314,9 +315,11 @@ def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     return pipeline, [*problems[:own], *twice, *problems[own:]]
 
 
-def _discover(evaluation: Evaluation, root: str, open_pack: OpenPack | None) -> Discovery | list[Trouble]:
-    """The files of an evaluation, or all that is wrong with it."""
-    resolved = resolve(evaluation, root)
+def _discover(
+    evaluation: Evaluation, root: str, folder: str | None, open_pack: OpenPack | None
+) -> Discovery | list[Trouble]:
+    """The files of an evaluation, or all that is wrong with it; `folder` is that of Python files, see `resolve`."""
+    resolved = resolve(evaluation, root, folder)
     troubles: list[Trouble] = []
     if isinstance(resolved, Resolved):
         found = discover(evaluation, resolved, root, open_pack, troubles)
@@ -341,8 +344,10 @@ def _files_of(found: Discovery) -> dict[str, Any]:
     }
 
 
-def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
-    found = _discover(evaluation, root, open_pack)
+def _plan(
+    evaluation: Evaluation, root: str, folder: str, open_pack: OpenPack | None, block: int
+) -> EvaluationPlan | list[Trouble]:
+    found = _discover(evaluation, root, folder, open_pack)
     if isinstance(found, list):
         return found
     resolved, files = found.resolved, _files_of(found)
@@ -377,11 +382,17 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
         track_meta=track_meta,
         system_meta=tabulate(found.systems, system_meta),
         stamps=cell_stamps(files["references"], files["estimates"]),
-        signatures={str(one): fingerprint(*shared, str(one), str(one.metric.version)) for one in resolved.measures},
+        signatures={str(one): fingerprint(*shared, *_definition(one)) for one in resolved.measures},
         on_error=evaluation.on_error,
         max_block=block,
         cautions=tuple(found.cautions),
     )
+
+
+def _definition(measure: Measure) -> list[str]:
+    """Everything that defines what is measured."""
+    metric = measure.metric
+    return [str(measure), str(metric.version), *([metric.origin, metric.digest] if metric.origin else [])]
 
 
 def track_metadata(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:

@@ -26,8 +26,9 @@ from pydantic_core import core_schema
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, UnknownNameError
-from ..metrics.base import Convention, Grid, get_task
+from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, expand, parse
+from ..metrics.plugins import is_reference
 from ..readers.class_tables import read_classes
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
@@ -305,7 +306,7 @@ class Evaluation(Strict):
     grid: GridChoice | None = None
     """Common time axis; default: the convention's."""
     metrics: list[str] | None = None
-    """Identity strings; default: the convention's default metrics."""
+    """Identity strings, or functions of Python files or modules; default: the convention's default metrics."""
     parameters: dict[str, Scalar] = Field(default_factory=dict)
     """Set for all metrics that have them."""
     classes: ClassesKey | None = None
@@ -369,8 +370,17 @@ class Resolved:
     classes: Classes | None = None
 
 
-def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
-    """The records that an evaluation names, or everything that is wrong with its names."""
+def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved | list[Trouble]:
+    """The records that an evaluation names, or everything that is wrong with its names.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    root : str
+        Folder that paths of annotations are relative to.
+    folder : str or None
+        Folder that paths of Python files are relative to; None: metrics from outside of mirflow are left out.
+    """
     troubles: list[Trouble] = []
     try:
         kind_of(evaluation.task)
@@ -398,11 +408,14 @@ def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
         grid = convention.grid(evaluation.grid)
     except MetricError as error:
         troubles.append((("grid",), str(error)))
-    measures = list(_measures(evaluation, convention, troubles))
+    measures = list(_measures(evaluation, convention, folder, troubles))
     # Classes whose file is broken are reported already, and are not what is missing.
     if classes is not None or evaluation.classes is None:
         try:
             convention.demand_classes(measures)
+            refuse_namesakes(measures)
+            if grid is not None:
+                convention.demand_grid(measures, grid)
         except MetricError as error:
             troubles.append((("metrics",), str(error)))
     if troubles or grid is None:
@@ -410,7 +423,9 @@ def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
     return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1], classes)
 
 
-def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Trouble]) -> Iterator[Measure]:
+def _measures(
+    evaluation: Evaluation, convention: Convention, folder: str | None, troubles: list[Trouble]
+) -> Iterator[Measure]:
     unused = set(evaluation.parameters)
     asked: list[Sequence[Measure]] = []
     if evaluation.metrics is None:
@@ -419,9 +434,13 @@ def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Tro
         troubles.append((("metrics",), "names no metric; leave it out for the default ones"))
     for position, text in enumerate(evaluation.metrics or ()):
         try:
-            asked.append([parse(one, convention.metrics) for one in expand(text)])
+            if folder is not None:
+                asked.append(convention.measures_of(text, folder))
+            elif not is_reference(text):
+                asked.append([parse(one, convention.metrics) for one in expand(text)])
         except (MetricError, UnknownNameError) as error:
-            troubles.append((("metrics", position), str(error)))
+            if folder is not None:
+                troubles.append((("metrics", position), str(error)))
     for measures in asked:
         names = [p.name for p in measures[0].metric.parameters if p.name in evaluation.parameters]
         unused -= set(names)
@@ -432,10 +451,11 @@ def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Tro
                 values = {**{name: evaluation.parameters[name] for name in names}, **given}
                 texts = (str(value).lower() if isinstance(value, bool) else value for value in values.values())
                 listed = ",".join(f"{name}={text}" for name, text in zip(values, texts, strict=True))
-                yield parse(f"{measure.metric.name}({listed})", convention.metrics) if names else measure
+                yield parse(f"{measure.metric.name}({listed})", [measure.metric]) if names else measure
         except (MetricError, UnknownNameError) as error:
             troubles.append((("parameters", names[0]), str(error)))
-    known = {parameter.name for metric in convention.metrics for parameter in metric.parameters}
-    for name in sorted(unused):
+    metrics = [*convention.metrics, *(measure.metric for measures in asked for measure in measures)]
+    known = {parameter.name for metric in metrics for parameter in metric.parameters}
+    for name in sorted(unused) if folder is not None else ():
         why = "no metric asked for has it" if name in known else str(UnknownNameError("parameter", name, known))
         troubles.append((("parameters", name), why))

@@ -85,7 +85,7 @@ def test_a_run_scores_by_the_measures_of_its_plan_without_reading_their_text(
         parsed.append(text)
         return parse(text, metrics)
 
-    for module in ("metrics.measures", "pipeline.model"):
+    for module in ("metrics.measures", "metrics.base", "pipeline.model"):
         monkeypatch.setattr(f"mirflow.{module}.parse", counted)
     run(folder)
     assert parsed == ["majmin", "root"]

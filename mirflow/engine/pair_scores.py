@@ -1,0 +1,169 @@
+"""Scores of the pairs of a block, where a metric that fails on a pair costs that score alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnreadableError
+from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse
+from ..metrics.measures import Measure
+from ..metrics.pair_metrics import layout_of, read_result
+from ..metrics.plugins import describe_failure, function_of
+from ..ragged import Float
+
+BROKEN = "the metric failed: "
+LOST = "lost while it was read: "
+
+
+def score_safely(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
+    """Score all pairs at once; if the kernel breaks on one, find it by scoring them one by one."""
+    # A kernel must never break on rows that passed `clean`. If it does, that is a defect of ours, or of a metric of the
+    # user, and it may cost the pair that shows it, not the run: hence the broad catches, in this file alone.
+    try:
+        return convention.score(pairs, measures, grid)
+    except Exception:
+        return _one_by_one(convention, pairs, measures, grid)
+
+
+def _one_by_one(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
+    shape = len(pairs), sum(not measure.metric.dims for measure in measures)
+    scored = Scores(np.full(shape, np.nan), np.zeros(shape))
+    refused: dict[int, str] = {}
+    partly: dict[int, str] = {}
+    repairs = np.zeros(len(pairs), dtype=np.int64)
+    extras: dict[str, list[Sparse]] = {}
+    for pair in range(len(pairs)):
+        try:
+            one = convention.score(pairs[pair : pair + 1], measures, grid)
+        except UnreadableError as error:  # a signal, whose samples are read only now
+            refused[pair] = f"{LOST}{error}"
+            continue
+        except Exception as error:
+            refused[pair] = f"{BROKEN}{describe_failure(error, measures)}"
+            continue
+        scored.score[pair], scored.weight[pair] = one.score[0], one.weight[0]
+        for found, of_pair in ((refused, one.refused), (partly, one.partly)):
+            found.update((pair, message) for message in of_pair.values())
+        repairs[pair] = one.repairs.sum()
+        for name, sparse in one.extras.items():
+            index = sparse.index.copy()
+            index[:, 0] = pair
+            extras.setdefault(name, []).append(replace(sparse, index=index))
+    joined = {}
+    for name, parts in extras.items():
+        index = np.concatenate([part.index for part in parts])
+        joined[name] = replace(parts[0], index=index, value=np.concatenate([part.value for part in parts]))
+    return Scores(scored.score, scored.weight, joined, refused, repairs, partly)
+
+
+def _call(task: str, pair: Pairs, measures: Sequence[Measure]) -> list[tuple[float, float] | str]:
+    """Score and weight of one pair by functions, or why there is none; a function of several values is called once."""
+    empty = any(counts[0] == 0 for counts in pair.counts)
+    results: dict[Any, Any] = {}
+    found: list[tuple[float, float] | str] = []
+    for measure in measures:
+        metric = measure.metric
+        if empty and metric.empty is not None:
+            found.append((metric.empty, 1.0))
+            continue
+        key = id(metric.pair), measure.values
+        try:
+            if key not in results:
+                assert metric.pair is not None
+                function = function_of(metric.pair)
+                given = layout_of(function, task, metric.origin).arguments(*pair.lay_out())
+                results[key] = function(*given, **measure.parameters)
+            found.append(read_result(results[key], metric.value))
+        except Exception as error:
+            found.append(describe_failure(error, [measure]))
+    return found
+
+
+@dataclass
+class _Table:
+    """Scores of measures that were computed apart, brought together."""
+
+    measures: Sequence[Measure]
+    pairs: int
+    extras: dict[str, Sparse] = field(default_factory=dict)
+    broken: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scalars = [measure for measure in self.measures if not measure.metric.dims]
+        self.column = {measure: place for place, measure in enumerate(self.scalars)}
+        self.score: Float = np.full((self.pairs, len(self.scalars)), np.nan)
+        self.weight: Float = np.zeros((self.pairs, len(self.scalars)))
+
+    def put(self, measures: Sequence[Measure], part: Scores) -> None:
+        """Enter the scores of some measures."""
+        columns = [self.column[measure] for measure in measures if not measure.metric.dims]
+        self.score[:, columns], self.weight[:, columns] = part.score, part.weight
+        self.extras |= part.extras
+
+    def fail(self, pair: int, measure: Measure, why: str) -> None:
+        """Enter a failure. Its weight is above 0: the score is missing, it is not that there is nothing to measure."""
+        column = self.column.get(measure, -1)
+        self.broken[pair, column] = why
+        if column >= 0:
+            self.score[pair, column], self.weight[pair, column] = np.nan, 1.0
+
+    def scores(self, kernel: Scores) -> Scores:
+        """All of them, beside what the kernel says of the pairs; a pair on which all metrics failed is refused."""
+        columns: dict[int, set[int]] = {}
+        for pair, column in self.broken:
+            columns.setdefault(pair, set()).add(column)
+        lost = {pair for pair, some in columns.items() if len(some) == len(self.measures)}
+        refused = {pair: f"{BROKEN}{next(t for (p, _), t in self.broken.items() if p == pair)}" for pair in lost}
+        return replace(
+            kernel,
+            score=self.score,
+            weight=self.weight,
+            extras=self.extras,
+            refused={**refused, **kernel.refused},
+            broken={place: f"{BROKEN}{text}" for place, text in self.broken.items() if place[0] not in lost},
+        )
+
+
+def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
+    """Score pairs by the kernel of their convention, and by metrics from outside of mirflow.
+
+    Returns
+    -------
+    Scores
+        ``refused`` names the pairs of which no metric has a score, and ``broken`` those of which some metrics from
+        outside have none, because they raised an error or returned something else than scores.
+    """
+    batched = [measure for measure in measures if measure.metric.pair is None]
+    foreign = [measure for measure in batched if measure.metric.origin]
+    functions = [measure for measure in measures if measure.metric.pair is not None]
+    if not functions and not foreign:
+        return score_safely(convention, pairs, measures, grid)
+    table = _Table(measures, len(pairs))
+    try:
+        kernel = convention.score(pairs, batched, grid)
+        table.put(batched, kernel)
+    except Exception:
+        native = [measure for measure in batched if not measure.metric.origin]
+        kernel = score_safely(convention, pairs, native, grid)
+        table.put(native, kernel)
+        for measure in foreign:
+            part = score_safely(convention, pairs, [measure], grid)
+            table.put([measure], part)
+            for pair, why in part.refused.items():
+                if pair not in kernel.refused:
+                    table.fail(pair, measure, why.removeprefix(BROKEN))
+    for pair in range(len(pairs)) if functions else ():
+        if pair in kernel.refused:
+            continue
+        results = _call(convention.task, pairs[pair : pair + 1], functions)
+        for measure, result in zip(functions, results, strict=True):
+            if isinstance(result, str):
+                table.fail(pair, measure, result)
+            else:
+                column = table.column[measure]
+                table.score[pair, column], table.weight[pair, column] = result
+    return table.scores(kernel)

@@ -1,0 +1,222 @@
+"""Arguments of functions over one pair: rows of annotations as plain arrays, in mir_eval's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.schema import kind_of
+from ..ragged import Float, Ragged
+
+Value = Callable[[Ragged], Any]
+"""A single row -> one argument."""
+
+
+def _column(name: str) -> Value:
+    """A column of numbers; NaN where the rows have none: float64 (items,)."""
+
+    def value(row: Ragged) -> Float:
+        found = row.columns.get(name)
+        return np.full(int(row.counts[-1].sum()), np.nan) if found is None else np.array(found, dtype=np.float64)
+
+    return value
+
+
+def _intervals(row: Ragged) -> Float:
+    return np.column_stack([row.columns["start"], row.columns["end"]]).astype(np.float64)
+
+
+def _labels(row: Ragged) -> list[str]:
+    codes = row.columns.get("label")
+    if codes is None:
+        return [""] * int(row.counts[-1].sum())
+    names = [*row.labels, ""]  # the last one serves items without a label
+    return [names[code] for code in codes.tolist()]
+
+
+def _label(row: Ragged) -> str:
+    return next(iter(_labels(row)), "")
+
+
+def _by_level(value: Value) -> Value:
+    """A list with the value of each item of the outermost dim."""
+
+    def values(row: Ragged) -> list[Any]:
+        whole, ends = value(row), np.cumsum(row.counts[1])
+        return [whole[end - count : end] for end, count in zip(ends.tolist(), row.counts[1].tolist(), strict=True)]
+
+    return values
+
+
+def _patterns(row: Ragged) -> list[list[list[tuple[float, float]]]]:
+    """Patterns of occurrences of (onset, pitch), as ``mir_eval.io.load_patterns`` gives them."""
+    notes = iter(zip(row.columns["onset"].tolist(), row.columns["pitch"].tolist(), strict=True))
+    sizes = iter(row.counts[2].tolist())
+    return [[[next(notes) for _ in range(next(sizes))] for _ in range(count)] for count in row.counts[1].tolist()]
+
+
+def _tempi(row: Ragged) -> Float:
+    """Two tempi of a reference; a single one is followed by 0."""
+    return np.concatenate([np.array(row.columns["tempo"][:2], dtype=np.float64), np.zeros(2)])[:2]
+
+
+def _estimated_tempi(row: Ragged) -> Float:
+    """Two tempi of an estimate; a single one stands for both."""
+    given = np.array(row.columns["tempo"][:2], dtype=np.float64)
+    return np.repeat(given, 2) if len(given) == 1 else given
+
+
+def _share(row: Ragged) -> float:
+    """Share of the first tempo in the salience; 1 for a single tempo."""
+    salience = _column("salience")(row)
+    return float(first_share(salience[np.newaxis])[0]) if len(salience) == 2 else float(len(salience) > 0)
+
+
+def first_share(salience: Float) -> Float:
+    """Share of the first of two tempi in the salience of both: float64 (n,).
+
+    Two tempi without a salience weigh the same. If only one has a salience it is the share of the whole.
+
+    Parameters
+    ----------
+    salience : float64 (n, 2)
+        NaN where it is not given.
+
+    Examples
+    --------
+    >>> first_share(np.array([[0.5, 1.5], [0.3, np.nan], [np.nan, np.nan]])).tolist()
+    [0.25, 0.3, 0.5]
+    """
+    missing = np.isnan(salience)
+    rest = np.maximum(1 - salience[:, ::-1], 0)
+    salience = np.where(missing, rest, salience)
+    salience = np.where(salience.max(axis=1, keepdims=True) > 1e300, salience / 4, salience)  # whose sum would overflow
+    total = salience.sum(axis=1)
+    unknown = missing.all(axis=1) | (total == 0)
+    return np.asarray(np.divide(salience[:, 0], total, out=np.full(len(total), 0.5), where=~unknown))
+
+
+def _numbered(row: Ragged) -> list[str] | dict[str, float]:
+    """Names, or names to numbers where there are any."""
+    names, numbers = _labels(row), row.columns.get("value")
+    if numbers is None or np.isnan(numbers).all():
+        return names
+    return dict(zip(names, numbers.tolist(), strict=True))
+
+
+def _table(row: Ragged) -> dict[str, Any]:
+    """All columns by name."""
+    columns: dict[str, Any] = {name: np.array(column) for name, column in row.columns.items() if name != "label"}
+    return {"label": _labels(row), **columns}
+
+
+def _notes(*names: str) -> Value:
+    columns = [_column(name) for name in names]
+    return lambda row: np.column_stack([column(row) for column in columns])
+
+
+def _sources(row: Ragged) -> Float:
+    """Samples: float64 (sources, samples), or (sources, samples, channels) where there are several channels."""
+    signals: list[Any] = row.columns["signal"].tolist()
+    frames, channels = (max((getattr(one, name) for one in signals), default=0) for name in ("frames", "channels"))
+    found = np.zeros((len(signals), frames, channels))
+    for place, signal in enumerate(signals):
+        found[place, : signal.frames] = signal.read(0, signal.frames).T
+    return found[:, :, 0] if channels < 2 else found
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Arguments of a function over one pair.
+
+    Parameters
+    ----------
+    reference, estimate : mapping of str to callable
+        Names of the arguments of either side, and the argument of a single row.
+    """
+
+    reference: Mapping[str, Value]
+    estimate: Mapping[str, Value]
+
+    def __len__(self) -> int:
+        return len(self.reference) + len(self.estimate)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all arguments in their order.
+
+        Examples
+        --------
+        >>> layouts_of("segment")[0].names
+        ('reference_intervals', 'reference_labels', 'estimated_intervals', 'estimated_labels')
+        """
+        return (*(f"reference_{name}" for name in self.reference), *(f"estimated_{name}" for name in self.estimate))
+
+    def arguments(self, reference: Ragged, estimate: Ragged) -> list[Any]:
+        """All arguments for a single row of either side, as copies.
+
+        Examples
+        --------
+        >>> row = Ragged({"time": np.array([0.5, 1.0])}, (np.array([2]),))
+        >>> [times.tolist() for times in layouts_of("beat")[0].arguments(row, row)]
+        [[0.5, 1.0], [0.5, 1.0]]
+        """
+        values = [value(reference) for value in self.reference.values()]
+        return [*values, *(value(estimate) for value in self.estimate.values())]
+
+
+def _alike(**values: Value) -> Layout:
+    return Layout(values, values)
+
+
+_LAYOUTS: Mapping[str, Sequence[Layout]] = MappingProxyType(
+    {
+        "events": (_alike(times=_column("time")), _alike(times=_column("time"), labels=_labels)),
+        "intervals": (_alike(intervals=_intervals, labels=_labels), _alike(intervals=_intervals)),
+        "hierarchy": (
+            _alike(intervals_hier=_by_level(_intervals), labels_hier=_by_level(_labels)),
+            _alike(intervals_hier=_by_level(_intervals)),
+        ),
+        "notes": (
+            _alike(intervals=_intervals, pitches=_column("pitch")),
+            _alike(intervals=_intervals, pitches=_column("pitch"), velocities=_column("velocity")),
+            _alike(intervals=_intervals),
+        ),
+        "series": (_alike(time=_column("time"), frequency=_column("frequency")),),
+        "multipitch": (
+            _alike(
+                time=lambda row: np.array(row.columns["time"], dtype=np.float64),
+                frequencies=_by_level(_column("frequency")),
+            ),
+        ),
+        "patterns": (_alike(patterns=_patterns),),
+        "tempo": (Layout({"tempi": _tempi, "weight": _share}, {"tempi": _estimated_tempi}),),
+        "key": (_alike(key=_label),),
+        "labels": (_alike(labels=_numbered),),
+        "ranking": (_alike(items=_numbered),),
+        "judgements": (_alike(judgements=_table),),
+        "following": (
+            Layout(
+                {"notes": _notes("time", "position", "pitch")},
+                {"notes": _notes("time", "detected", "position", "pitch")},
+            ),
+        ),
+        "audio": (_alike(sources=_sources),),
+    }
+)
+_OF_TASKS: Mapping[str, Sequence[Layout]] = MappingProxyType({"classification": (_alike(label=_label),)})
+
+
+def layouts_of(task: str) -> Sequence[Layout]:
+    """The forms that the arguments of a function over one pair may have, told apart by their number; the usual first.
+
+    Examples
+    --------
+    >>> [len(layout) for layout in layouts_of("transcription")]
+    [4, 6, 2]
+    """
+    return _OF_TASKS.get(task, _LAYOUTS[kind_of(task).name])

@@ -1,0 +1,295 @@
+"""Metrics that are plain functions over one pair: their declaration, and what they return."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
+
+from ..errors import MetricError, refuse_unknown
+from .arguments import Layout, layouts_of
+from .measures import Metric, Parameter, Pooling
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_DECLARED = "__mirflow_metric__"
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def pair_metric(
+    *,
+    name: str = "",
+    title: str = "",
+    tasks: Sequence[str] = (),
+    values: Sequence[str] | Mapping[str, Mapping[str, Any]] = (),
+    range: tuple[float, float] = (-math.inf, math.inf),
+    orientation: Literal["higher", "lower", "none"] = "higher",
+    unit: str = "",
+    weight: str = "what the function returns, else 1 for each track",
+    weight_unit: str = "tracks",
+    pooling: Pooling = "micro",
+    perfect: float | None = None,
+    empty: float | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] = _NOTHING,
+    aliases: Sequence[str] = (),
+    literature: str = "",
+) -> Callable[[_Function], _Function]:
+    """Describe a function over one pair as a metric, for pipelines, queries, tables and figures.
+
+    The function takes the arrays of a pair in mir_eval's order for the task, reference first, and returns a number, a
+    pair (score, weight), or a dict of such. Arguments with a default that is a number, a text or a bool are the
+    parameters of the metric. A function without this decorator is a metric with the defaults below.
+
+    Parameters
+    ----------
+    name : str
+        Default: the function's.
+    title : str
+        For tables and figures; default: the name in words.
+    tasks : sequence of str
+        Tasks that it is for; empty: all whose arrays it takes.
+    values : sequence of str, or mapping of str to mapping
+        Keys of the dict that the function returns, each of which is a metric ``name.key``; perhaps with ``title``,
+        ``range``, ``orientation``, ``unit`` and the like of each.
+    range : (float, float)
+        Smallest and largest possible score.
+    orientation : {"higher", "lower", "none"}
+        Direction of better scores.
+    unit : str
+        Unit of the score; empty for ratios.
+    weight, weight_unit : str
+        Meaning and unit of the weight.
+    pooling : {"exact", "micro", "none"}
+        See `mirflow.metrics.measures.Metric`.
+    perfect : float or None
+        The score of a reference against itself; None where it is not fixed.
+    empty : float or None
+        The score where a side is empty; None: the function is called, as mir_eval's are.
+    parameters : mapping of str to mapping
+        More about parameters: ``unit``, ``help``, ``choices``, ``least`` and ``above``, by their names.
+    aliases : sequence of str
+        Other names that mean the same.
+    literature : str
+        Source of the definition.
+
+    Returns
+    -------
+    callable
+        Takes the function and returns it as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @pair_metric(unit="s", orientation="lower", parameters={"window": {"unit": "s", "least": 0.0}})
+    ... def drift(reference_times, estimated_times, window=0.07):
+    ...     '''Mean distance of the estimates to the first reference.'''
+    ...     return float(np.mean(np.abs(estimated_times - reference_times[0])))
+    >>> (metric,) = metrics_of(drift, "beat")
+    >>> metric.title, metric.summary, metric.unit, str(metric.measure(window=0.1))
+    ('Drift', 'mean distance of the estimates to the first reference', 's', 'drift@0.1')
+    """
+    declared = dict(locals())
+
+    def declare(function: _Function) -> _Function:
+        setattr(function, _DECLARED, declared)
+        return function
+
+    return declare
+
+
+_DEFAULTS: Mapping[str, Any] = {name: one.default for name, one in inspect.signature(pair_metric).parameters.items()}
+
+
+def metrics_of(
+    function: Callable[..., Any],
+    task: str,
+    *,
+    name: str = "",
+    origin: str = "",
+    digest: str = "",
+    call: Callable[..., Any] | None = None,
+) -> tuple[Metric, ...]:
+    """The records of a function over one pair: one, or one for each key of the dict that it returns.
+
+    Parameters
+    ----------
+    function : callable
+    task : str
+        Empty: what it takes is not checked.
+    name : str
+        Name where none is declared; empty: the function's.
+    origin, digest : str
+        Fields of the records.
+    call : callable or None
+        What is called in its place; None: the function.
+
+    Raises
+    ------
+    MetricError
+        If it does not take the arrays of the task, is declared for others, or has a declaration that cannot be.
+    """
+    about: dict[str, Any] = dict(getattr(function, _DECLARED, _DEFAULTS))
+    title, values, named = about.pop("title"), about.pop("values"), about.pop("name")
+    name = named or name or getattr(function, "__name__", "").strip("<>")
+    origin = origin or f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
+    tasks = tuple([about["tasks"]] if isinstance(about["tasks"], str) else about["tasks"])
+    if task and tasks and task not in tasks:
+        raise MetricError(f"{origin}: {name} is a metric of {' and '.join(tasks)}, not of {task}")
+    more = about.pop("parameters")
+    parameters = _parameters(function, more, origin)
+    if task:
+        layout_of(function, task, origin)
+    text = " ".join(inspect.cleandoc(getattr(function, "__doc__", "") or "").split("\n\n")[0].split("\n")).rstrip(".")
+    title = title or name.replace("_", " ").replace(".", " ").capitalize()
+    common = {
+        **about,
+        "summary": text[:1].lower() + text[1:] or "no description",
+        "tasks": tasks,
+        "aliases": tuple(about["aliases"]),
+        "parameters": parameters,
+        "default": False,
+        "pair": call or function,
+        "origin": origin,
+        "digest": digest,
+    }
+    if not values:
+        return (_metric(name=name, title=title, **common),)
+    keys = values if isinstance(values, Mapping) else dict.fromkeys(values, _NOTHING)
+    found = []
+    for key, special in keys.items():
+        own = {"title": f"{title}: {key.replace('_', ' ')}", **common, "aliases": (), **special}
+        found.append(_metric(name=f"{name}.{key}", value=key, **own))
+    return tuple(found)
+
+
+_NAME = re.compile(r"[^\s@()\[\],:]+(?: [^\s@()\[\],:]+)*")
+
+
+def _metric(**fields: Any) -> Metric:
+    origin, name = fields["origin"], fields["name"]
+    if not _NAME.fullmatch(name):
+        raise MetricError(f"{origin}: {name!r} is no name of a metric: it has no @, colon, comma or bracket")
+    try:
+        refuse_unknown("pair_metric", fields, Metric.__dataclass_fields__)
+    except TypeError as error:
+        raise MetricError(f"{origin}: {error}") from None
+    for field, known in (("orientation", ("higher", "lower", "none")), ("pooling", ("exact", "micro", "none"))):
+        if fields[field] not in known:
+            raise MetricError(f"{origin}: {field} is one of {', '.join(known)}, not {fields[field]!r}")
+    return Metric(**fields)
+
+
+def _signature(function: Callable[..., Any], origin: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise MetricError(f"{origin}: is not a Python function, so its parameters are not known; wrap it") from None
+
+
+def _parameters(
+    function: Callable[..., Any], more: Mapping[str, Mapping[str, Any]], origin: str
+) -> tuple[Parameter, ...]:
+    """Parameters of a metric: the arguments whose default is a number, a text or a bool."""
+    found = {
+        one.name: one.default
+        for one in _signature(function, origin)
+        if isinstance(one.default, bool | int | float | str)
+    }
+    try:
+        refuse_unknown("parameters", more, found)
+        return tuple(Parameter(name, default, **more.get(name, {})) for name, default in found.items())
+    except TypeError as error:
+        raise MetricError(f"{origin}: {error}") from None
+
+
+def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Layout:
+    """The arrays of a task that a function takes.
+
+    Raises
+    ------
+    MetricError
+        If it takes others.
+    """
+    every = _signature(function, origin)
+    positional = [one for one in every if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    needed = [one.name for one in positional if one.default is one.empty]
+    layouts = layouts_of(task)
+    lacking = [one.name for one in every if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
+    if lacking:
+        raise MetricError(f"{origin}: its parameter {lacking[0]!r} needs a default")
+    for layout in layouts:
+        if len(layout) == len(needed):
+            return layout
+    if not needed and any(one.kind is one.VAR_POSITIONAL for one in every):
+        return layouts[0]
+    allowed = ", or ".join(f"{len(layout)}: {', '.join(layout.names)}" for layout in layouts)
+    given = f"{len(needed)} ({', '.join(needed)})" if needed else "none"
+    raise MetricError(
+        f"{origin}: takes {given} in front, but functions over a pair of {task} take {allowed}; give others a default"
+    )
+
+
+class ResultError(MetricError):
+    """A function over one pair has returned something else than scores."""
+
+
+def read_result(result: Any, key: str = "") -> tuple[float, float]:
+    """Score and weight of what a function over one pair has returned.
+
+    Parameters
+    ----------
+    result : number, (score, weight), or dict of such
+        NaN stands for a score of which there is nothing to measure.
+    key : str
+        Of a dict.
+
+    Returns
+    -------
+    score, weight : float
+        The weight is 1 where none is returned, and 0 where there is nothing to measure.
+
+    Raises
+    ------
+    ResultError
+        For anything else.
+
+    Examples
+    --------
+    >>> read_result(0.5), read_result((0.5, 3)), read_result({"early": 0.25}, "early"), read_result(math.nan)
+    ((0.5, 1.0), (0.5, 3.0), (0.25, 1.0), (nan, 0.0))
+    """
+    if key:
+        if not isinstance(result, Mapping):
+            raise ResultError(f"returned {_shown(result)}, not a dict with {key!r}")
+        if key not in result:
+            raise ResultError(f"returned a dict without {key!r}; it has: {', '.join(map(repr, result))}")
+        result = result[key]
+    elif isinstance(result, Mapping):
+        raise ResultError("returned a dict; declare its keys: @mirflow.pair_metric(values=[...])")
+    pair = result if isinstance(result, tuple | list) else (result, 1.0)
+    if len(pair) != 2:
+        raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of such")
+    score, weight = (_number(one, result) for one in pair)
+    if math.isnan(score):
+        return math.nan, 0.0
+    if not (math.isfinite(weight) and weight >= 0):
+        raise ResultError(f"returned the weight {weight:g}, which must be 0 or more and finite")
+    return score, weight
+
+
+def _number(value: Any, result: Any) -> float:
+    if not isinstance(value, str | bytes) and getattr(value, "ndim", 0) == 0:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of such")
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"an array of shape {tuple(shape)}"
+    return "None (has it no return statement?)" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"

@@ -1,0 +1,342 @@
+"""Metrics from outside of mirflow: of a Python file, of a module, and of installed packages."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MetricError, MirflowError, MirflowWarning, suggest
+from .measures import Family, Measure, Metric
+from .pair_metrics import ResultError, layout_of, metrics_of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+METRICS = "mirflow.metrics"
+"""Group of the entry points of metrics."""
+
+_REFERENCE = re.compile(r"(?P<module>.+\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?P<value>(?:\.\w+)*)(?P<rest>.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A function of a module, imported where it is called: what is sent to workers is its address.
+
+    Parameters
+    ----------
+    module : str
+        Path of a Python file, or the dotted name of a module.
+    name : str
+        Of a function or of records of metrics.
+    metric : str
+        Name of one of several records.
+    digest : str
+        Of the source; a worker that finds another one refuses to call.
+    """
+
+    module: str
+    name: str
+    metric: str = ""
+    digest: str = ""
+
+    def __call__(self, *arguments: Any, **parameters: Any) -> Any:
+        """Call the function."""
+        return _function_at(self)(*arguments, **parameters)
+
+
+def function_of(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that is called."""
+    return _function_at(call) if isinstance(call, Imported) else call
+
+
+@lru_cache(maxsize=256)
+def _function_at(address: Imported) -> Callable[..., Any]:
+    module = import_module(address.module)
+    found = getattr(module, address.name)
+    if digest_of(module, found) != address.digest:
+        raise MetricError(f"{address.module}: is not as it was when the run began; run again")
+    records = _records(found)
+    if not records:
+        return found  # type: ignore[no-any-return]
+    return next(one.read for one in records if one.name == address.metric and one.read is not None)
+
+
+def _records(found: Any) -> tuple[Metric, ...]:
+    """The records that an object is or holds; none of a function."""
+    if isinstance(found, Metric):
+        return (found,)
+    if isinstance(found, Family | list | tuple) and found and all(isinstance(one, Metric) for one in found):
+        return tuple(found)
+    return ()
+
+
+_lock = threading.RLock()
+_files: dict[str, tuple[bytes, ModuleType]] = {}
+
+
+def import_module(module: str) -> ModuleType:
+    """Import a module by its dotted name, or a Python file by its path; of a file that has changed its present text.
+
+    Modules beside a file can be imported by it.
+
+    Raises
+    ------
+    MetricError
+        If there is none, or it cannot be imported; with the line.
+    """
+    with _lock:
+        try:
+            return _import_file(module) if module.endswith(".py") else importlib.import_module(module)
+        except MirflowError:
+            raise
+        except (Exception, SystemExit) as error:
+            missing = (
+                isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}.")
+            )
+            if missing:
+                hint = f"; a file is named with its suffix: {module}.py"
+                raise MetricError(f"no module {module!r}{hint}") from None
+            raise MetricError(f"{module}: cannot be imported: {describe_error(error, module)}") from error
+
+
+def _import_file(path: str) -> ModuleType:
+    path = os.path.realpath(path)
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise MetricError(f"{path}: cannot be read: {os.strerror(error.errno or 0)}") from None
+    known = _files.get(path)
+    if known is not None and known[0] == text:
+        return known[1]
+    name = f"{Path(path).stem}_{hashlib.blake2b(path.encode(), digest_size=4).hexdigest()}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    folder = str(Path(path).parent)
+    sys.path.insert(0, folder)
+    try:
+        exec(compile(text, path, "exec"), module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    finally:
+        sys.path.remove(folder)
+    _files[path] = text, module
+    return module
+
+
+def digest_of(module: ModuleType, found: Any) -> str:
+    """Digest of the source of a module, and of the file of a function that it has imported from elsewhere.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits; empty where there is no source.
+    """
+    files = [getattr(module, "__file__", None)]
+    with suppress(TypeError):
+        files.append(inspect.getsourcefile(inspect.unwrap(found)))
+    digest = hashlib.blake2b(digest_size=8)
+    paths = list(dict.fromkeys(os.path.realpath(one) for one in files if one))
+    for path in paths:
+        held = _files.get(path)
+        try:
+            digest.update(held[0] if held else Path(path).read_bytes())
+        except OSError:
+            return ""
+    return digest.hexdigest() if paths else ""
+
+
+def describe_error(error: BaseException, module: str = "") -> str:
+    """An error in one line, with the file and line where it was raised: of several places the last one in a module.
+
+    Parameters
+    ----------
+    error : BaseException
+    module : str
+        Path of the module; empty: the last place of all counts.
+
+    Examples
+    --------
+    >>> describe_error(ValueError("no beats"))
+    'ValueError: no beats'
+    """
+    text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    places = [(one.filename, one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((error.filename, error.lineno))
+    named = [place for place in places if module and os.path.realpath(place[0]) == os.path.realpath(module)] or places
+    return f"{said} ({Path(named[-1][0]).name}:{named[-1][1]})" if named else said
+
+
+def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
+    """An error that computing some measures has raised, of one from outside of mirflow with its name and line."""
+    foreign = [measure for measure in measures if measure.metric.origin]
+    if len(measures) != 1 or not foreign:
+        return f"{type(error).__name__}: {error}"
+    (measure,) = foreign
+    call, name = (
+        measure.metric.pair or measure.metric.read,
+        measure.metric.name.removesuffix(f".{measure.metric.value}"),
+    )
+    if isinstance(error, ResultError):
+        return f"{name} {error}"
+    code = getattr(inspect.unwrap(function_of(call)), "__code__", None) if call is not None else None
+    return f"{name}: {describe_error(error, getattr(code, 'co_filename', ''))}"
+
+
+def is_reference(text: str) -> bool:
+    """True if a text names a metric by its module: ``my_metrics.py:swing_error``.
+
+    Examples
+    --------
+    >>> [is_reference(one) for one in ("my_metrics.py:swing_error@0.1", "lab.rhythm:swing", "f_measure@[0:1:0.5]")]
+    [True, True, False]
+    """
+    return _REFERENCE.fullmatch(text.strip()) is not None
+
+
+def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> tuple[tuple[Metric, ...], list[str]]:
+    """The metrics that a text names by their module.
+
+    Parameters
+    ----------
+    text : str
+        ``path.py:name`` or ``package.module:name``, perhaps with a value of several and with parameters, as of an
+        identity string: ``my_metrics.py:swing.early@0.1``.
+    task : str
+    folder : path
+        Folder that paths are relative to.
+
+    Returns
+    -------
+    metrics : tuple of Metric
+    texts : list of str
+        Identity strings, perhaps with sweeps, of those that are meant.
+
+    Raises
+    ------
+    MetricError
+        If there is no such module or name, or it is no metric of the task.
+    """
+    match = _REFERENCE.fullmatch(text.strip())
+    assert match is not None, text
+    module, name, value, rest = match["module"], match["name"], match["value"], match["rest"]
+    address = str(Path(folder, module)) if module.endswith(".py") else module
+    metrics = _metrics_at(address, name, task, f"{module}:{name}")
+    if not value:
+        return metrics, [f"{one.name}{rest}" for one in metrics]
+    meant = [one for one in metrics if one.name.endswith(value)]
+    if not meant:
+        raise MetricError(f"{module}:{name} has no {value[1:]!r}; {suggest(value[1:], (one.value for one in metrics))}")
+    return metrics, [f"{meant[0].name}{rest}"]
+
+
+def _metrics_at(address: str, name: str, task: str, origin: str, named: str = "") -> tuple[Metric, ...]:
+    module = import_module(address)
+    if not hasattr(module, name):
+        public = [one for one, value in vars(module).items() if callable(value) and not one.startswith("_")]
+        raise MetricError(f"{origin}: has no {name!r}; {suggest(name, public)}")
+    found = getattr(module, name)
+    path = os.path.realpath(address) if address.endswith(".py") else address
+    digest = digest_of(module, found)
+    records = _records(found)
+    if records:
+        for one in records:
+            if one.tasks and task and task not in one.tasks:
+                raise MetricError(f"{origin}: {one.name} is a metric of {' and '.join(one.tasks)}, not of {task}")
+        return tuple(
+            replace(one, read=Imported(path, name, one.name, digest), origin=origin, digest=digest, default=False)
+            for one in records
+        )
+    if not callable(found) or isinstance(found, type):
+        raise MetricError(f"{origin}: is a {type(found).__name__}, neither a function over one pair nor a metric")
+    call = Imported(path, name, "", digest)
+    return metrics_of(found, task, name=named, origin=origin, digest=digest, call=call)
+
+
+def metrics_from(found: Any, task: str) -> tuple[Metric, ...]:
+    """The metrics of a function over one pair, or of a record or several, in memory.
+
+    Raises
+    ------
+    MetricError
+        If it is neither.
+    """
+    records = _records(found)
+    if records:
+        return tuple(one if one.origin else replace(one, origin=_origin(one.read)) for one in records)
+    if not callable(found):
+        raise MetricError(f"a metric is named by a text or is a function over one pair, not {found!r}")
+    return metrics_of(found, task)
+
+
+def _origin(function: Any) -> str:
+    return f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '').removesuffix('.read')}"
+
+
+def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
+    """Metrics of a task that installed packages declare as entry points ``mirflow.metrics``.
+
+    Parameters
+    ----------
+    task : str
+    name : str or None
+        Only the entry point of this name, or of its part before a dot; None: all, of which those that cannot be
+        loaded are left out with a warning.
+
+    Raises
+    ------
+    MetricError
+        If the one that is named cannot be loaded or is for other tasks.
+    """
+    from importlib.metadata import entry_points
+
+    found: list[Metric] = []
+    for point in entry_points(group=METRICS):
+        if name is not None:
+            if point.name in (name, name.partition(".")[0]):
+                found += _of_entry_point(point, task)
+            continue
+        try:
+            found += [one for one in _of_entry_point(point, "") if _fits(one, task)]
+        except MetricError as error:
+            warnings.warn(str(error), MirflowWarning, stacklevel=2)
+    return tuple(found)
+
+
+def _of_entry_point(point: EntryPoint, task: str) -> tuple[Metric, ...]:
+    package = f"{point.dist.name} {point.dist.version}, " if point.dist is not None else ""
+    if not point.attr:
+        raise MetricError(f"{package}entry point {point.name!r}: names no function of {point.module}")
+    metrics = _metrics_at(point.module, point.attr, task, f"{package}{point.module}:{point.attr}", point.name)
+    for one in metrics:
+        if one.pair is None and not one.tasks:
+            raise MetricError(f"{one.origin}: {one.name} does not declare its tasks")
+    return metrics
+
+
+def _fits(metric: Metric, task: str) -> bool:
+    if metric.tasks or metric.pair is None:
+        return task in metric.tasks
+    try:
+        return bool(layout_of(function_of(metric.pair), task))
+    except MetricError:
+        return False

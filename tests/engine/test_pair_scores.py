@@ -1,0 +1,175 @@
+"""Runs with metrics of the user's: scores, failures, staleness, and what a store tells without their module."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from mirflow.cells import Status
+from mirflow.engine.runs import RunReport
+from mirflow.metrics.base import get_task
+from mirflow.metrics.beat.kernel import Batch
+from mirflow.metrics.measures import Measure, Parameter, Weight, metric
+from tests.commands import printed, rows
+
+MODULE = '''"""Metrics of a laboratory."""
+
+import mirflow
+import numpy as np
+from limits import LIMIT
+from mirflow.metrics.measures import Parameter, Weight, metric
+
+
+def count_error(reference, estimate, limit=10.0):
+    """Difference of the numbers of beats."""
+    if len(reference) == 13:
+        raise ZeroDivisionError("thirteen beats")
+    return min(abs(len(reference) - len(estimate)), limit, LIMIT), len(reference)
+
+
+@mirflow.pair_metric(title="Ends", unit="s", orientation="lower", values=["first", "last"], empty=99.0)
+def ends(reference, estimate):
+    reference -= estimate[0]  # the arrays are the function's
+    return {"first": abs(reference[0]), "last": (abs(reference[-1]), 2)}
+
+
+@metric("Batched error", Weight("beats", "beats", "larger"), parameters=(Parameter("trim", 5.0, "s"),))
+def batched(batch, measure):
+    """The error of all pairs at once."""
+    if BROKEN:
+        raise RuntimeError("no pairs")
+    return np.full(len(batch.reference), 0.5), np.ones(len(batch.reference))
+
+
+BROKEN = False
+'''
+METRICS = ["f_measure", "lab/own.py:count_error@[5:10:5]", "lab/own.py:ends", "lab/own.py:batched"]
+NAMES = ["f_measure", "count_error@5.0", "count_error", "ends.first", "ends.last", "batched"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    for track in range(8):
+        beats = np.cumsum(rng.uniform(0.4, 0.6, 10 + track)) + 5
+        for side in ("ref", "est/ada", "est/bob"):
+            path = tmp_path / side / f"t{track}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.savetxt(path, beats + rng.normal(0, 0.03, len(beats)))
+    (tmp_path / "est/bob/t7.txt").write_text("")
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab/limits.py").write_text("LIMIT = 100\n")
+    (tmp_path / "lab/own.py").write_text(MODULE)
+    sides = {"reference": "ref/{track}.txt", "estimates": "est/{system}/{track}.txt"}
+    both = [{"task": "beat", "metrics": METRICS, **sides}, {"task": "onset", "metrics": ["f_measure"], **sides}]
+    text = {"evaluations": both, "store": str(tmp_path / "s.zarr"), "execution": {"block": 3}}
+    (tmp_path / "p.yaml").write_text(json.dumps(text))
+    return tmp_path
+
+
+def run(folder: Path, **how: Any) -> RunReport:
+    return mirflow.run(folder / "p.yaml", **{"scheduler": "serial", **how})
+
+
+def beats(folder: Path) -> xr.Dataset:
+    return mirflow.open_store(folder / "s.zarr")["beat"].to_dataset().load()
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    path = folder / "lab/own.py"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_functions_of_a_file_are_scored_with_the_metrics_of_the_task(folder: Path) -> None:
+    run(folder)
+    ds = beats(folder)
+    assert ds.metric.values.tolist() == NAMES
+    pair = [np.loadtxt(folder / name) for name in ("ref/t1.txt", "est/ada/t1.txt")]
+    cell = ds.sel(system="ada", track="t1")
+    first, last = abs(pair[0][[0, -1]] - pair[1][0])
+    assert cell.score.values[1:].tolist() == [0.0, 0.0, first, last, 0.5]
+    assert cell.weight.values[1:].tolist() == [11.0, 11.0, 1.0, 2.0, 1.0]
+    assert ds.title.values.tolist()[2:5] == ["Count error", "Ends: first", "Ends: last"]
+    assert (ds.unit.values[3], ds.orientation.values[3], ds.limit.values[1]) == ("s", "lower", 5.0)
+
+
+def test_a_failure_costs_its_score_alone(folder: Path) -> None:
+    run(folder)
+    clean = beats(folder)
+    assert np.isnan(clean.score.sel(track="t3", metric=["count_error", "count_error@5.0"])).all()
+    edit(folder, "BROKEN = False", "BROKEN = True")
+    report = run(folder)
+    ds = beats(folder)
+    assert report.evaluations[0].status == {Status.ok: 15, Status.empty_estimate: 1}
+    assert report.evaluations[0].partly == 15
+    assert ds.message.sel(system="ada", track="t3").item() == (
+        "the metric failed: batched: RuntimeError: no pairs (own.py:26); "
+        "the metric failed: count_error: ZeroDivisionError: thirteen beats (own.py:12)"
+    )
+    xr.testing.assert_equal(clean.score.isel(metric=slice(5)), ds.score.isel(metric=slice(5)))
+    # Missing, and not undefined: no mean is silently that of fewer tracks.
+    assert (ds.weight.sel(metric="batched").values.ravel()[:-1] == 1).all()
+    (row,) = rows("query", folder / "s.zarr", "-g", "beat", "-m", "count_error", "--param", "limit=10", "-s", "ada")
+    assert (row["n"], row["n_missing"]) == (7, 1)
+
+
+def test_a_cell_without_any_score_has_failed(folder: Path) -> None:
+    edit(folder, "== 13", "!= 0")
+    path = folder / "p.yaml"
+    path.write_text(path.read_text().replace(json.dumps(METRICS), '["lab/own.py:count_error"]'))
+    report = run(folder)
+    assert report.evaluations[0].status == {Status.failed: 15, Status.empty_estimate: 1}
+    assert "count_error: ZeroDivisionError: thirteen beats (own.py:12)" in report.evaluations[0].messages[0]
+
+
+def test_an_edited_module_makes_the_cells_of_its_evaluation_stale_and_no_other(folder: Path) -> None:
+    run(folder)
+    assert [one.counts["reused"] for one in run(folder).evaluations] == [16, 16]
+    edit(folder, "abs(reference[0])", "abs(reference[0]) + 1")
+    before = beats(folder).score.sel(metric="ends.first")
+    assert [one.counts["changed"] for one in run(folder).evaluations] == [16, 0]
+    difference = (beats(folder).score.sel(metric="ends.first") - before).values
+    assert difference.ravel()[:-1] == pytest.approx(np.ones(15))
+    assert difference[1, 7] == 0  # an empty estimate: the score that is declared
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_every_scheduler_gives_the_same(folder: Path, scheduler: str) -> None:
+    run(folder)
+    expected = beats(folder)
+    run(folder, scheduler=scheduler, workers=2, force=True)
+    xr.testing.assert_identical(beats(folder).drop_attrs(), expected.drop_attrs())
+
+
+def test_a_store_is_read_without_the_module(folder: Path) -> None:
+    run(folder)
+    (folder / "lab/own.py").unlink()
+    store = folder / "s.zarr"
+    (row,) = rows("query", store, "-g", "beat", "-m", "ends.first", "--ci", "-s", "ada")
+    assert row["n"] == 8
+    assert row["low"] < row["value"] < row["high"]
+    assert "ends.first" in printed("compare", store, "-g", "beat", "-m", "ends.first")
+    for kind in ("distributions", "scatter", "heatmap"):
+        printed("plot", store, kind, "-g", "beat", "-m", "ends.last", "-o", folder / f"{kind}.svg")
+
+
+def test_functions_and_records_in_memory(folder: Path) -> None:
+    @metric("Ones", Weight("tracks", "tracks", "track"), parameters=(Parameter("trim", 5.0, "s"),))
+    def ones(batch: Batch, measure: Measure) -> Any:
+        """One."""
+        return np.ones(len(batch.reference)), np.ones(len(batch.reference))
+
+    def last(reference: Any, estimate: Any) -> Any:
+        return np.float32(estimate[-1])
+
+    pair = folder / "ref/t0.txt", folder / "est/ada/t0.txt"
+    found = mirflow.evaluate(*pair, "beat", metrics=[last, "cmlt", ones])
+    assert found.metric.values.tolist() == ["last", "cmlt", "ones"]
+    assert found.score.values[[0, 2]].tolist() == [np.float32(np.loadtxt(pair[1])[-1]), 1.0]
+    assert get_task("beat").convention().select([last, last])[1:] == ()
