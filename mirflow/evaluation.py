@@ -29,7 +29,7 @@ from .readers.audio_files import audio_folders
 from .readers.content import dangling, is_listed_file
 from .readers.jams import is_jams
 from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
-from .readers.options import SUFFIXES, Reading
+from .readers.options import SIDES, SUFFIXES, Reading, split_sides
 from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
 from .readers.tables.table import RowKey, TableSource, holds_tracks, open_table
 from .store.packs import PackSource, open_pack
@@ -52,6 +52,7 @@ def evaluate(
     convention: str | None = None,
     grid: Grid | None = None,
     classes: Classes | None = None,
+    **options: Any,
 ) -> xr.Dataset:
     """Scores of an estimate against a reference, or of collections of them track by track.
 
@@ -72,6 +73,9 @@ def evaluate(
         ``union`` or the hop of frames in seconds; None: the convention's default.
     classes : Classes or None
         The classes or tags that there are, for tasks that compare such.
+    **options
+        Options of reading of files and jams objects, as for :func:`mirflow.load`: of both sides, or of one with
+        ``reference_`` or ``estimate_`` in front, such as ``estimate_time_unit="ms"``.
 
     Returns
     -------
@@ -82,8 +86,9 @@ def evaluate(
     Raises
     ------
     AnnotationError
-        If one of two single annotations cannot be scored; in collections its track gets a status and a message. If two
-        tracks of the estimate would be the same one of the reference without folders and suffixes.
+        If one of two single annotations cannot be scored; in collections its track gets a status and a message. If an
+        option of reading does not exist, or is that of a side that is not read. If two tracks of the estimate would be
+        the same one of the reference without folders and suffixes.
 
     Examples
     --------
@@ -94,7 +99,7 @@ def evaluate(
     >>> scores.score.sel(metric="majmin").item(), scores.weight.sel(metric="majmin").item()
     (0.75, 4.0)
     """
-    left, right = _plain(reference, task), _plain(estimate, task)
+    left, right = _plain_pair(reference, estimate, task, options)
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
@@ -151,7 +156,21 @@ def _score(
     return to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": chosen})
 
 
-def _plain(value: Annotated, task: str | None) -> Plain:
+def _plain_pair(
+    reference: Annotated, estimate: Annotated, task: str | None, options: Mapping[str, Any]
+) -> tuple[Plain, Plain]:
+    """Both sides, those that are files read by their options."""
+    own, other = split_sides(options)
+    read_now = [not isinstance(one, Plain) and not hasattr(one, "data_vars") for one in (reference, estimate)]
+    for name in options:
+        side = next((one for one in SIDES if name.startswith(f"{one}_")), None)
+        if not (any(read_now) if side is None else read_now[SIDES.index(side)]):
+            what = side or "annotations"
+            raise AnnotationError(f"{name} is an option of reading, and the {what} in memory are not read")
+    return _plain(reference, task, own), _plain(estimate, task, other)
+
+
+def _plain(value: Annotated, task: str | None, options: Mapping[str, Any]) -> Plain:
     if isinstance(value, Plain):
         return value
     if hasattr(value, "data_vars"):
@@ -162,7 +181,7 @@ def _plain(value: Annotated, task: str | None) -> Plain:
     if several or isinstance(value, str | os.PathLike) or is_jams(value):
         if task is None:
             raise MetricError(f"say which task to score: {', '.join(tasks())}")
-        return read(value, task=task)
+        return read(value, task=task, **options)
     raise AnnotationError(f"not an annotation: {type(value).__name__}; give a path, a dataset or a JAMS object")
 
 
@@ -255,16 +274,17 @@ def explain(
     *,
     convention: str | None = None,
     classes: Classes | None = None,
+    **options: Any,
 ) -> xr.Dataset:
     """Verdicts on an estimate against a reference under one metric.
 
     Parameters
     ----------
-    reference, estimate : xr.Dataset or Annotation
+    reference, estimate : xr.Dataset, Annotation, path or jams object
         Two single annotations.
     metric : str
         An identity such as ``majmin``.
-    task, convention, classes
+    task, convention, classes, **options
         As for `evaluate`.
 
     Returns
@@ -277,7 +297,7 @@ def explain(
     MetricError
         If there is no evidence to show for the metric.
     """
-    left, right = _plain(reference, task), _plain(estimate, task)
+    left, right = _plain_pair(reference, estimate, task, options)
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
         raise AnnotationError("explain two single annotations; of collections select one track first")
     task = task or _task_of(reference, left)
@@ -298,6 +318,7 @@ def _evidence_dataset(evidence: Mapping[str, Any], dim: str, metric: str) -> xr.
 
 
 Annotators = tuple[str | int | None, str | int | None]
+Readings = tuple[Reading, Reading]
 _SHOWN = 5
 
 
@@ -345,7 +366,8 @@ def evaluate_paths(
     annotators : (str, int or None, str, int or None)
         Of JAMS files that hold several: the reference's and the estimate's.
     **options
-        Options of reading of both sides, as for :func:`mirflow.load`.
+        Options of reading of both sides, as for :func:`mirflow.load`, or of one with ``reference_`` or ``estimate_`` in
+        front.
 
     Returns
     -------
@@ -366,23 +388,24 @@ def evaluate_paths(
     mirflow.errors.AnnotationError: absent.lab: no such file or folder
     """
     left, right = Path(reference), Path(estimate)
-    reading = Reading.of(task, **options)
-    for path in (left, right):
+    own, other = split_sides(options)
+    readings = Reading.of(task, **own), Reading.of(task, **other)
+    for path, reading in zip((left, right), readings, strict=True):
         if not path.exists() and not has_parts(str(path), reading):
             raise AnnotationError(dangling(path) or "no such file or folder", path=path)
     if left.is_dir() != right.is_dir():
         raise AnnotationError("give two files or two folders, not one of each", path=right)
-    tracks = list(_tracks(left, right, reading, annotators))
+    tracks = list(_tracks(left, right, readings, annotators))
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
-    single = not left.is_dir() and not _are_tables(left, right, reading)
+    single = not left.is_dir() and not _are_tables(left, right, readings)
     return _score(tracks, task, metrics, convention, grid, classes, single=single)
 
 
-def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annotators) -> Iterator[TrackWork]:
+def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:
     system = estimate.name if estimate.is_dir() else _name(estimate)
-    if not reference.is_dir() and _are_tables(reference, estimate, reading):
-        own_rows, other_rows = _rows(reference, reading), _rows(estimate, reading)
+    if not reference.is_dir() and _are_tables(reference, estimate, readings):
+        own_rows, other_rows = _rows(reference, readings[0]), _rows(estimate, readings[1])
         called = call_tracks(other_rows, own_rows, str(estimate))
         other_rows = {called[track]: source for track, source in other_rows.items()}
         for track in dict.fromkeys([*own_rows, *other_rows]):
@@ -390,23 +413,27 @@ def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annot
         return
     if not reference.is_dir():
         own, other = (
-            source_at(path, reading, who) for path, who in zip((reference, estimate), annotators, strict=True)
+            source_at(path, reading, who)
+            for path, reading, who in zip((reference, estimate), readings, annotators, strict=True)
         )
         if own == other:  # a file may be compared with itself, and the two must not count as one annotator
             name = f"reference {reference}"
             own = replace(own, path=name) if isinstance(own, FilesSource) else replace(own, name=name)
         yield _work(_name(reference), own, system, other)
         return
-    references, estimates = _by_track(reference, reading, annotators[0]), _by_track(estimate, reading, annotators[1])
+    references, estimates = (
+        _by_track(folder, reading, who)
+        for folder, reading, who in zip((reference, estimate), readings, annotators, strict=True)
+    )
     _demand_shared(reference, estimate, references, estimates)
     for track in sorted({*references, *estimates}):
         name = reference.name if track == "." else track  # audio in the folder itself
         yield _work(name, references.get(track), system, estimates.get(track))
 
 
-def _are_tables(reference: Path, estimate: Path, reading: Reading) -> bool:
+def _are_tables(reference: Path, estimate: Path, readings: Readings) -> bool:
     """True if both are files of many tracks."""
-    return all(holds_tracks(path.name, reading) for path in (reference, estimate))
+    return all(holds_tracks(path.name, reading) for path, reading in zip((reference, estimate), readings, strict=True))
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:

@@ -28,7 +28,7 @@ from .readers.audio_files import audio_folders
 from .readers.content import is_listed_file
 from .readers.jams import describe_absent, open_jams
 from .readers.namespaces import NAMESPACES
-from .readers.options import MAX_BYTES, TABLES, Reading
+from .readers.options import MAX_BYTES, TABLES, Reading, split_sides
 from .readers.tables.table import TableSource, format_of, holds_tracks, open_table
 from .store.packs import open_pack
 
@@ -112,7 +112,8 @@ def check_paths(
         What the paths are estimates of, a file for a file and a folder for a folder: each is then also warned of where
         its times are hardly those of its reference.
     **options
-        How the files are read, as for :func:`mirflow.load`.
+        Options of reading of the files, as for :func:`mirflow.load`, and of the reference; with ``reference_`` in front
+        of it alone.
 
     Yields
     ------
@@ -125,8 +126,12 @@ def check_paths(
         If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
     """
     given = list(map(Path, paths))
+    aside = [name for name in options if name.startswith("reference_")]
+    if aside and reference is None:
+        raise AnnotationError(f"{aside[0]} is an option of reading of the reference, and there is none")
     odd = {} if reference is None else _against(reference, given, task, convention, options)
-    for one in _check_each(given, task, convention, schema, {"annotator": annotator, **options}):
+    own = {"annotator": annotator, **split_sides(options)[1]}
+    for one in _check_each(given, task, convention, schema, own):
         yield replace(one, problems=(*odd.pop(one.path, ()), *one.problems))
     for path, problems in odd.items():
         yield FileCheck(path, tuple(problems), "track")

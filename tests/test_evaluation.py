@@ -62,6 +62,47 @@ def test_paths_and_jams_objects_are_taken_as_they_are(tmp_path: Path) -> None:
         mirflow.evaluate(path, path)
 
 
+def test_options_of_reading_are_those_of_both_sides_or_of_one(tmp_path: Path) -> None:
+    seconds, milliseconds = tmp_path / "seconds.txt", tmp_path / "milliseconds.txt"
+    seconds.write_text("".join(f"{beat / 2}\n" for beat in range(1, 40)))
+    milliseconds.write_text("".join(f"{500 * beat}\n" for beat in range(1, 40)))
+    pair = seconds, milliseconds, "beat"
+    for door in (mirflow.evaluate, mirflow.evaluate_paths):
+        both = door(*pair, metrics=["f_measure"], header=False, estimate_time_unit="ms")
+        assert both.score.values.ravel().tolist() == [1.0]
+    found = mirflow.explain(*pair[:2], "f_measure", "beat", time_unit="ms", reference_time_unit="s")
+    assert set(found.verdict.values) == {"hit"}
+    events = mirflow.load(seconds, task="beat")
+    mixed = mirflow.evaluate(events, milliseconds, "beat", metrics=["f_measure"], time_unit="ms")
+    assert mixed.score.values.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"estimate_time_unt": "ms"},
+            "not an option of reading: 'estimate_time_unt'; did you mean 'estimate_time_unit'",
+        ),
+        ({"metric": ["f_measure"]}, "not an option of reading: 'metric'; did you mean 'metrics'"),
+        ({"estimate_time_unit": "days"}, "not a time unit: 'days'"),
+        ({"reference_time_unit": "ms"}, "reference_time_unit is an option of reading, and the reference in memory"),
+    ],
+)
+def test_options_that_do_not_fit_are_errors(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "beats.txt"
+    path.write_text("0.5\n1.0\n")
+    with pytest.raises(AnnotationError, match=message):
+        mirflow.evaluate(mirflow.load(path, task="beat"), path, "beat", **options)
+
+
+def test_options_of_what_is_not_read_are_errors() -> None:
+    with pytest.raises(AnnotationError, match="the annotations in memory are not read"):
+        mirflow.evaluate(REFERENCE, ESTIMATE, "chord", time_unit="ms")
+    with pytest.raises(AnnotationError, match="'metric'; did you mean 'metrics'"):
+        mirflow.evaluate(REFERENCE, ESTIMATE, "chord", metric=["majmin"])
+
+
 def test_two_annotators_of_one_file_and_an_annotation_against_itself_are_scored() -> None:
     jam = mirflow.to_jams([REFERENCE, ESTIMATE], task="chord")
     reference, _ = mirflow.load(jam, task="chord", annotator="all")

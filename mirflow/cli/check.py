@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ..reports.tables import Table
 
 
-@click.command("check", cls=ReadingCommand, place=10, short_help="List the problems of annotation files.")
+@click.command(
+    "check", cls=ReadingCommand, sides=("reference",), place=10, short_help="List the problems of annotation files."
+)
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...", callback=check_existing
 )
@@ -48,6 +50,9 @@ def check_command(
     """List the problems of annotation files, and of those in folders, with file and line.
 
     An error cannot be scored, a warning is scored after a repair or as empty, a note is scored as it is.
+
+    Options of reading (--columns, --time-unit, ...) apply to the --reference as well; with --reference- in front, as in
+    --reference-time-unit ms, to it alone.
     """
     from ..linter import check_paths, count_by_severity
 

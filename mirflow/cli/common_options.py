@@ -209,23 +209,25 @@ class ReadingCommand(Command):
 
     Parameters
     ----------
-    note : str
-        What each one's help ends with.
+    sides : tuple of str
+        Sides whose own options there are, too, with their name in front, as ``--estimate-time-unit``. Help does not
+        list them: the command's text names the prefix.
     """
 
-    def __init__(self, *arguments: Any, note: str = "", **settings: Any) -> None:
+    def __init__(self, *arguments: Any, sides: tuple[str, ...] = (), **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self._note = note
+        self._sides = sides
         self._names: tuple[str, ...] = ()
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """All parameters of the command."""
         if not self._names:
             declared = _reading_options()
-            self._names = tuple(one.name for one in declared)
+            found = [_parameter(one, side) for side in ("", *self._sides) for one in declared]
+            self._names = tuple(str(one.name) for one in found)
             names = [one.name for one in self.params]
             place = names.index("style") if "style" in names else len(names)
-            self.params[place:place] = [_parameter(one, self._note) for one in declared]
+            self.params[place:place] = found
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -245,14 +247,16 @@ def _reading_options() -> list[Option]:
     return sorted((one for one in OPTIONS.values() if one.help is not None), key=lambda one: one.places[1])
 
 
-def _parameter(option: Option, note: str) -> click.Option:
-    """An option of reading on the command line."""
-    settings: dict[str, Any] = {"help": f"{option.help or option.words} {note}".rstrip(), "default": None}
-    flag = f"--{_spelling(option)}"
+def _parameter(option: Option, side: str) -> click.Option:
+    """An option of reading on the command line; a hidden one where it is that of a side."""
+    settings: dict[str, Any] = {"default": None}
+    settings |= {"hidden": True} if side else {"help": option.help or option.words}
+    spelling = f"{side}-{_spelling(option)}" if side else _spelling(option)
+    flag = f"--{spelling}"
     if option.type is bool:
         settings |= {"is_flag": True, "default": False}
     elif option.type == bool | None:
-        flag = f"{flag}/--no-{_spelling(option)}"
+        flag = f"{flag}/--no-{spelling}"
     elif option.is_mapping:
         settings["callback"] = _columns
     elif option.default == ():
@@ -263,7 +267,7 @@ def _parameter(option: Option, note: str) -> click.Option:
         settings["type"] = click.Choice(option.choices)
     elif option.type in (int, float):
         settings["type"] = option.type
-    return click.Option([flag, option.name], **settings)
+    return click.Option([flag, f"{side}_{option.name}" if side else option.name], **settings)
 
 
 def _spelling(option: Option) -> str:

@@ -231,7 +231,7 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.command(
     "evaluate",
     cls=ReadingCommand,
-    note="Applies to both sides.",
+    sides=("reference", "estimate"),
     place=7,
     short_help="Score two files or two folders.",
 )
@@ -270,6 +270,9 @@ def evaluate_command(
     """Score ESTIMATE against REFERENCE: two files, or two folders whose files have the same names.
 
     Two tables of many tracks are scored track by track.
+
+    Options of reading (--columns, --time-unit, ...) apply to both sides; with --reference- or --estimate- in front, as
+    in --estimate-time-unit ms, to one of them.
     """
     from ..analysis.missing import find_problems
     from ..analysis.scores import as_scores
@@ -288,7 +291,7 @@ def evaluate_command(
         **options,
     )
     if options:  # on standard output only where that is read by people: tables for programs begin with their header
-        click.echo(f"both sides read with {typed(options)}", err=not for_people(style) or output is not None)
+        click.echo(_describe_reading(options), err=not for_people(style) or output is not None)
     failed = failed_cells(ds)
     reasons = [*failed, *partial_cells(ds)]
     few = len(reasons) <= _NAMED
@@ -299,6 +302,16 @@ def evaluate_command(
         emit(_evaluated(ds, pair, style, percent), style, output)
     if failed:
         context.exit(FAILED)
+
+
+def _describe_reading(options: Mapping[str, Any]) -> str:
+    """Sides and the options that were given for them, as typed."""
+    from ..readers.options import OPTIONS, SIDES
+
+    named = {"both sides": {name: value for name, value in options.items() if name in OPTIONS}}
+    for side in SIDES:
+        named[side] = {name: options[f"{side}_{name}"] for name in OPTIONS if f"{side}_{name}" in options}
+    return "; ".join(f"{who} read with {typed(given)}" for who, given in named.items() if given)
 
 
 def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:

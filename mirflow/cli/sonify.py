@@ -17,7 +17,13 @@ _FIFTH = 1.5
 _SUFFIXES = (".wav", ".flac", ".ogg")
 
 
-@click.command("sonify", cls=ReadingCommand, place=9, short_help="Write annotations as audio, to listen to.")
+@click.command(
+    "sonify",
+    cls=ReadingCommand,
+    sides=("reference", "estimate"),
+    place=9,
+    short_help="Write annotations as audio, to listen to.",
+)
 @click.argument(
     "annotations",
     nargs=-1,
@@ -48,11 +54,15 @@ def sonify_command(
 
     Clicks of every second annotation are a fifth higher. Several annotations are added up; with --stereo the
     reference is in the left ear and the estimate in the right one.
+
+    Options of reading (--columns, --time-unit, ...) apply to all annotations; with --reference- in front, as in
+    --reference-time-unit ms, to the first one, with --estimate- to the others.
     """
     import numpy as np
 
     from ..metrics.sonify import annotation as sonify
     from ..readers import read
+    from ..readers.options import split_sides
 
     if stereo and len(annotations) != 2:
         raise click.UsageError(f"--stereo takes two annotations, one for each ear, not {len(annotations)}")
@@ -60,9 +70,10 @@ def sonify_command(
         raise click.BadParameter(f"{output}: write {', '.join(_SUFFIXES)}", param_hint="'--output'")
     audio, own_rate = _read_audio(mix) if mix is not None else (None, 44100)
     fs = rate or own_rate
+    sides = split_sides(options)
     signals = [
         sonify(
-            read(path, task=task, annotator=annotator, **options),
+            read(path, task=task, annotator=annotator, **sides[min(place, 1)]),
             fs,
             task,
             click_frequency=1000.0 * (_FIFTH if place % 2 else 1.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -416,11 +416,7 @@ class Reading(_Signed):
         AnnotationError
             For an option that there is not, and for values that do not fit.
         """
-        for name in options:
-            if name not in OPTIONS:
-                phrase = suggest(name, [*OPTIONS, *_BESIDE])
-                phrase = phrase if phrase.endswith("?") else suggest(name, OPTIONS)
-                raise AnnotationError(f"not an option of reading: {name!r}; {phrase}")
+        _demand_known(options)
         kept = {name: OPTIONS[name].keep(value) for name, value in options.items()}
         text = {name: kept.pop(name) for name in options if name in DELIMITED}
         layout = DelimitedOptions(**text) if delimited is None else replace(delimited, **text)
@@ -474,6 +470,46 @@ _BESIDE = (
     *("annotator", "annotators", "classes", "convention", "grid", "kind", "metrics", "overwrite", "task", "validate"),
 )
 """Other parameters of functions that pass options of reading on, so that a misspelt one may be meant."""
+SIDES = ("reference", "estimate")
+
+
+def _demand_known(names: Iterable[str], prefix: str = "") -> None:
+    """Refuse what is no option of reading with that prefix."""
+    for name in names:
+        if name.removeprefix(prefix) not in OPTIONS:
+            phrase = suggest(name, [f"{prefix}{one}" for one in OPTIONS] if prefix else [*OPTIONS, *_BESIDE])
+            phrase = phrase if phrase.endswith("?") else suggest(name, OPTIONS)
+            raise AnnotationError(f"not an option of reading: {name!r}; {phrase}")
+
+
+def split_sides(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of reading of the reference, and of the estimate.
+
+    Parameters
+    ----------
+    options : mapping of str to object
+        By name for both sides, or with ``reference_`` or ``estimate_`` in front for one of them, which has precedence.
+
+    Raises
+    ------
+    AnnotationError
+        For an option that there is not.
+
+    Examples
+    --------
+    >>> split_sides({"time_unit": "s", "header": False, "estimate_time_unit": "ms"})
+    ({'time_unit': 's', 'header': False}, {'time_unit': 'ms', 'header': False})
+    """
+    both: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {f"{side}_": {} for side in SIDES}
+    for name, value in options.items():
+        prefix = next((f"{side}_" for side in SIDES if name.startswith(f"{side}_")), "")
+        _demand_known([name], prefix)
+        (own[prefix] if prefix else both)[name.removeprefix(prefix)] = value
+    reference, estimate = ({**both, **one} for one in own.values())
+    return reference, estimate
+
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
