@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from mirflow.errors import MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
+from mirflow.metrics.hierarchy import tmeasure
 from mirflow.metrics.hierarchy.kernel import frames_of
 from mirflow.metrics.hierarchy.metrics import clean
 
@@ -176,6 +178,19 @@ def test_impossible_frames_are_refused(measure: str, message: str) -> None:
     one = hierarchy(level(0, 10))
     with pytest.raises(MetricError, match=message):
         score_pairs([(one, one)], CONVENTION.select([measure]))
+
+
+@pytest.mark.parametrize(("end", "size"), [(10.0, 1e-7), (10.0, 5e-324), (1e8, 0.1)])
+def test_references_with_too_many_frames_are_refused_and_spoil_nothing_else(end: float, size: float) -> None:
+    good, late = hierarchy(level(0, 4 * size, 9 * size)), hierarchy(level(0, end))
+    measures = CONVENTION.select([f"t_recall_full(frame_size={size})", f"l_recall(frame_size={size})"])
+    found = score_pairs([(good, good), (late, good), (good, late)], measures)
+    assert list(found.refused) == [1]
+    assert re.search(r"^reference: ends at .* s, too late for frames of .* are its times in seconds", found.refused[1])
+    assert np.isnan(found.score[1]).all()
+    assert np.array_equal(found.score[0], score_pairs([(good, good)], measures).score[0])
+    with pytest.raises(ValueError, match="too late for frames"):
+        tmeasure(late[0], late[0], frame_size=size)
 
 
 GOOD = [np.array([[0.0, 9.0]]), np.array([[0.0, 4.0], [4.0, 9.0]])], [["A"], ["a", "b"]]

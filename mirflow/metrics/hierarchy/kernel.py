@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import MetricError
-from ...kernels.intervals import batches
+from ...kernels.intervals import MOST_FRAMES, batches
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..util import Array
@@ -389,6 +389,20 @@ def check_frame_size(frame_size: float, window: float) -> None:
         raise MetricError(f"frame_size ({frame_size:.2f}) cannot exceed window ({window:.2f})")
 
 
+def too_long(end: float, frame_size: float) -> str:
+    """Reason why a hierarchy up to an end, in seconds, is not laid out on frames; empty if it can be.
+
+    Examples
+    --------
+    >>> too_long(60.0, 0.1), too_long(60.0, 1e-6)[:19]
+    ('', 'ends at 60.0 s, too')
+    """
+    if end / frame_size < MOST_FRAMES + 1:
+        return ""
+    many = f"too late for frames of {frame_size} s (more than {MOST_FRAMES})"
+    return f"ends at {end} s, {many}; are its times in seconds?"
+
+
 def agreements(
     reference: Hierarchy, estimate: Hierarchy, rankings: Iterable[Ranking]
 ) -> dict[Ranking, tuple[RankSums, RankSums]]:
@@ -397,7 +411,7 @@ def agreements(
     Raises
     ------
     ValueError
-        If the two differ in their number of frames.
+        If the two differ in their number of frames, or have too many.
 
     Examples
     --------
@@ -414,6 +428,8 @@ def agreements(
     for ranking in rankings:
         shared.setdefault((ranking.labelled, ranking.window, ranking.frame_size), []).append(ranking)
     for (labelled, window, frame_size), same in shared.items():
+        if fault := too_long(float(reference.end.max()), frame_size):
+            raise ValueError(f"reference: {fault}")
         begin, end, frames = reference.frames(frame_size)
         other_begin, other_end, other_frames = estimate.frames(frame_size)
         if frames != other_frames:
@@ -432,13 +448,13 @@ def agreements(
 
 
 def window_frames(window: float, frame_size: float, frames: int) -> int:
-    """The window in frames, rounded down; all frames for an infinite one.
+    """The window in frames, rounded down; all frames for one that is longer.
 
     Examples
     --------
     >>> window_frames(15.0, 0.1, 3000), window_frames(float("inf"), 0.1, 3000)
     (149, 3000)
     """
-    if np.isinf(window):
+    if window / frame_size > frames + 1:
         return frames
     return int((window - np.mod(window, frame_size)) / frame_size)

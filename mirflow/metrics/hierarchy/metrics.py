@@ -14,7 +14,7 @@ from ...ragged import Ragged
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
 from ..measures import Family, Measure, Parameter, Weight, family
-from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
+from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit, too_long
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -134,9 +134,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """Scores of pairs by mir_eval's rules: a `Scorer`.
 
     Levels are ordered from the top, with few segments, to the bottom. A reference is refused if one of its levels is
-    empty or does not end with the first one, a pair if it has more than `MOST_SEGMENTS`. The frames on which
-    hierarchies are compared are a parameter of the measures; a MetricError refuses frames without length or longer than
-    the window.
+    empty or does not end with the first one, or if it has too many frames, a pair if it has more than `MOST_SEGMENTS`.
+    The frames on which hierarchies are compared are a parameter of the measures; a MetricError refuses frames without
+    length or longer than the window.
 
     References
     ----------
@@ -155,7 +155,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     @lru_cache(maxsize=64)
     def reference_of(row: int) -> tuple[Hierarchy, str]:
         given = left[row]
-        fault = _fault(given)
+        fault = _fault(given, rankings)
         return (given if fault or not len(given.start) else fit(given)), fault
 
     for pair, (row, other) in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
@@ -183,8 +183,8 @@ def _ranking_of(measure: Measure) -> Ranking:
     )
 
 
-def _fault(reference: Hierarchy) -> str:
-    """Reason why a reference cannot be fitted; empty if it can, or has no segments at all."""
+def _fault(reference: Hierarchy, rankings: Sequence[Ranking]) -> str:
+    """Reason why a reference cannot be scored; empty if it can, or has no segments at all."""
     if not len(reference.start):
         return ""
     ends = reference.ends()
@@ -193,7 +193,7 @@ def _fault(reference: Hierarchy) -> str:
             return f"level {level} has no segments"
         if not np.isclose(ends[0], end):
             return f"level {level} ends at {end} s, level 1 at {ends[0]} s"
-    return ""
+    return next(filter(None, (too_long(float(ends.max()), one.frame_size) for one in rankings)), "")
 
 
 MIR_EVAL = Convention(
