@@ -194,7 +194,7 @@ def test_the_reference_of_a_task_says_all_that_its_records_say(task: str, genera
         assert rules.name in text
         for metric in rules.metrics:
             assert f"({task}-{rules.name}-{metric.name})=" in text
-            facts = (metric.title, metric.weight, metric.key, metric.perfect_exceptions, metric.literature)
+            facts = (metric.title, metric.weight, metric.key, metric.perfect_exceptions, metric.source)
             for fact in (*facts, *metric.aliases, *(one.help for one in metric.parameters)):
                 assert fact in text, (metric.name, fact)
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from ..readers.options import Option
 
+    NameChoice = click.Choice[str]
+else:
+    NameChoice = click.Choice  # generic since click 8.2
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -38,7 +42,7 @@ class Command(click.Command):
         self.place = place
 
 
-class Declared(click.Choice[str]):
+class Declared(NameChoice):
     """Names that are looked up on use, so that those declared after the commands are included.
 
     Parameters

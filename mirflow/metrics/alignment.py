@@ -149,8 +149,7 @@ def perceived_synchrony(stamps: Timestamps) -> Float:
     return stamps.mean(density / _LARGEST)
 
 
-_MAUCH = "Mauch, Fujihara and Goto, Lyrics-to-audio alignment and phrase-level segmentation, SMC 2010"
-_of_events = partial(metric, weight=Weight("number of events", "events"), literature=_MAUCH)
+_of_events = partial(metric, weight=Weight("number of events", "events"), literature="@mauch2010lyrics")
 _error = partial(
     _of_events, range=(0.0, float("inf")), orientation="lower", unit="s", perfect=0.0, mir_eval="absolute_error"
 )
@@ -197,7 +196,7 @@ def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, I
             mir_eval="duration",
         ),
     ),
-    literature="Fujihara et al., LyricSynchronizer, IEEE JSTSP 2011; MIREX 2020, lyrics-to-audio alignment",
+    literature="@fujihara2011; @mirex2020lyrics",
 )
 def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[Float, Float]:
     """Share of the time in which the segment between two events overlaps with its counterpart."""
@@ -211,7 +210,7 @@ def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[
     mir_eval="karaoke_perceptual_metric",
     range=(0.0, 1.0001),
     perfect=0.9606239680360236,
-    literature="Lize-Masclef, Vaglio and Moussallam, User-centered evaluation of lyrics to audio alignment, 2021",
+    literature="@masclef2021",
 )
 def _karaoke_perceptual(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
     """Mean of how synchronous listeners find the events: a skewed normal distribution over the offset."""

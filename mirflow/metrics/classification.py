@@ -110,11 +110,10 @@ def compute(classes: Classes | None, pairs: Pairs) -> ClassPairs:
     return ClassPairs(names, found[0], found[1], classes)
 
 
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
 _TRACKS = Weight("number of tracks with a class", "tracks")
 
 
-@metric("Accuracy", _TRACKS, aliases=("average_accuracy", "correct"), literature=f"equation 1 of {_DOWNIE}")
+@metric("Accuracy", _TRACKS, aliases=("average_accuracy", "correct"), literature="equation 1 of @downie2010")
 def _accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Bool, Bool]:
     """1 if the estimate is the class of the reference."""
     return pairs.known & (pairs.reference == pairs.estimate), pairs.known
@@ -125,7 +124,7 @@ def _accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Bool, Bool]:
     _TRACKS,
     aliases=("discounted_accuracy",),
     default=False,
-    literature=f"equation 3 of {_DOWNIE}",
+    literature="equation 3 of @downie2010",
 )
 def _hierarchical_accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Float | Bool, Bool]:
     """1 for the right class, a credit for one that is near by the classes that are given."""
@@ -143,7 +142,7 @@ def _hierarchical_accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Float |
     range=(0.0, float("inf")),
     perfect=None,
     dims=("ref_class", "est_class"),
-    literature="Kohavi and Provost, Glossary of Terms, Machine Learning 30, 1998",
+    literature="@kohavi1998",
 )
 def _confusion(pairs: ClassPairs, measure: Measure) -> Sparse:
     """Number of tracks by class of the reference and class of the estimate."""

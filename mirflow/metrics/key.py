@@ -103,8 +103,7 @@ _declared = partial(
     metric,
     weight=Weight("number of tracks with a key", "tracks"),
     pooling="micro",
-    literature="equation 3 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010; "
-    "Raffel et al., mir_eval, ISMIR 2014",
+    literature="equation 3 of @downie2010; @raffel2014",
 )
 _of_class = partial(_declared, default=False)
 

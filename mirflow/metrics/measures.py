@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import MetricError, UnknownNameError
 from ..ragged import Column, Float, Int
 from .aggregates import AGGREGATES
+from .literature import spell_out
 
 Value = float | int | str | bool
 Pooling = Literal["exact", "micro", "none"]
@@ -131,7 +132,7 @@ class Metric:
     default : bool
         Whether a pipeline that names no metrics computes it.
     literature : str
-        Source of the definition.
+        Source of the definition, with citations such as ``@dixon2007``: keys of ``literature.bib``.
     version : int
         Raised when its numbers change; stored scores of another version are computed again.
     nominal : bool
@@ -230,6 +231,11 @@ class Metric:
     def few(self, references: Int, estimates: Int) -> Float:
         """The weight where there are too few items to measure it: float64 (pairs,)."""
         return COUNTS[self.counts](references, estimates).astype(np.float64)
+
+    @property
+    def source(self) -> str:
+        """The source of the definition as text for people."""
+        return spell_out(self.literature)
 
     @property
     def function(self) -> str:

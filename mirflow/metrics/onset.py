@@ -177,7 +177,7 @@ class Onsets(Shared):
         return self.once(("classes", *way), lambda: count_classes(self._pairs, *way))
 
 
-_MIREX = "section 3.2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_MIREX = "section 3.2 of @downie2010"
 _declared = partial(
     metric,
     parameters=(
@@ -190,14 +190,12 @@ _declared = partial(
         ),
     ),
 )
-_of_hits = partial(
-    _declared, mir_eval="f_measure", itemwise=True, literature=f"Raffel et al., mir_eval, ISMIR 2014; {_MIREX}"
-)
+_of_hits = partial(_declared, mir_eval="f_measure", itemwise=True, literature=f"@raffel2014; {_MIREX}")
 _of_classes = partial(
     _declared,
     default=False,
     needs=LABELS,
-    literature="MIREX audio drum detection 2005 and drum transcription 2017: F-measure averaged over classes",
+    literature="F-measure averaged over classes in @mirex2017drums",
 )
 
 

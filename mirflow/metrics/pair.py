@@ -103,7 +103,7 @@ def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics:
         refused = "TypeError\n    For any other keyword argument."
         sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
     if "References" not in sections and own:
-        sections["References"] = "\n".join(dict.fromkeys(";\n".join(one.literature for one in own).split("; ")))
+        sections["References"] = "\n".join(dict.fromkeys(";\n".join(one.source for one in own).split("; ")))
     present = [name for name in _ORDER if sections.get(name)]
     return "\n\n".join([head, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in present)])
 

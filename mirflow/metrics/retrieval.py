@@ -251,9 +251,7 @@ Read = tuple[Float, Float]
 """Score and weight of each pair, float64 (pairs,) each."""
 
 
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_COVERS = "MIREX audio cover song identification, 2006-2021; Downie et al., ISMIR 2008"
-_MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008"
+_COVERS = "@mirex2006covers; @downie2008"
 _QUERIES = Weight("1 for a query that has relevant items", "queries")
 _RELEVANT = Weight("number of relevant items", "items")
 _metric = partial(metric, pooling="micro")
@@ -306,7 +304,7 @@ def _first(hits: Hits, absent: float) -> Float:
     _RELEVANT,
     aliases=("map", "mean_average_precision"),
     parameters=(_depth_parameter(0), _LEVEL),
-    literature=f"{_COVERS}; {_MANNING}, section 8.4",
+    literature=f"{_COVERS}; @manning2008, section 8.4",
 )
 def _average_precision(judged: JudgedRankings, measure: Measure) -> Read:
     """Mean over the relevant items of the precision down to the rank of each, 0 for one that is not found."""
@@ -322,7 +320,7 @@ def _average_precision(judged: JudgedRankings, measure: Measure) -> Read:
     _QUERIES,
     aliases=("mrr", "recip_rank", "mean_reciprocal_rank"),
     parameters=(_depth_parameter(0), _LEVEL),
-    literature=f"equation 7 of {_DOWNIE}; Voorhees, TREC-8 question answering track, 1999",
+    literature="equation 7 of @downie2010; @voorhees1999",
 )
 def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Read:
     """1 / rank of the first relevant item, 0 if none is found; its mean over queries is MRR."""
@@ -337,7 +335,7 @@ def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Read:
     aliases=("p", "set_p"),
     perfect=None,
     parameters=(_depth_parameter(10), _LEVEL),
-    literature=f"equation 4 of {_DOWNIE}; {_MANNING}, section 8.4",
+    literature="equation 4 of @downie2010; @manning2008, section 8.4",
 )
 def _precision(judged: JudgedRankings, measure: Measure) -> Read:
     """Share of the first k ranks that hold a relevant item; a shorter list has empty ranks."""
@@ -352,7 +350,7 @@ def _precision(judged: JudgedRankings, measure: Measure) -> Read:
     aliases=("set_recall",),
     perfect=None,
     parameters=(_depth_parameter(10), _LEVEL),
-    literature=f"equation 5 of {_DOWNIE}; {_MANNING}, section 8.4",
+    literature="equation 5 of @downie2010; @manning2008, section 8.4",
 )
 def _recall(judged: JudgedRankings, measure: Measure) -> Read:
     """Share of the relevant items that stand in the first k ranks."""
@@ -368,7 +366,7 @@ def _recall(judged: JudgedRankings, measure: Measure) -> Read:
     perfect=None,
     parameters=(_depth_parameter(10), _LEVEL),
     default=False,
-    literature=f"equation 6 of {_DOWNIE}",
+    literature="equation 6 of @downie2010",
 )
 def _f_measure(judged: JudgedRankings, measure: Measure) -> Read:
     """Harmonic mean of precision and recall at k."""
@@ -377,7 +375,7 @@ def _f_measure(judged: JudgedRankings, measure: Measure) -> Read:
     return _ratio(_count(hits, k), mean), mean * _answerable(hits)
 
 
-@_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature=f"{_MANNING}, section 8.4")
+@_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature="@manning2008, section 8.4")
 def _r_precision(judged: JudgedRankings, measure: Measure) -> Read:
     """Precision at the rank that is the number of relevant items."""
     hits = _hits(judged, measure)
@@ -394,7 +392,7 @@ def _r_precision(judged: JudgedRankings, measure: Measure) -> Read:
         _depth_parameter(10),
         Parameter("gain", "linear", choices=("linear", "exp2"), help="the grade, or 2 ** grade - 1"),
     ),
-    literature="Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; exp2: Burges et al., ICML 2005",
+    literature="@jarvelin2002; exp2: @burges2005",
 )
 def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
     """Gain of the first k ranks, discounted by log2(rank + 1), over that of the ideal ranking."""
@@ -410,7 +408,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
     _QUERIES,
     aliases=("success", "top_k"),
     parameters=(_depth_parameter(10, least=1), _LEVEL),
-    literature="MIREX query by singing/humming, 2006-2021 (top-10 hit rate)",
+    literature="top-10 hit rate in @mirex2006singing",
 )
 def _hit_rate(judged: JudgedRankings, measure: Measure) -> Read:
     """1 if a relevant item stands in the first k ranks."""

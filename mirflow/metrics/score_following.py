@@ -301,7 +301,7 @@ _declared = partial(
         ),
         Parameter("tolerance", 0.001, "s", least=0.0, help="by how much positions in the score may differ"),
     ),
-    literature="Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007",
+    literature="@cont2007",
 )
 _rate = partial(_declared, weight=_NOTES, orientation="lower", perfect=0.0)
 _statistic = partial(

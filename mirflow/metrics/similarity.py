@@ -279,7 +279,6 @@ _K = Parameter("k", 5, least=0, help="how many of a list's candidates count; 0: 
 _UNJUDGED = Parameter(
     "unjudged", "refuse", choices=("refuse", "zero", "skip"), help="what becomes of candidates that nobody judged"
 )
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
 _PLACES = Weight("number of candidates that count", "candidates")
 
 
@@ -287,7 +286,7 @@ _PLACES = Weight("number of candidates that count", "candidates")
     "FINE",
     _PLACES,
     perfect=None,
-    literature=f"table 4 of {_DOWNIE}",
+    literature="table 4 of @downie2010",
     key="FINE",
     aliases=("Fine",),
     needs="fine",
@@ -325,7 +324,7 @@ _SUMS = {
         for name, (title, aliases, (low, middle, high), nickname) in _SUMS.items()
     },
     perfect=None,
-    literature=f"table 4 of {_DOWNIE}",
+    literature="table 4 of @downie2010",
     needs="broad",
     parameters=(_K, _UNJUDGED),
 )
@@ -347,8 +346,7 @@ def _sum(name: str, lists: ListPairs, measure: Measure) -> Tally:
         Parameter("by", "broad", choices=("broad", "fine"), help="which judgements make the groups"),
         Parameter("above", 0.0, help="candidates whose mean judgement is above this are in the ground truth"),
     ),
-    literature="Typke, Veltkamp and Wiering, A measure for evaluating retrieval techniques based on partially ordered "
-    f"lists, 2006; equations 13 and 14 of {_DOWNIE}",
+    literature="@typke2006; equations 13 and 14 of @downie2010",
 )
 def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, Float]:
     """Mean over the places of the ground truth of the share of candidates that belong at or before a place."""

@@ -201,8 +201,6 @@ class TagPairs(Shared):
 Read = tuple[Float, Float]
 """Score and weight of each pair, float64 (pairs,) each."""
 
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_ATC = "MIREX 2008, Audio Tag Classification"
 _RELEVANCE = Parameter("relevance", 0.5, help="smallest number of a tag that a reference has")
 _DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of a tag that an estimate assigns"), _RELEVANCE)
 _DECISIONS = Weight("number of tags that are decided on", "tags")
@@ -214,14 +212,14 @@ _ratio = partial(
     perfect_exceptions="0 where there is none to measure; thresholds that differ decide the same tags differently",
 )
 _ordered = partial(metric, pooling="micro", parameters=(_RELEVANCE,))
-_by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, literature=_ATC)
+_by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, literature="@mirex2008tags")
 
 
 @_ratio(
     "F-measure",
     Weight("mean of the numbers of tags of both sides", "tags"),
     aliases=("f1",),
-    literature=f"equation 6 of {_DOWNIE}",
+    literature="equation 6 of @downie2010",
 )
 def _f_measure(tags: TagPairs, measure: Measure) -> Read:
     """Harmonic mean of precision and recall of the tags of a clip."""
@@ -229,21 +227,26 @@ def _f_measure(tags: TagPairs, measure: Measure) -> Read:
     return np.nan_to_num(counts.f_measure()), counts.hit + 0.5 * (counts.false_alarm + counts.miss)
 
 
-@_ratio("Precision", Weight("number of assigned tags", "tags"), literature=f"equation 4 of {_DOWNIE}")
+@_ratio("Precision", Weight("number of assigned tags", "tags"), literature="equation 4 of @downie2010")
 def _precision(tags: TagPairs, measure: Measure) -> Read:
     """Share of the assigned tags that the reference has."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.precision()), counts.hit + counts.false_alarm
 
 
-@_ratio("Recall", _TAGS, aliases=("positive_accuracy", "sensitivity"), literature=f"equation 5 of {_DOWNIE}; {_ATC}")
+@_ratio(
+    "Recall",
+    _TAGS,
+    aliases=("positive_accuracy", "sensitivity"),
+    literature="equation 5 of @downie2010; @mirex2008tags",
+)
 def _recall(tags: TagPairs, measure: Measure) -> Read:
     """Share of the reference's tags that are assigned: accuracy on positive examples."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.recall()), counts.hit + counts.miss
 
 
-@_ratio("Accuracy", _DECISIONS, literature=_ATC)
+@_ratio("Accuracy", _DECISIONS, literature="@mirex2008tags")
 def _accuracy(tags: TagPairs, measure: Measure) -> Read:
     """Share of the tags that are rightly assigned or rightly not."""
     counts = tags.outcomes(measure)
@@ -254,7 +257,7 @@ def _accuracy(tags: TagPairs, measure: Measure) -> Read:
     "Negative accuracy",
     Weight("number of tags that the reference has not", "tags"),
     aliases=("specificity",),
-    literature=_ATC,
+    literature="@mirex2008tags",
 )
 def _negative_accuracy(tags: TagPairs, measure: Measure) -> Read:
     """Share of the tags that the reference has not that are not assigned."""
@@ -267,7 +270,7 @@ def _negative_accuracy(tags: TagPairs, measure: Measure) -> Read:
     Weight("pairs of a tag that the reference has and one that it has not", "pairs"),
     aliases=("auc",),
     perfect_exceptions="NaN where the reference has all tags or none",
-    literature=f"Fawcett, An introduction to ROC analysis, 2006; {_ATC}",
+    literature="@fawcett2006; @mirex2008tags",
 )
 def _roc_auc(tags: TagPairs, measure: Measure) -> Read:
     """Chance that a tag of the reference has a higher affinity than one that it has not."""
@@ -279,7 +282,7 @@ def _roc_auc(tags: TagPairs, measure: Measure) -> Read:
     "Average precision",
     _TAGS,
     perfect_exceptions="NaN where the reference has no tags",
-    literature="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
+    literature="section 8.4 of @manning2008",
 )
 def _average_precision(tags: TagPairs, measure: Measure) -> Read:
     """Mean precision at the tags of the reference, in order of affinity."""
@@ -293,7 +296,7 @@ def _average_precision(tags: TagPairs, measure: Measure) -> Read:
     perfect=None,
     parameters=(Parameter("k", 3, least=1, help="how many tags"), _RELEVANCE),
     default=False,
-    literature="MIREX 2009, Audio Tag Classification: precision at 3, 6, 9, 12 and 15",
+    literature="precision at 3, 6, 9, 12 and 15 in @mirex2009tags",
 )
 def _precision_at(tags: TagPairs, measure: Measure) -> Read:
     """Share of the reference's tags among the k of highest affinity."""

@@ -225,14 +225,13 @@ _of_two = partial(
     mir_eval="detection",
     itemwise=True,
     parameters=(_TOL,),
-    literature="McKinney, Moelants, Davies and Klapuri, Evaluation of audio beat tracking and music tempo extraction "
-    "algorithms, JNMR 2007; equation 8 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010",
+    literature="@mckinney2007; equation 8 of @downie2010",
 )
 _accuracy = partial(
     _declared,
     parameters=(replace(_TOL, default=0.04),),
     default=False,
-    literature="Gouyon et al., An experimental comparison of audio tempo induction algorithms, IEEE TASLP 2006",
+    literature="@gouyon2006",
 )
 _error = partial(
     _declared,
@@ -241,7 +240,7 @@ _error = partial(
     unit="octaves",
     perfect=0.0,
     default=False,
-    literature="Schreiber, Urbano and Mueller, Music tempo estimation: are we done yet?, TISMIR 2020",
+    literature="@schreiber2020",
 )
 _absolute_error = partial(_error, range=(0.0, float("inf")), orientation="lower")
 

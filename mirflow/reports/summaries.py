@@ -334,7 +334,7 @@ def short_table(task: str, convention: Convention) -> Table:
     notes = [f"weight of {names}: {text}" for text, names in _share(metrics, lambda one: [one.weight])]
     parameters = _share(metrics, lambda one: [_parameter(parameter) for parameter in one.parameters])
     notes += [f"parameter of {names}: {text}" for text, names in parameters]
-    notes += [f"source of {names}: {text}" for text, names in _share(metrics, lambda one: [one.literature])]
+    notes += [f"source of {names}: {text}" for text, names in _share(metrics, lambda one: [one.source])]
     asked = [metric.name for metric in metrics if not metric.default]
     if asked and not convention.default_measures:
         notes.append(f"computed only when named: {', '.join(asked)}")
@@ -370,7 +370,7 @@ def full_table(task: str, convention: Convention) -> Table:
             ),
             *(metric.pooling, _standard(metric), " ".join(_aggregates(metric)), metric.perfect),
             *(metric.perfect_exceptions, "; ".join(map(_parameter, metric.parameters)), " ".join(metric.dims)),
-            *(metric.default, metric.literature, metric.version),
+            *(metric.default, metric.source, metric.version),
         )
         for metric in convention.metrics
     )

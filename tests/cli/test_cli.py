@@ -169,7 +169,7 @@ class TestMetrics:
         unfolded = " ".join(result.stdout.split())
         for metric in rules.metrics:
             assert metric.name in unfolded
-            assert metric.literature in unfolded
+            assert metric.source in unfolded
             assert metric.weight in unfolded
 
     def test_begins_with_a_table_of_what_there_is(self):

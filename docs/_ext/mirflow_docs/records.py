@@ -136,7 +136,7 @@ def _facts(metric: Metric, rules: Convention) -> Iterator[tuple[str, str]]:
     yield "in mir_eval", plain(metric.key)
     yield "also called", ", ".join(plain(alias) for alias in metric.aliases)
     yield "computed", "" if metric.default or rules.default_measures else "when it is named"
-    yield "source", plain(metric.literature)
+    yield "source", plain(metric.source)
     yield "version", str(metric.version)
 
 

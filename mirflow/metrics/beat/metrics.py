@@ -20,7 +20,6 @@ from .kernel import CHOICES, TOO_CLOSE, Batch
 Read = tuple[Float, Float]
 """Score and weight of each pair of a batch, float64 (pairs,) each."""
 
-_DAVIES = "Davies, Degara and Plumbley, Evaluation methods for musical audio beat tracking algorithms, 2009"
 _ONE_BEAT = "0 where the reference has a single beat"
 
 _MEAN_COUNT = Weight("mean of the numbers of beats of both sides", "beats", "mean")
@@ -58,7 +57,7 @@ def _annotated(score: Float, denominator: Float) -> Read:
     key="F-measure",
     itemwise=True,
     parameters=(_WINDOW, _MATCHING, _TRIM),
-    literature=f"Dixon, Evaluation of the audio beat tracking system BeatRoot, JNMR 2007; {_DAVIES}",
+    literature="@dixon2007; @davies2009",
 )
 def f_measure(batch: Batch, measure: Measure) -> Read:
     """Harmonic mean of the shares of estimated and of reference beats that have a match within the window."""
@@ -73,7 +72,7 @@ def f_measure(batch: Batch, measure: Measure) -> Read:
     key="Cemgil",
     range=_SHARED_BEATS,
     parameters=(_SIGMA, _TRIM),
-    literature=f"Cemgil et al., On tempo tracking, JNMR 2001; {_DAVIES}",
+    literature="@cemgil2000; @davies2009",
 )
 def cemgil(batch: Batch, measure: Measure) -> Read:
     """Closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats; above 1
@@ -91,7 +90,7 @@ def cemgil(batch: Batch, measure: Measure) -> Read:
     parameters=(_SIGMA, _TRIM),
     pooling="micro",
     perfect_exceptions="above 1 where beats are so close together that the Gaussian reaches from one to the next",
-    literature=f"Stark, PhD thesis, 2011; {_DAVIES}",
+    literature="@stark2011; @davies2009",
 )
 def cemgil_best(batch: Batch, measure: Measure) -> Read:
     """The largest of Cemgil's scores against the reference at five metrical levels; above 1 where its beats at a level
@@ -119,7 +118,7 @@ def cemgil_best(batch: Batch, measure: Measure) -> Read:
     ),
     pooling="micro",
     perfect_exceptions="0 where the reference has fewer than five beats",
-    literature=f"Goto and Muraoka, Issues in evaluating beat tracking systems, IJCAI workshop 1997; {_DAVIES}",
+    literature="@goto1997; @davies2009",
 )
 def goto(batch: Batch, measure: Measure) -> Read:
     """1 if some stretch of at least a quarter of the beats is found, and found precisely; else 0."""
@@ -148,7 +147,7 @@ def goto(batch: Batch, measure: Measure) -> Read:
     ),
     pooling="micro",
     perfect_exceptions=f"{_ONE_BEAT}; other values where beats are so close together that several share a window",
-    literature="McKinney et al., JNMR 2007; equations 9 and 10 of Downie et al., 2010",
+    literature="@mckinney2007; equations 9 and 10 of @downie2010",
 )
 def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     """Number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 where an
@@ -187,7 +186,7 @@ _continuity = partial(
     ),
     pooling="micro",
     perfect_exceptions=f"{_ONE_BEAT}; less than 1 where reference beats repeat",
-    literature=f"Hainsworth, PhD thesis, 2004; Klapuri, Eronen and Astola, IEEE TASLP 2006; {_DAVIES}",
+    literature="@hainsworth2004; @klapuri2006; @davies2009",
 )
 
 
@@ -242,8 +241,7 @@ def amlt(batch: Batch, measure: Measure) -> Read:
     ),
     pooling="none",
     perfect_exceptions=f"{_ONE_BEAT}; NaN where all beats are at one time",
-    literature="Davies, Degara and Plumbley, Measuring the performance of beat tracking algorithms using a beat error "
-    "histogram, IEEE Signal Processing Letters 2011",
+    literature="@davies2011",
 )
 def information_gain(batch: Batch, measure: Measure) -> Read:
     """How far the histogram of beat errors is from a uniform one, for the worse of both directions."""
@@ -258,7 +256,7 @@ def information_gain(batch: Batch, measure: Measure) -> Read:
     parameters=(_WINDOW, _LEVELS, _MATCHING, _TRIM),
     pooling="micro",
     default=False,
-    literature="Nieto et al., The Harmonix Set, ISMIR 2019",
+    literature="@nieto2019",
 )
 def f_measure_best(batch: Batch, measure: Measure) -> Read:
     """The largest F-measure against the reference at several metrical levels."""

@@ -27,7 +27,7 @@ Metrics
 References
 ----------
 Harte, PhD thesis, 2010; Mauch and Dixon, ISMIR 2010; Pauwels and Peeters, ICASSP 2013; Raffel et al., mir_eval, ISMIR
-2014; Burgoyne et al., ISMIR 2007; Cho 2014; Odekerken, Koops and Volk, DECIBEL, ISMIR 2020.
+2014; Burgoyne et al., ISMIR 2007; Cho 2014; Odekerken, Koops and Volk, DECIBEL, 2020.
 """
 
 from types import MappingProxyType

@@ -179,9 +179,7 @@ def ratio(part: Float, whole: Float) -> Float:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-_MIR_EVAL = "Raffel et al., mir_eval, ISMIR 2014"
-_MCVICAR = "Pauwels and Peeters, Evaluating automatically estimated chord sequences, ICASSP 2013"
-_HARTE = "Harte, PhD thesis, 2010, section 8.3.2; Mauch and Dixon, ISMIR 2010"
+_HARTE = "section 8.3.2 of @harte2010; @mauch2010"
 _EXCEPTIONS = {
     "majmin": "0 where no reference label is a major or minor triad or no chord, such as an all-sus reference",
     "sevenths": "0 where no reference label is one of maj, min, maj7, 7, min7 and N, such as an all-dim reference",
@@ -229,7 +227,7 @@ _EXCEPTIONS = {
     needs=_RULES,
     standard_aggregate="wcsr",
     recall=True,
-    literature=f"{_MIR_EVAL}; {_MCVICAR}",
+    literature="@raffel2014; @pauwels2013",
 )
 def recalls(rule: str, totals: Totals, measure: Measure) -> Read:
     """Right seconds over comparable seconds under one rule."""
@@ -286,7 +284,7 @@ _of_all_seconds = partial(_on_request, needs=_RULES, standard_aggregate="wcsr", 
     _LENGTH,
     aliases=("CSR",),
     parameters=(_RULE,),
-    literature="Harte, PhD thesis, 2010; equation 1 of Raffel et al., 2014; DECIBEL",
+    literature="@harte2010; equation 1 of @raffel2014; @odekerken2020",
 )
 def csr(totals: Totals, measure: Measure) -> Read:
     """Share of the reference's whole length on which the estimate is right; what the rule cannot compare is wrong."""
@@ -297,7 +295,7 @@ def csr(totals: Totals, measure: Measure) -> Read:
     "Frame-wise chord symbol recall",
     Weight("frames of the reference, in seconds", "s"),
     parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
-    literature="MIREX audio chord estimation before 2013",
+    literature="@mirex2008chord",
 )
 def csr_framewise(totals: Totals, measure: Measure) -> Read:
     """Share of all frames on which the estimate is right."""
@@ -308,7 +306,7 @@ def csr_framewise(totals: Totals, measure: Measure) -> Read:
     "Overlap score over 25 classes",
     _LENGTH,
     needs=_CONFUSIONS,
-    literature="equation 12 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010",
+    literature="equation 12 of @downie2010",
 )
 def overlap_2008(totals: Totals, measure: Measure) -> Read:
     """Share of the reference's length on which both sides are of the same of 25 classes: 24 triads and no chord."""
@@ -325,7 +323,7 @@ def overlap_2008(totals: Totals, measure: Measure) -> Read:
     pooling="micro",
     perfect_exceptions="0 where no reference label is in the vocabulary",
     parameters=(_vocabulary("majmin", "triads", "sevenths", "tetrads"),),
-    literature="Cho, Improved techniques for automatic chord recognition from music audio signals, 2014",
+    literature="@cho2014",
 )
 def class_recall(totals: Totals, measure: Measure) -> Read:
     """Mean, over the chord qualities of the reference, of the share of their time on which the estimate is right."""
@@ -344,7 +342,7 @@ def class_recall(totals: Totals, measure: Measure) -> Read:
     perfect=None,
     parameters=(_vocabulary(*VOCABULARIES),),
     dims=("ref_class", "est_class"),
-    literature="Burgoyne et al., A cross-validated study of modelling strategies, ISMIR 2007",
+    literature="@burgoyne2007",
 )
 def confusion(totals: Totals, measure: Measure) -> Sparse:
     """Time by chord class of the reference and of the estimate."""
@@ -370,7 +368,7 @@ _DECIBEL_METRICS = (
         standard_aggregate="wcsr_tn",
         recall=True,
         perfect_exceptions=_EXCEPTIONS["majmin"],
-        literature="Odekerken, Koops and Volk, DECIBEL, ISMIR 2020",
+        literature="@odekerken2020",
     )(partial(recalls.read, "majmin")),
     *(
         replace(one, name=name, summary=summary, key="", aliases=(alias,))

@@ -383,7 +383,6 @@ class Judged(Shared):
         return number
 
 
-_TOOL = "MusOOEvaluator as run for MIREX 2013"
 _EVALUATED = Weight("time of the reference segments in the rule's vocabulary", "s")
 _RULE = Parameter("rule", "majmin", choices=RULES, help="the rule that maps chords to its vocabulary")
 
@@ -410,7 +409,7 @@ _ENHARMONIC = "less where its spelling decides its class, as of A:min7(*5,b6): a
     recall=True,
     standard_aggregate="wcsr",
     perfect_exceptions=f"0 where no reference label is in the rule's vocabulary; {_ENHARMONIC}",
-    literature=_TOOL,
+    literature="@musoo2013",
 )
 def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
     """Share of the evaluated time on which the estimate is right."""
@@ -440,7 +439,7 @@ def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
     },
     standard_aggregate="pooled",
     parameters=(_RULE,),
-    literature=_TOOL,
+    literature="@musoo2013",
 )
 def shares(outcome: str, judged: Judged, measure: Measure) -> Read:
     """Share of the evaluated time with one outcome."""
@@ -464,7 +463,7 @@ def shares(outcome: str, judged: Judged, measure: Measure) -> Read:
     pooling="none",
     perfect=None,
     parameters=(_RULE,),
-    literature=_TOOL,
+    literature="@musoo2013",
 )
 def chord_counts(name: str, judged: Judged, measure: Measure) -> Read:
     """Number of different mapped chords of a side."""
@@ -499,7 +498,7 @@ _DISTANCE = {"range": (0.0, float("inf")), "orientation": "lower", "perfect": 0.
     },
     pooling="micro",
     perfect_exceptions="segments that overlap each other; nothing to measure gives 0",
-    literature="Mauch and Dixon 2010; MusOOEvaluator, segmentation Inner, as run for MIREX 2013",
+    literature="@mauch2010; segmentation Inner of @musoo2013",
 )
 def segmentation(name: str, judged: Judged, measure: Measure) -> Read:
     """Directional Hamming distances, and 1 - the larger of them."""

@@ -42,8 +42,6 @@ _FRAME_SIZE = Parameter(
     "frame_size", 0.1, "s", help="length of the frames; at most the window", above=0.0, mir_eval="frame_size"
 )
 _BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0, mir_eval="beta")
-_MCFEE_2015 = "McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, ISMIR 2015"
-_MCFEE_2017 = "McFee et al., Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017"
 _BY_SEGMENTS = "frames are ranked by the deepest segment they share"
 LABELLED, NEIGHBOURS = "labels", "neighbouring ranks"
 """Needs of metrics: frames ranked by labels, or only neighbouring ranks compared."""
@@ -103,7 +101,7 @@ METRICS = (
         f"{_BY_SEGMENTS}, and only neighbouring ranks are compared",
         "neighbouring",
         (_WINDOW, _FRAME_SIZE),
-        literature=_MCFEE_2015,
+        literature="@mcfee2015",
         needs=NEIGHBOURS,
     ),
     *_metrics(
@@ -112,7 +110,7 @@ METRICS = (
         f"{_BY_SEGMENTS}, and all ranks are compared",
         "different",
         (_WINDOW, _FRAME_SIZE),
-        literature=_MCFEE_2015,
+        literature="@mcfee2015",
     ),
     *_metrics(
         "l_{}",
@@ -120,7 +118,7 @@ METRICS = (
         "frames are ranked by the deepest level on which their labels are equal",
         "different",
         (_FRAME_SIZE,),
-        literature=_MCFEE_2017,
+        literature="@mcfee2017",
         needs=LABELLED,
     ),
 )

@@ -169,10 +169,7 @@ _PITCHED = (
 )
 _metric = partial(
     metric,
-    literature=(
-        "Salamon, Gomez, Ellis and Richard, Melody extraction from polyphonic music signals, IEEE Signal Processing "
-        "Magazine 2014; Poliner et al., IEEE TASLP 2007; with continuous voicing Bittner and Bosch, ISMIR 2019"
-    ),
+    literature="@salamon2014; @poliner2007; with continuous voicing @bittner2019",
 )
 
 

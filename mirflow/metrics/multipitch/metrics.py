@@ -110,8 +110,7 @@ class Counts:
 Read = tuple[Float, Float]
 """Score of each pair and its denominator in pitches, float64 (pairs,) each."""
 
-_BAY = "Bay, Ehmann and Downie, Evaluation of multiple-F0 estimation and tracking systems, ISMIR 2009"
-_POLINER = f"Poliner and Ellis, A discriminative model for polyphonic piano transcription, EURASIP JASP 2007; {_BAY}"
+_POLINER = "@poliner2007piano; @bay2009"
 
 _REFERENCES = Weight("number of pitches of the reference, over all frames", "pitches")
 _ESTIMATES = Weight("number of estimated pitches, over all frames", "pitches")
@@ -122,7 +121,7 @@ _metric = partial(
     parameters=(
         Parameter("window", 0.5, "semitone", help="largest distance of matched pitches", least=0.0, mir_eval="window"),
     ),
-    literature=_BAY,
+    literature="@bay2009",
 )
 _error = partial(_metric, weight=_REFERENCES, orientation="lower", perfect=0.0, literature=_POLINER)
 
@@ -148,8 +147,7 @@ def recall(counts: Counts, measure: Measure) -> Read:
     _ALL,
     key="Accuracy",
     aliases=("multi_f0_accuracy", "Acc"),
-    literature="equation 2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010; "
-    f"Dixon, On the computer recognition of solo piano music, 2000; {_BAY}",
+    literature="equation 2 of @downie2010; @dixon2000; @bay2009",
 )
 def accuracy(counts: Counts, measure: Measure) -> Read:
     """TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX."""

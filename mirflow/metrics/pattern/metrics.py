@@ -185,8 +185,6 @@ _FIRST = Parameter(
     "n", 5, "patterns", help="how many of the estimated patterns are considered, in their order", least=1, mir_eval="n"
 )
 
-_COLLINS = "Collins, MIREX task Discovery of Repeated Themes & Sections, 2013 and 2014"
-_MEREDITH = "Meredith, COSIATEC and SIATECCompress, MIREX 2013"
 
 _REFERENCES, _ESTIMATES = "number of reference patterns", "number of estimated patterns"
 _ALIKE = "number of pairs of a reference pattern and an estimated one that are alike enough"
@@ -240,7 +238,7 @@ METRICS = (
             "1 where an estimated pattern is several of the reference",
             "the same over reference patterns",
         ),
-        _COLLINS,
+        "@collins2014",
         (_TOLERANCE,),
         exceptions="",
         # Reference patterns are what is counted, so that only recall is a share.
@@ -255,7 +253,7 @@ METRICS = (
             "mean over estimated patterns of the likeness of their most alike occurrence to one of the reference",
             "mean over reference patterns of the likeness of their most alike occurrence to one of the estimate",
         ),
-        _COLLINS,
+        "@collins2014",
     ),
     *_metrics(
         _occurrence,
@@ -266,7 +264,7 @@ METRICS = (
             "how well the occurrences of established patterns that were found are ones of the reference",
             "how well the occurrences of established patterns of the reference were found",
         ),
-        _COLLINS,
+        "@collins2014",
         (_THRESHOLD,),
         (_ALIKE, _ALIKE, _ALIKE),
         "pairs of patterns",
@@ -281,7 +279,7 @@ METRICS = (
             "mean over estimated patterns of their greatest F-measure, over occurrences and, within these, notes",
             "mean over reference patterns of their greatest F-measure, over occurrences and, within these, notes",
         ),
-        _MEREDITH,
+        "@meredith2013",
     ),
     Metric(
         "first_n_three_layer_precision",
@@ -293,7 +291,7 @@ METRICS = (
         pooling="micro",
         perfect_exceptions=_TWICE,
         parameters=(_FIRST,),
-        literature=_COLLINS,
+        literature="@collins2014",
         read=partial(_precision, _three_layer),
         mir_eval="first_n_three_layer_P",
     ),
@@ -307,7 +305,7 @@ METRICS = (
         pooling="micro",
         perfect_exceptions=f"below 1 where there are more than n patterns; {_TWICE}",
         parameters=(_FIRST,),
-        literature=_COLLINS,
+        literature="@collins2014",
         read=partial(_recall, _establishment),
         mir_eval="first_n_target_proportion_R",
     ),

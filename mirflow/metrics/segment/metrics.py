@@ -109,14 +109,6 @@ class FittedScores(kernel.PairScores):
         return kernel.conditional_entropy(self.agreement(given), float(given["beta"]), marginal, single)
 
 
-_TURNBULL = "Turnbull et al., A supervised approach for detecting boundaries in music, ISMIR 2007"
-_LEVY = "Levy and Sandler, Structural segmentation of musical audio by constrained clustering, IEEE TASLP 16(2), 2008"
-_HUBERT = "Hubert and Arabie, Comparing partitions, Journal of Classification 2, 1985"
-_VINH = "Vinh, Epps and Bailey, Information theoretic measures for clusterings comparison, JMLR 11, 2010"
-_STREHL = "Strehl and Ghosh, Cluster ensembles, JMLR 3, 2002"
-_LUKASHEVICH = "Lukashevich, Towards quantitative measures of evaluating song segmentation, ISMIR 2008"
-_ROSENBERG = "Rosenberg and Hirschberg, V-measure, EMNLP-CoNLL 2007"
-
 _WINDOW = Parameter("window", 0.5, "s", help="largest distance of boundaries that match", least=0)
 _BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0, mir_eval="beta")
 _TRIM = Parameter("trim", False, help="leave out the first and the last boundary of each side", mir_eval="trim")
@@ -166,7 +158,7 @@ def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> 
     mir_eval="detection",
     pooling="micro",
     perfect_exceptions="0 where trimming leaves no boundary",
-    literature=_TURNBULL,
+    literature="@turnbull2007",
     itemwise=True,
 )
 def detection(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
@@ -201,7 +193,7 @@ def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[
     pooling="none",
     perfect=0.0,
     perfect_exceptions="NaN where trimming leaves no boundary",
-    literature=_TURNBULL,
+    literature="@turnbull2007",
 )
 def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Median distance to the nearest boundary of the other side."""
@@ -234,7 +226,7 @@ def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel
     mir_eval="pairwise",
     pooling="micro",
     perfect_exceptions="NaN for a reference shorter than two frames, or where no two frames have the same label",
-    literature=_LEVY,
+    literature="@levy2008",
 )
 def pairs_of_frames(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Pairs of frames with one label on both sides."""
@@ -248,7 +240,7 @@ _of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
     "Rand Index",
     Weight("all pairs of frames", "pairs of frames"),
     key="Rand Index",
-    literature=_HUBERT,
+    literature="@hubert1985",
     perfect_exceptions="NaN for a reference shorter than two frames",
 )
 def rand_index(scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
@@ -263,7 +255,7 @@ def rand_index(scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     summary="Rand index corrected for chance",
     key="Adjusted Rand Index",
     mir_eval="ari",
-    literature=_HUBERT,
+    literature="@hubert1985",
     range=(-1.0, 1.0),
 )
 def adjusted_rand_index(scores: FittedScores, measure: Measure) -> kernel.Scored:
@@ -284,7 +276,7 @@ _mutual = partial(_of_frames, mir_eval="mutual_information")
     "Mutual Information",
     Weight("length of all frames", "s"),
     key="Mutual Information",
-    literature=_STREHL,
+    literature="@strehl2002",
     range=(0.0, float("inf")),
     unit="nat",
     perfect=None,
@@ -301,7 +293,7 @@ def mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
     Weight("how far above chance it could be, times the length of all frames", "nat s"),
     summary="mutual information corrected for chance",
     key="Adjusted Mutual Information",
-    literature=_VINH,
+    literature="@vinh2010",
     range=(float("-inf"), 1.0),
 )
 def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
@@ -318,7 +310,7 @@ def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> kerne
     "Normalized Mutual Information",
     Weight("geometric mean of both entropies, times the length of all frames", "nat s"),
     key="Normalized Mutual Information",
-    literature=_STREHL,
+    literature="@strehl2002",
 )
 def normalized_mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
     """Mutual information over the geometric mean of both entropies."""
@@ -345,7 +337,7 @@ def normalized_mutual_information(scores: FittedScores, measure: Measure) -> ker
     },
     mir_eval="nce",
     perfect_exceptions="0 (see single_label) where the reference has a single label",
-    literature=_LUKASHEVICH,
+    literature="@lukashevich2008",
 )
 def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Entropies of the labels of one side given those of the other."""
@@ -367,7 +359,7 @@ def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measur
     mir_eval="vmeasure",
     pooling="micro",
     perfect_exceptions="0 where the reference has a single label",
-    literature=_ROSENBERG,
+    literature="@rosenberg2007",
 )
 def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """The same as shares of the entropies of the labels."""
@@ -466,7 +458,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return matched(found[0].time, found[1].time, float(measure["window"]), str(measure["matching"]))
 
 
-_PAULUS = "J. Paulus, MATLAB functions for MIREX structural segmentation, 2008 and 2009"
 _EXTENT = Parameter(
     "extent",
     "given",
@@ -492,7 +483,7 @@ def _of_mirex(
             aliases=(alias,),
             parameters=parameters,
             perfect_exceptions=exceptions,
-            literature=f"{one.literature}; {_PAULUS}",
+            literature=f"{one.literature}; @paulus2009",
         )
         for one, alias in zip(metrics, aliases, strict=True)
     )

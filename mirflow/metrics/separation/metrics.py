@@ -384,11 +384,6 @@ class _Extra:
         return Sparse(metric.dims, coords, np.concatenate(index), np.concatenate(value), attrs, np.nan)
 
 
-_VINCENT = "Vincent, Gribonval and Fevotte, Performance measurement in blind audio source separation, 2006"
-_IMAGES = "Vincent et al., The Signal Separation Evaluation Campaign (2007-2010), Signal Processing 92, 2012"
-_SISEC = "Stoeter, Liutkus and Ito, The 2018 Signal Separation Evaluation Campaign, LVA/ICA 2018"
-_LE_ROUX = "Le Roux, Wisdom, Erdogan and Hershey, SDR - half-baked or well done?, ICASSP 2019"
-
 _LENGTH = Parameter("filters_len", FILTERS_LENGTH, "samples", help="taps of the filters that are forgiven", least=1)
 _ZERO_MEAN = Parameter("zero_mean", False, help="take the mean of each channel off first")
 _ROUNDED = "rounding leaves some 250 dB or more in place of infinity"
@@ -463,7 +458,7 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
     whole, spans = (_LENGTH, _permutation(True)), (*_spans(30.0, 15.0), _LENGTH, _permutation(False))
     scalars, by_source, by_frame = [], [], []
     for name, key in _KEYS.items():
-        literature = _IMAGES if name.startswith("image") else _VINCENT
+        literature = "@vincent2012" if name.startswith("image") else "@vincent2006"
         row = NAMES.index(name if name in NAMES else name.removeprefix("image_"))
         read, frames = partial(_pick, _whole, (0, row)), partial(_pick, _frames, (0, row))
         scalars.append(_metric(name, name, read, whole, literature))
@@ -484,7 +479,7 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
         parameters=whole,
         dims=("source",),
         default=False,
-        literature=_VINCENT,
+        literature="@vincent2006",
         nominal=True,
         read=partial(_pick, _whole, (1,)),
     )
@@ -494,8 +489,8 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
 def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
     parameters = (_ZERO_MEAN, _permutation(permutation))
     return (
-        _metric("si_sdr", "si_sdr", _invariant, parameters, _LE_ROUX),
-        _metric("source_si_sdr", "si_sdr", _invariant, parameters, _LE_ROUX, ("source",)),
+        _metric("si_sdr", "si_sdr", _invariant, parameters, "@leroux2019"),
+        _metric("source_si_sdr", "si_sdr", _invariant, parameters, "@leroux2019", ("source",)),
     )
 
 
@@ -513,7 +508,7 @@ def _museval_metrics() -> tuple[Metric, ...]:
         shown = f"image_{name}"
         row = NAMES.index(shown if shown in NAMES else name)
         read, frames = partial(_median_over_frames, row), partial(_pick, _track_frames, (row,))
-        about = parameters, _SISEC
+        about = parameters, "@stoeter2018"
         scalars.append(_metric(name, shown, read, *about, how=how, aggregate="median"))
         by_source.append(_metric(f"source_{name}", shown, read, *about, ("source",), aggregate="median"))
         by_frame.append(_metric(f"frame_{name}", shown, frames, *about, ("source", "frame"), aggregate="median"))

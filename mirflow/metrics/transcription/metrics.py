@@ -312,10 +312,9 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return {name: column[order] for name, column in shown.items()}
 
 
-_RAFFEL = "Raffel et al., mir_eval, ISMIR 2014"
-_NOTES = f"Bay, Ehmann and Downie, ISMIR 2009; MIREX 2015 note tracking; {_RAFFEL}"
-_VELOCITY = f"Hawthorne et al., Onsets and frames, ISMIR 2018; {_RAFFEL}"
-_INSTRUMENTS = "MIREX 2015 note tracking, applied to the notes of each instrument"
+_NOTES = "@bay2009; @mirex2015notes; @raffel2014"
+_VELOCITY = "@hawthorne2018; @raffel2014"
+_INSTRUMENTS = "@mirex2015notes, applied to the notes of each instrument"
 
 
 def _parameter(name: str, default: Value, unit: str, help: str, least: float | None = None) -> Parameter:
@@ -432,8 +431,8 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
 METRICS = (
     *_of_notes("", "onset, pitch, offset", _FULL),
     *_of_notes(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
-    *_rates("onset_{}", "onset", (_ONSET, _STRICT, _ROUNDING), "Onset_{}", literature=_RAFFEL),
-    *_rates("offset_{}", "offset", (_RATIO, _LEAST, _STRICT, _ROUNDING), "Offset_{}", literature=_RAFFEL),
+    *_rates("onset_{}", "onset", (_ONSET, _STRICT, _ROUNDING), "Onset_{}", literature="@raffel2014"),
+    *_rates("offset_{}", "offset", (_RATIO, _LEAST, _STRICT, _ROUNDING), "Offset_{}", literature="@raffel2014"),
     *_on_request("", "onset, pitch, offset", _FULL),
     *_on_request(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
 )

@@ -1,0 +1,77 @@
+"""Command ``cite``: the software, and the literature of what a store holds."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import MetricError, UnknownNameError
+from ..metrics.literature import CONVENTIONS, cited, spell_out, to_bibtex
+from .common_options import Command, open_evaluations
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@click.command("cite", cls=Command, place=12, short_help="Print what to cite: software and literature.")
+@click.argument("stores", type=click.Path(path_type=Path), nargs=-1, metavar="[STORE...]")
+@click.option("--format", "style", type=click.Choice(("text", "bibtex")), default="text", show_default=True)
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
+def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> None:
+    """Print mirflow's reference, and those of the metrics and conventions in STORE.
+
+    As text, each is followed by the evaluations and metrics that it defines.
+    """
+    from importlib.metadata import version
+
+    release = version("mirflow")
+    uses: dict[str, dict[str, None]] = {}
+    for name, ds in (open_evaluations(stores) if stores else {}).items():
+        for key, use in _uses(ds):
+            uses.setdefault(key, {})[f"{name}: {use}"] = None
+    if style == "bibtex":
+        text = "\n\n".join((to_bibtex("mirflow", version=release), *map(to_bibtex, uses)))
+    else:
+        entries = [f"{spell_out('@' + key)}\n  {_merge(list(own))}" for key, own in uses.items()]
+        text = "\n".join((f"{spell_out('@mirflow')}, version {release}", *entries))
+    if output is None:
+        click.echo(text)
+    else:
+        output.write_text(f"{text}\n", encoding="utf-8")
+
+
+def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
+    """Keys of literature with what each is cited for: the convention, then the metrics in the order of the store."""
+    from ..analysis.selection import find_measures
+    from ..metrics.base import get_task
+    from ..metrics.measures import Measure, parse
+
+    name = str(ds.attrs.get("convention", ""))
+    found = [(key, f"convention {name}") for key in cited(CONVENTIONS.get(name, ""))]
+    measures: list[Measure] = []
+    with suppress(UnknownNameError):
+        metrics = get_task(str(ds.attrs.get("task", ""))).convention(name).metrics
+        for identity in map(str, ds["metric"].values.tolist()):
+            with suppress(UnknownNameError, MetricError):  # of a module of the user's, or of another version
+                measures.append(parse(identity, metrics))
+    for measure in (*measures, *find_measures(ds).values()):
+        found += [(key, measure.metric.name) for key in cited(measure.metric.literature)]
+    return found
+
+
+def _merge(uses: list[str]) -> str:
+    """Uses with the evaluation named once.
+
+    Examples
+    --------
+    >>> _merge(["beat: convention mir_eval", "beat: goto", "keys: accuracy"])
+    'beat: convention mir_eval, goto; keys: accuracy'
+    """
+    merged: dict[str, list[str]] = {}
+    for use in uses:
+        name, _, what = use.partition(": ")
+        merged.setdefault(name, []).append(what)
+    return "; ".join(f"{name}: {', '.join(what)}" for name, what in merged.items())

@@ -1,0 +1,58 @@
+"""Command ``demo``: the bundled example, in a folder of the user's, scored."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+
+from ..errors import MirflowError
+from .common_options import Command
+from .run import run_command
+
+_NEXT = """\
+Next, in {folder}:
+  mirflow query stores/demo.zarr --group chord --metric majmin --by track
+  mirflow compare stores/demo.zarr --group chord --metric majmin
+  mirflow show stores/demo.zarr --problems
+  mirflow report stores/demo.zarr --output report.html
+The pipeline is demo.yaml, its files are in demo/."""
+
+
+def demonstration() -> Path:
+    """Find the folder with ``demo.yaml`` and its files: in the package, or beside it in a checkout.
+
+    Raises
+    ------
+    MirflowError
+        If they are not there.
+    """
+    package = Path(__file__).parents[1]
+    for folder in (package / "demonstration", package.parent / "pipelines"):
+        if (folder / "demo.yaml").is_file():
+            return folder
+    raise MirflowError(f"{package / 'demonstration'}: the demonstration is not there; install mirflow again")
+
+
+@click.command("demo", cls=Command, place=0, short_help="Write and score a small example.")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default="mirflow-demo")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
+@click.pass_context
+def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
+    """Write a small example into FOLDER (default: mirflow-demo), and score it.
+
+    It has chords of six tunes by three made-up systems, some of whose files are missing or broken on purpose, and a
+    pipeline file. FOLDER is made, or has to be empty.
+    """
+    source = demonstration()
+    if folder.is_dir() and any(folder.iterdir()):
+        raise click.UsageError(f"the folder {str(folder)!r} is not empty; name another one: mirflow demo FOLDER")
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source / "demo.yaml", folder / "demo.yaml")
+    shutil.copytree(source / "demo", folder / "demo")
+    store = folder / "stores" / "demo.zarr"
+    context.invoke(run_command, pipeline=folder / "demo.yaml", store=store, quiet=quiet)
+    if not quiet:
+        click.echo(_NEXT.format(folder=shlex.quote(str(folder))), err=True)

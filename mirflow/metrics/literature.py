@@ -1,0 +1,105 @@
+"""Literature of metrics and conventions: citations in records, entries of ``literature.bib``, text for people.
+
+A record cites as Pandoc does, ``"@dixon2007; equation 3 of @downie2010"``, by the keys of ``literature.bib``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+_ENTRY = re.compile(r"^@(\w+)\{(\w+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"^ +(\w+) = \{(.*)\},$", re.MULTILINE)
+_CITATION = re.compile(r"(?<!\w)@(\w+)")
+_ACCENT = re.compile(r"\\(['\"`^~])\{?(\w)\}?")
+_COMBINING = {"'": "\u0301", '"': "\u0308", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
+_VENUES = ("journal", "booktitle", "school", "institution", "howpublished", "publisher")
+
+CONVENTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "mir_eval": "@raffel2014",
+        "decibel": "@odekerken2020",
+        "mirex2013": "@pauwels2013; @musoo2013",
+        "mirex2015": "@mirex2015notes",
+        "museval": "@stoeter2018",
+        "cont2007": "@cont2007",
+        **dict.fromkeys(("mirex", "mirex_hold", "mirex2005", "mirex2006", "mirex2017", "ams", "sms"), "@downie2010"),
+    }
+)
+"""Citations of conventions, by name."""
+
+
+@cache
+def bibliography() -> Mapping[str, Mapping[str, str]]:
+    """The entries by key: fields as BibTeX has them, with the type of the entry as ``type``.
+
+    Examples
+    --------
+    >>> bibliography()["dixon2007"]["year"], bibliography()["dixon2007"]["type"]
+    ('2007', 'article')
+    """
+    text = Path(__file__).with_name("literature.bib").read_text(encoding="utf-8")
+    entries = {key: {"type": type, **dict(_FIELD.findall(body))} for type, key, body in _ENTRY.findall(text)}
+    return MappingProxyType(entries)
+
+
+def cited(text: str) -> tuple[str, ...]:
+    """The keys that a text cites, in its order.
+
+    Examples
+    --------
+    >>> cited("@dixon2007; equation 3 of @downie2010")
+    ('dixon2007', 'downie2010')
+    """
+    return tuple(key for key in _CITATION.findall(text) if key in bibliography())
+
+
+def spell_out(text: str) -> str:
+    """A text with its citations as authors, title, venue and year.
+
+    Examples
+    --------
+    >>> spell_out("@hubert1985, equation 5")
+    'Hubert and Arabie, Comparing Partitions, Journal of Classification, 1985, equation 5'
+    """
+    return _CITATION.sub(lambda found: _reference(found[1]) if found[1] in bibliography() else found[0], text)
+
+
+@cache
+def _reference(key: str) -> str:
+    """Authors, title, venue and year of an entry."""
+    entry = bibliography()[key]
+    names = [author.partition(",")[0] for author in entry["author"].split(" and ")]
+    few = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
+    authors = few if len(names) <= 3 else f"{names[0]} et al."
+    venue = next((entry[field] for field in _VENUES if field in entry), "")
+    return _plain(", ".join(filter(None, (authors, entry["title"], venue, entry.get("year")))))
+
+
+def _plain(text: str) -> str:
+    """Text of BibTeX without its commands."""
+    text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + _COMBINING[found[1]]), text)
+    return re.sub(r"-{2,3}", "-", re.sub(r"[{}]|\\(?=[&_%])", "", text))
+
+
+def to_bibtex(key: str, **more: str) -> str:
+    """An entry as BibTeX, with more fields at its end.
+
+    Examples
+    --------
+    >>> print(to_bibtex("harte2010", note="section 8.3.2"))
+    @phdthesis{harte2010,
+      author = {Harte, Christopher},
+      title = {Towards Automatic Extraction of Harmony Information from Music Signals},
+      school = {Queen Mary University of London},
+      year = {2010},
+      note = {section 8.3.2},
+    }
+    """
+    fields = {**bibliography()[key], **more}
+    kind = fields.pop("type")
+    return f"@{kind}{{{key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items()) + "}"
