@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
 import pytest
+from click.testing import CliRunner, Result
 
 import mirflow
 
@@ -19,6 +21,12 @@ from .browser import visit as visit
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("searching", deadline=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "searching")
+
+if (
+    "mix_stderr" in inspect.signature(CliRunner).parameters
+):  # click before 8.2
+    CliRunner.__init__.__defaults__ = ("utf-8", None, False, False)
+    Result.output = property(lambda self: self.stdout + (self.stderr if self.stderr_bytes is not None else ""))
 
 # Tables are as wide as the terminal, which is another one in every worker.
 os.environ["COLUMNS"] = "120"

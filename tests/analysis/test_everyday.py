@@ -72,7 +72,7 @@ OPERATIONS: dict[str, Operation] = {
     "pickle": lambda ds: pickle.loads(pickle.dumps(ds)),
     "load": lambda ds: ds.load(),
     "chunk": lambda ds: ds.chunk(track=2),
-    "map": lambda ds: ds.map(lambda one: one),
+    "map": lambda ds: ds.map(lambda one: one, keep_attrs=True),
     "to_dict": lambda ds: xr.Dataset.from_dict(ds.to_dict()),
     "as a tree": lambda ds: xr.DataTree.from_dict({"/chord": ds}).chord.to_dataset(),
 }
