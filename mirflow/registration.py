@@ -1,10 +1,11 @@
-"""Hooks on imports: the accessor ``.mirflow`` of xarray objects, and dask, which is loaded when it is used."""
+"""Imports: the accessor ``.mirflow`` of xarray objects, and dask, which is loaded when it is used."""
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,19 @@ def _register() -> None:
 
         make.__doc__ = f"Queries of scores; see :class:`mirflow.accessor.{cls}`."
         register("mirflow")(make)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Import large packages without the garbage collector, which would look through what stays again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if enabled:
+            gc.enable()
 
 
 def defer_dask() -> None:

@@ -10,6 +10,7 @@ import click
 
 from ..analysis.policies import MISSING, UNDEFINED
 from ..metrics.aggregates import DECLARED
+from ..registration import without_collection
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -166,14 +167,15 @@ def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str
 
 def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
     """The evaluations of a store, or of several that are opened as one."""
-    from ..analysis.scores import read_store
+    with without_collection():
+        from ..analysis.scores import read_store
 
-    if len(stores) == 1 and not labels:
-        return read_store(stores[0])
-    from ..accessor import open_store
-    from ..analysis.queries import boards_of
+        if len(stores) == 1 and not labels:
+            return read_store(stores[0])
+        from ..accessor import open_store
+        from ..analysis.queries import boards_of
 
-    return boards_of(open_store(label_stores(stores, labels)))
+        return boards_of(open_store(label_stores(stores, labels)))
 
 
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:

@@ -169,16 +169,17 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
 
 def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]) -> Sequence[xr.Dataset]:
     """The results of one evaluation, with intervals and marks if chosen."""
-    from ..analysis.aggregation import aggregate_scores, select
-    from ..analysis.inference import intervals
-    from ..analysis.inference.comparisons import mark_best
-    from ..analysis.per_class import rated_kind, rated_variables
     from ..analysis.queries import evaluate_query
-    from ..analysis.selection import find_measures
 
     ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
     if ci is None and significance is None:
         return evaluate_query(ds, query, name)
+    from ..analysis.aggregation import aggregate_scores, select
+    from ..analysis.inference import intervals
+    from ..analysis.inference.comparisons import mark_best
+    from ..analysis.per_class import rated_kind, rated_variables
+    from ..analysis.selection import find_measures
+
     rated = not options["primary"] and rated_kind(ds, query) is not None
     if query.across and not rated:
         first = "significance" if ci is None else "ci"
@@ -248,10 +249,9 @@ def show_command(
 ) -> None:
     """List the contents of STORE: evaluations, systems, tracks, metrics, coverage and provenance."""
     from ..analysis.queries import choose
-    from ..analysis.scores import read_store
     from ..reports.summaries import contents_table, coverage_table, store_overview_table
 
-    boards = choose(read_store(store), None, group)
+    boards = choose(open_evaluations([store]), None, group)
     if pipeline:
         click.echo(next(iter(boards.values())).attrs.get("pipeline", ""), nl=False)
         return

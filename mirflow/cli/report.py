@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..registration import without_collection
 from .common_options import LEVEL, Command, Declared, label_stores, option, store_argument, stores_argument
 from .output import check_figure
 
@@ -179,7 +181,10 @@ def report_command(
     that can be listened to.
     """
     from ..progress import progress_for
-    from ..reports.page import write_page
+
+    with without_collection():
+        import_module("xarray")
+        from ..reports.page import write_page
 
     begun = time.perf_counter()
     named = label_stores(stores, labels)
