@@ -155,6 +155,18 @@ def evidence(
     return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
 
 
+CHECKS = """Raises
+    ------
+    ValueError
+        For times that are not finite, later than `MAX_TIME` or not in order, and arrays that are not flat.
+
+    Warns
+    -----
+    MirflowWarning
+        For an empty side."""
+"""Sections of the docstrings of functions that `validate_pair` checks the sides of."""
+
+
 def validate_pair(reference: Array, estimate: Array, what: str) -> None:
     """Check both sides of a pair of event sequences, which messages name `what`; see `validate` of beats."""
     for side, name in ((reference, "Reference"), (estimate, "Estimated")):

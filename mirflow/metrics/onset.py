@@ -35,6 +35,7 @@ from ..kernels.ragged_ops import sum_by
 from ..ragged import Float, Int, rows_of
 from .base import Convention, Pairs, Shared, Sparse, Task, score_by
 from .events import (
+    CHECKS,
     CLOSE,
     MATCHINGS,
     MAX_TIME,
@@ -269,21 +270,13 @@ TASK = Task(
 
 
 _documented = documented(
-    """
+    f"""
     Parameters
     ----------
     reference_onsets, estimated_onsets : (n,) and (m,), seconds
         In order of time.
 
-    Raises
-    ------
-    ValueError
-        For times that are not finite, later than `MAX_TIME` or not in order, and arrays that are not flat.
-
-    Warns
-    -----
-    MirflowWarning
-        For an empty side.
+    {CHECKS}
     """,
     METRICS,
 )

@@ -16,7 +16,7 @@ from .transcription import match_notes as match_without_velocities
 from .transcription import validate as validate_notes
 from .transcription.kernel import NO_OFFSET, Matches, Notes, agree
 from .transcription.metrics import METRICS
-from .transcription.mir_eval import PARAMETERS, RATES, Matching, one_row, score_one
+from .transcription.mir_eval import ARRAYS, PARAMETERS, RATES, Matching, one_row, score_one
 from .util import Array
 
 __all__ = [
@@ -31,18 +31,7 @@ _KEYS = ("Precision", "Recall", "F-measure", "Average_Overlap_Ratio")
 _NOTES = tuple(f"velocity_{name}" for name in (*RATES, "average_overlap_ratio"))
 
 _documented = documented(
-    """
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI. The reference's are scaled to 0 to 1, and the estimate's by the line that is fitted
-        to the matched notes.
-    offset_ratio : float or None
-        Largest distance of the ends, as a share of the reference note's duration; None: ends do not matter.
-    velocity_tolerance : float
+    f"""{ARRAYS}    velocity_tolerance : float
         The scaled velocities must be less than that apart.
 
     Raises

@@ -12,7 +12,6 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import chord as pair_functions
 from mirflow.metrics.base import Pairs, get_task
-from mirflow.metrics.chord.metrics import evidence
 from mirflow.metrics.chord.rules import VOCABULARIES, to_25
 from mirflow.theory.chords import encode_vocabulary
 
@@ -235,7 +234,7 @@ class TestEvidence:
     @given(reference_sequence, sequence, st.sampled_from(["majmin", "tetrads_inv"]))
     @settings(max_examples=60, deadline=None)
     def test_adds_up_to_score_and_weight(self, reference, estimate, rule) -> None:
-        found = evidence(annotation(reference), annotation(estimate), CONVENTION.select([rule])[0])
+        found = CONVENTION.explain(annotation(reference), annotation(estimate), CONVENTION.select([rule])[0])
         seconds = found["end"] - found["start"]
         assert seconds.min() > 0
         assert (found["end"][:-1] == found["start"][1:]).all()
@@ -252,11 +251,11 @@ class TestEvidence:
         side = annotation(chords((0.0, 1.0, "C")))
         for name in ("seg", "class_recall", "csr_framewise"):
             with pytest.raises(MetricError, match=f"{name} does not judge segments"):
-                evidence(side, side, CONVENTION.select([name])[0])
+                CONVENTION.explain(side, side, CONVENTION.select([name])[0])
 
     def test_of_what_cannot_be_scored(self) -> None:
         good, measure = annotation(chords((0.0, 1.0, "C"))), CONVENTION.select(["root"])[0]
         with pytest.raises(AnnotationError, match=r"one.lab:2: estimate: not a chord: 'H'"):
-            evidence(good, annotation(chords((0.0, 1.0, "C"), (1.0, 2.0, "H"))), measure)
+            CONVENTION.explain(good, annotation(chords((0.0, 1.0, "C"), (1.0, 2.0, "H"))), measure)
         with pytest.raises(AnnotationError, match="the reference is empty"):
-            evidence(annotation(chords()), good, measure)
+            CONVENTION.explain(annotation(chords()), good, measure)

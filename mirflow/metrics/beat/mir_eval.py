@@ -10,28 +10,20 @@ from typing import Any
 import numpy as np
 
 from ...errors import warn_caller
-from ..events import score_pair, validate_pair
+from ..events import CHECKS, score_pair, validate_pair
 from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import Array
 from .metrics import METRICS, MIR_EVAL
 
 _documented = documented(
-    """
+    f"""
     Parameters
     ----------
     reference_beats, estimated_beats : (n,) and (m,), seconds
         In order of time; only `evaluate` trims them.
 
-    Raises
-    ------
-    ValueError
-        For times that are not finite, later than `MAX_TIME` or not in order, and arrays that are not flat.
-
-    Warns
-    -----
-    MirflowWarning
-        For an empty side.
+    {CHECKS}
     """,
     METRICS,
 )

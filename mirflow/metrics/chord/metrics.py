@@ -458,21 +458,25 @@ Evidence = dict[str, Column]
 VERDICTS = {1: "right", 0: "wrong", -1: "not comparable"}
 
 
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> Evidence:
-    """The segments that a chord rule judges, with the verdict on each: an `Explainer`.
+def evidences(
+    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+) -> list[Evidence | AnnotationError]:
+    """The segments that a chord rule judges, with the verdict on each, for several estimates: a `ManyExplainer`.
 
     Parameters
     ----------
-    reference, estimate : Annotation
+    reference : Annotation
         Of kind intervals.
+    estimates : sequence of Annotation
     measure : Measure
         One of the twelve rules, or a chord symbol recall on exact time by one of them.
 
     Returns
     -------
-    dict of str to array (segments,)
+    list of dict of str to array (segments,)
         ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``,
-        ``wrong`` and ``not comparable``. The right seconds over the comparable ones are the score.
+        ``wrong`` and ``not comparable``. The right seconds over the comparable ones are the score. An AnnotationError
+        stands for an estimate that cannot be scored.
 
     Examples
     --------
@@ -480,17 +484,10 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> E
     >>> def chords(end, label):
     ...     return Annotation("intervals", {"start": np.array([0.0]), "end": np.array([end])}, [label])
     >>> measure = get_task("chord").convention().select(["majmin"])[0]
-    >>> found = evidence(chords(4.0, "C:7"), chords(3.0, "C"), measure)
+    >>> (found,) = evidences(chords(4.0, "C:7"), [chords(3.0, "C")], measure)
     >>> found["end"].tolist(), found["estimate"].tolist(), found["verdict"].tolist()
     ([3.0, 4.0], ['C', 'N'], ['right', 'wrong'])
     """
-    return the_only(evidences(reference, [estimate], measure))
-
-
-def evidences(
-    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
-) -> list[Evidence | AnnotationError]:
-    """Evidence of several estimates of a track, computed together, or errors of those that cannot be scored."""
     rule = measure.metric.name if measure.metric.name in RULES else measure.parameters.get("rule")
     if rule is None or "hop" in measure.parameters:
         raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
@@ -524,12 +521,17 @@ def judge(
     return found
 
 
-def the_only(found: Sequence[Evidence | AnnotationError]) -> Evidence:
-    """The evidence of a single estimate; an error is raised."""
-    (one,) = found
-    if isinstance(one, AnnotationError):
-        raise one
-    return one
+def single_evidence(
+    explain_many: Callable[[Annotation, Sequence[Annotation], Measure], Sequence[Evidence | AnnotationError]],
+    reference: Annotation,
+    estimate: Annotation,
+    measure: Measure,
+) -> Evidence:
+    """The evidence of one estimate; its error is raised."""
+    (found,) = explain_many(reference, [estimate], measure)
+    if isinstance(found, AnnotationError):
+        raise found
+    return found
 
 
 def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
@@ -563,7 +565,7 @@ MIR_EVAL = Convention(
     clean,
     score,
     GRIDS,
-    explain=evidence,
+    explain=partial(single_evidence, evidences),
     explain_many=evidences,
 )
 DECIBEL = Convention(

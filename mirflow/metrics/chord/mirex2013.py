@@ -21,7 +21,7 @@ from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, 
 from ..base import Convention, Grid, Pairs, Scores, Shared
 from ..cleaning import Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import NO_INTERVALS, Evidence, Read, judge, ratio, the_only
+from .metrics import NO_INTERVALS, Evidence, Read, judge, ratio, single_evidence
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1
@@ -535,39 +535,35 @@ def _rule_of(measure: Measure) -> str:
     return measure.metric.name if measure.metric.recall else str(measure.parameters.get("rule", ""))
 
 
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> Evidence:
-    """The stretches between cut points that a rule judges, with the verdict on each: an `Explainer`.
+def evidences(
+    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+) -> list[Evidence | AnnotationError]:
+    """The stretches between cut points that a rule judges, with the verdict on each, for several estimates.
 
     Parameters
     ----------
-    reference, estimate : Annotation
+    reference : Annotation
         Of kind intervals.
+    estimates : sequence of Annotation
     measure : Measure
         One of the five rules, or a column of one.
 
     Returns
     -------
-    dict of str to array (stretches,)
+    list of dict of str to array (stretches,)
         ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels, N where there is none), ``verdict``
         (``right``, ``wrong`` or ``not comparable``) and ``outcome`` (the column that the time is counted in, or
-        ``left_out``).
+        ``left_out``). An AnnotationError stands for an estimate that cannot be scored.
 
     Examples
     --------
     >>> from mirflow.metrics.chord.mirex2013 import CONVENTION
     >>> def chords(end, label):
     ...     return Annotation("intervals", {"start": np.array([0.0]), "end": np.array([end])}, [label])
-    >>> found = evidence(chords(4.0, "C:7"), chords(3.0, "C"), CONVENTION.select(["majmin"])[0])
+    >>> (found,) = evidences(chords(4.0, "C:7"), [chords(3.0, "C")], CONVENTION.select(["majmin"])[0])
     >>> found["end"].tolist(), found["estimate"].tolist(), found["outcome"].tolist()
     ([3.0, 4.0], ['C', 'N'], ['all_correct', 'deleted'])
     """
-    return the_only(evidences(reference, [estimate], measure))
-
-
-def evidences(
-    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
-) -> list[Evidence | AnnotationError]:
-    """Evidence of several estimates of a track, computed together, or errors of those that cannot be scored."""
     rule = _rule_of(measure)
     if not rule:
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")
@@ -604,6 +600,6 @@ CONVENTION = Convention(
         *(f"{one.name}@{rule}" for rule in RULES for one in (*shares, *chord_counts)),
         *(one.name for one in segmentation),
     ),
-    explain=evidence,
+    explain=partial(single_evidence, evidences),
     explain_many=evidences,
 )

@@ -20,20 +20,21 @@ from .metrics import METRICS, MIR_EVAL
 Matching = list[tuple[int, int]]
 """Places of matched notes in the reference and the estimate, ascending."""
 
-_PARAMETERS = """
+ARRAYS = """
     Parameters
     ----------
     ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
         Start and end of each note.
     ref_pitches, est_pitches : (n,) and (m,), Hz
     ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI.
+        From 0 to 127, as in MIDI. The reference's are scaled to 0 to 1, and the estimate's by the line that is fitted
+        to the matched notes.
     offset_ratio : float or None
         Largest distance of the ends, as a share of the reference note's duration; None, where it is allowed: ends do
         not matter.
 """
 _checked = documented(
-    f"""{_PARAMETERS}
+    f"""{ARRAYS}
     Raises
     ------
     ValueError
@@ -48,7 +49,7 @@ _checked = documented(
     METRICS,
 )
 _matched = documented(
-    f"""{_PARAMETERS}
+    f"""{ARRAYS}
     Raises
     ------
     ValueError
@@ -191,7 +192,7 @@ def one_row(intervals: Array, pitches: Array | None = None, velocities: Array | 
     return Ragged(columns, row.counts)
 
 
-@documented(_PARAMETERS)
+@documented(ARRAYS)
 def average_overlap_ratio(ref_intervals: Array, est_intervals: Array, matching: Sequence[tuple[int, int]]) -> float:
     """Mean overlap ratio of matched notes.
 
