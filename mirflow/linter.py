@@ -29,7 +29,7 @@ from .readers.content import is_listed_file
 from .readers.jams import describe_absent, open_jams
 from .readers.namespaces import NAMESPACES
 from .readers.options import MAX_BYTES, TABLES, Reading, split_sides
-from .readers.tables.table import TableSource, format_of, holds_tracks, open_table
+from .readers.tables.table import TableSource, holds_tracks, open_table
 from .store.packs import open_pack
 
 Severity = Literal["error", "warning", "note"]
@@ -146,7 +146,7 @@ def _check_each(
             continue
         if task is None or not (path.is_file() and holds_tracks(path.name, _reading(task, options))):
             yield _check_whole(path, task, convention, schema, options)
-        elif path in given or format_of(path.name, _reading(task, options)) in TABLES:
+        elif path in given or _reading(task, options).format_of(path.name) in TABLES:
             yield from _check_table(path, task, convention, options)
         else:
             yield from _check_either(path, task, convention, schema, options)

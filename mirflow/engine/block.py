@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,8 +22,9 @@ from ..errors import AnnotationError, InvalidAnnotationError
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
 from ..metrics.cleaning import Cleaned, emptied
 from ..metrics.measures import LABELS, Measure
-from ..pipeline.plan import EvaluationPlan, Reference, Stale
+from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..ragged import Bool, Column, Float, Int
+from ..readers.content import join_digests
 from .pair_scores import BROKEN, LOST, score_pairs
 from .plausibility import extents, implausible, unmatched_labels
 
@@ -41,10 +41,6 @@ def block_size(task: str, most: int = BLOCK) -> int:
     (64, 1)
     """
     return 1 if kind_of(task).name == "audio" else most
-
-
-Combine = str
-"""What becomes of the scores against several references: ``mean``, ``max``, ``each``; empty where there is one."""
 
 
 @dataclass(frozen=True)
@@ -542,9 +538,7 @@ def _digests_and_durations(
     for track in work.tracks:
         own = [references[one.source] for one in track.references]
         usable = [spans[one.row] for one in own if one.trouble is None]
-        reference = "".join(one.digest for one in own)
-        if len(own) > 1:
-            reference = hashlib.blake2b(reference.encode(), digest_size=8).hexdigest()
+        reference = join_digests([one.digest for one in own])
         for estimate in track.estimates:
             digests.append(f"{reference}:{'' if estimate is None else estimates[estimate].digest}")
             durations.append(float(np.mean(usable)) if usable else 0.0)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +36,7 @@ from ..ragged import Bool
 from ..store.format import IMPORTED, column, kept_cautions, kept_classes, plain_attrs, usable_text
 from ..store.packs import open_pack
 from ..store.read import group_names, read_group
-from ..store.write import StoreWriter
+from ..store.write import StoreWriter, software_versions
 from .block import EACH, BlockWork, works_of
 from .schedule import choose_scheduler, execute
 
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Prune = bool | Callable[[str], bool]
-_VERSIONED = ("mirflow", "numpy", "zarr")
 _SHOWN = 5
 
 
@@ -424,9 +421,8 @@ def _publish(
     jobs: Sequence[Job], writer: StoreWriter, planned: PlannedPipeline
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
     """Put the new store in place, unless it would equal the one that is there."""
-    versions = {name: version(name) for name in _VERSIONED} | {"python": platform.python_version()}
     # The root too, as the pipeline's own may be relative to where its file was: reports show the annotations again.
-    attrs = {"versions": versions, "pipeline": planned.text, "root": planned.root}
+    attrs = {"versions": software_versions(), "pipeline": planned.text, "root": planned.root}
     contents = [_content(job, attrs) for job in jobs]
     same = all(_unchanged(job, content) for job, content in zip(jobs, contents, strict=True))
     published = not same or set(writer.groups()) != {content.name for content in contents}

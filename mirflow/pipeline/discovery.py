@@ -21,7 +21,7 @@ from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_track
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern, fill
 from ..readers.sources import gather, has_parts, matched_file, select_from
-from ..readers.tables.table import WHOLE, RowKey, TableSource, format_of, holds_tracks, open_table, spread_table
+from ..readers.tables.table import WHOLE, RowKey, TableSource, holds_tracks, open_table, spread_table
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Caution, Reference
 
@@ -282,7 +282,7 @@ def _rows_of_tables(
             sources = _open_table(match, reading, tracks)
             if side.annotator not in wanted:
                 sources = [source for source in sources if source.key.annotator == side.annotator]
-            if not sources and tracks and format_of(match.path, reading) in WHOLE:
+            if not sources and tracks and reading.format_of(match.path) in WHOLE:
                 asked = ", ".join(map(repr, tracks[:3]))
                 message = f"has no row of any query of the reference ({asked}, ...): {match.name!r}"
                 found.trouble((key, "path"), message)
@@ -310,7 +310,7 @@ def _rows_of_tables(
 
 def _open_table(match: Match, reading: Reading, tracks: Sequence[str] | None) -> list[TableSource]:
     """One source for each annotation in a file; of a whole matrix for those that the other side has under any name."""
-    if tracks is None or format_of(match.path, reading) not in WHOLE:
+    if tracks is None or reading.format_of(match.path) not in WHOLE:
         return spread_table(match, reading)
     keys, asked = open_table(match.path, reading, match.name).keys, set(tracks)
     called = call_alike((key.track for key in keys), tracks)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,7 +30,7 @@ from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
 from ..readers.patterns import Match, Pattern
 from ..store.format import IMPORTED, PRINTED_STEP
-from ..store.write import StoreWriter
+from ..store.write import StoreWriter, software_versions
 from .mapping import (
     Names,
     Row,
@@ -454,9 +452,8 @@ def import_scores(
         before = [content for name in writer.groups() if (content := writer.previous(name)) is not None]
         _refuse(before, brought, published.name, writer.path, overwrite)
         kept = [content for content in before if content.name not in brought]
-        versions = {one: version(one) for one in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
         mappings = sorted({str(content.attrs[IMPORTED]) for content in (*kept, *brought.values())})
-        attrs = {"name": ", ".join(mappings), IMPORTED: mappings, "versions": versions}
+        attrs = {"name": ", ".join(mappings), IMPORTED: mappings, "versions": software_versions()}
         writer.publish([*kept, *brought.values()], attrs)
         path = writer.path
     shapes = {one.name: (len(one.systems), len(one.tracks), len(one.measures)) for one in published.groups}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 from ..annotations.annotation import Annotation
@@ -107,7 +106,7 @@ def list_annotators(
 
 
 def _is_jams_file(source: Source) -> bool:
-    return isinstance(source, FileSource) and source.reading.format_of(Path(source.path).suffix) == "jams"
+    return isinstance(source, FileSource) and source.reading.format_of(source.path) == "jams"
 
 
 def _demand_valid(path: str, max_bytes: int) -> None:

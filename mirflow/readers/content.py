@@ -184,6 +184,11 @@ def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
+def join_digests(digests: Sequence[str]) -> str:
+    """The digest of several annotations together: that of the only one, empty where there is none."""
+    return digest_of("".join(digests).encode()) if len(digests) > 1 else "".join(digests)
+
+
 def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
     """The text of bytes, with ``\\n`` as line ends and without a byte order mark.
 

@@ -441,11 +441,11 @@ class Reading(_Signed):
         """Selection of beats; None where the file decides."""
         return "all" if self.select is None and self.task != "downbeat" else self.select
 
-    def format_of(self, suffix: str) -> str:
-        """The format of a file with that suffix: the declared one, else the suffix's, else text."""
+    def format_of(self, path: str) -> str:
+        """The format of a file: the declared one, else that of its suffix, else text."""
         if self.format is not None:
             return self.format
-        found = _FORMATS_BY_SUFFIX.get(suffix.lstrip(".").lower(), "txt")
+        found = _FORMATS_BY_SUFFIX.get(path.rpartition(".")[2].lower(), "txt")
         return "txt" if found in TABLES and self.kind != "ranking" else found
 
 

@@ -80,7 +80,7 @@ class FileSource(Source):
     def read(self) -> tuple[Annotation, str]:
         """The annotation and the digest of the file's bytes, which are read once."""
         name = self.name or self.path
-        format = self.reading.format_of(self.path.rpartition(".")[2])
+        format = self.reading.format_of(self.path)
         if format == "jams":
             from .jams import open_jams
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from ..errors import AnnotationError, MirflowError, PipelineError, QueryError
 from ..metrics.base import get_task
 from ..pipeline import find_files
 from ..pipeline.plan import EvaluationFiles
+from ..readers.content import join_digests
 from ..store.packs import open_pack, row_digests
 
 if TYPE_CHECKING:
@@ -136,10 +136,7 @@ class Files:
         if track not in self._scored:
             return []
         scored = [str(text).partition(":") for text in self._digests[:, self._scored[track]].tolist()]
-        each = [shelf.digest(one.source) for one in self.references[track]]
-        now = "".join(each)
-        if len(each) > 1:  # the digest of all references together
-            now = hashlib.blake2b(now.encode(), digest_size=8).hexdigest()
+        now = join_digests([shelf.digest(one.source) for one in self.references[track]])
         changed = [REFERENCE] if any(old and old != now for old, _, _ in scored) else []
         for name, (_, _, old) in zip(self._systems, scored, strict=True):
             source = self.estimates.get(name, {}).get(track)

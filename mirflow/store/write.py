@@ -28,6 +28,14 @@ _SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
 """Most tracks and values in a chunk of a result with extra dims."""
 
 
+def software_versions() -> dict[str, str]:
+    """The versions that a store keeps: of what computed and wrote it."""
+    import platform
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
+
+
 class StoreWriter:
     """A store that this process, and no other, writes.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedIOBase, BufferedReader
 from pathlib import Path
@@ -302,27 +302,22 @@ class ArrayMatrix(TrackTable):
     name: str
     ranker: Ranker
     distances: npt.NDArray[np.float64]
-    places: Mapping[RowKey, int]
+    of_key: Mapping[RowKey, int]
     head: bytes
-
-    @property
-    def keys(self) -> Collection[RowKey]:
-        """The queries: all items."""
-        return self.places.keys()
 
     @property
     def held(self) -> int:
         """About how many bytes of memory it takes; what is mapped does not count."""
-        return 500 * len(self.places)
+        return 500 * len(self.of_key)
 
     def data(self, key: RowKey) -> bytes:
         """The bytes of a row."""
         self.demand(key)
-        return bytes(self.distances[self.places[key]].tobytes())
+        return bytes(self.distances[self.of_key[key]].tobytes())
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking that a row makes."""
-        return self.ranker.rank(key.track, np.asarray(self.distances[self.places[key]], dtype=np.float64), 0, self.name)
+        return self.ranker.rank(key.track, np.asarray(self.distances[self.of_key[key]], dtype=np.float64), 0, self.name)
 
 
 def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,7 @@ class GroupTable(TrackTable):
         The items of each group, and those that have the same in common.
     without_self : bool
         Whether an item is left out of its own ranking.
-    places : mapping of RowKey to int
+    of_key : mapping of RowKey to int
         The items that others are relevant for.
     digests : (mapping of int to str, mapping of int to str)
         Of the names of `members` and `alike`.
@@ -50,13 +50,8 @@ class GroupTable(TrackTable):
     members: Mapping[int, Int]
     alike: Mapping[int, Int]
     without_self: bool
-    places: Mapping[RowKey, int]
+    of_key: Mapping[RowKey, int]
     digests: tuple[Mapping[int, str], Mapping[int, str]]
-
-    @property
-    def keys(self) -> Collection[RowKey]:
-        """The queries: the items that others are relevant for."""
-        return self.places.keys()
 
     @property
     def held(self) -> int:
@@ -66,7 +61,7 @@ class GroupTable(TrackTable):
     def data(self, key: RowKey) -> bytes:
         """The name of a query, and fingerprints of its group and of what is left out for it."""
         self.demand(key)
-        own = self.places[key]
+        own = self.of_key[key]
         of_group, of_same = self.digests
         left_out = of_same.get(int(self.same[own]), "")
         return "\0".join((key.track, of_group[int(self.group[own])], left_out, str(self.without_self))).encode()
@@ -74,11 +69,11 @@ class GroupTable(TrackTable):
     def stamp(self, key: RowKey) -> tuple[int, int]:
         """Number of the items of a query's group, and a fingerprint of them and of those left out."""
         _, fingerprint = super().stamp(key)
-        return len(self.members[int(self.group[self.places[key]])]), fingerprint
+        return len(self.members[int(self.group[self.of_key[key]])]), fingerprint
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The relevant items of a query, then those that are left out of rankings."""
-        own = self.places[key]
+        own = self.of_key[key]
         left_out = self.alike.get(int(self.same[own]), np.zeros(0, dtype=np.int64))
         left_out = left_out[left_out != own]
         relevant = self.members[int(self.group[own])]

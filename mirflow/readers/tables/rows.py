@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...annotations.annotation import Annotation
@@ -36,7 +36,7 @@ class RowTable(TrackTable):
     ----------
     header : str
         The line with the names of the columns; empty: there is none.
-    rows : mapping of RowKey to list of (int, str)
+    of_key : mapping of RowKey to list of (int, str)
         Lines with their numbers, counted from 1.
     size : int
         About how many bytes it takes.
@@ -45,13 +45,8 @@ class RowTable(TrackTable):
     name: str
     layout: Layout
     header: str
-    rows: Mapping[RowKey, Sequence[tuple[int, str]]]
+    of_key: Mapping[RowKey, Sequence[tuple[int, str]]]
     size: int
-
-    @property
-    def keys(self) -> Collection[RowKey]:
-        """Tracks, systems and annotators of rows, in the order of the file."""
-        return self.rows.keys()
 
     @property
     def held(self) -> int:
@@ -61,12 +56,12 @@ class RowTable(TrackTable):
     def data(self, key: RowKey) -> bytes:
         """The rows about a key, under the header."""
         self.demand(key)
-        return "\n".join([self.header, *(line for _, line in self.rows[key])]).encode()
+        return "\n".join([self.header, *(line for _, line in self.of_key[key])]).encode()
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The annotation that the rows about a key make."""
         layout, reading, kind = self.layout, self.layout.reading, KINDS[self.layout.reading.kind]
-        rows = [(number, layout.split(line)) for number, line in self.rows[key]]
+        rows = [(number, layout.split(line)) for number, line in self.of_key[key]]
         if has_numbers(reading) and kind.recognised and kind.listed and _name_track_alone(rows, layout):
             rows = []
         if layout.usual:
@@ -94,7 +89,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     if not lines:
         return RowTable(name, Layout(KINDS[reading.kind], reading, name, "\t", {}, -1, None), "", {}, 0)
     number, first = lines[0]
-    separator = find_separator(first, reading.format_of(path.rpartition(".")[2]), options)
+    separator = find_separator(first, reading.format_of(path), options)
     separator = separator or _separator(first, KINDS[reading.kind])
     layout = find_layout(first, number, reading, separator, name, keyed=True)
     has_header = layout.header is not None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
@@ -57,10 +57,13 @@ class TrackTable:
     head: bytes = b""
     """Fingerprint of what the annotations of all keys depend on."""
 
+    of_key: Mapping[RowKey, Any]
+    """What it keeps of each annotation, in the order of the file: rows, or where they are."""
+
     @property
     def keys(self) -> Collection[RowKey]:
         """Keys of its annotations, in the order of the file."""
-        raise NotImplementedError
+        return self.of_key.keys()
 
     @property
     def held(self) -> int:
@@ -158,15 +161,10 @@ def holds_tracks(path: str, reading: Reading) -> bool:
     pattern = Pattern(path)
     if pattern.is_pack:
         return False
-    format = format_of(path, reading)
+    format = reading.format_of(path)
     if format in TABLES or "track" in dict(reading.delimited.columns):
         return True
     return KINDS[reading.kind].listed and "track" not in pattern.names and format != "jams"
-
-
-def format_of(path: str, reading: Reading) -> str:
-    """The format of a file, as declared or by its suffix."""
-    return reading.format_of(path.rpartition(".")[2])
 
 
 def open_table(path: str, reading: Reading, name: str) -> TrackTable:
@@ -212,7 +210,7 @@ def _held(table: TrackTable | AnnotationError) -> int:
 
 
 def _open(path: str, reading: Reading, name: str) -> TrackTable:
-    format = format_of(path, reading)
+    format = reading.format_of(path)
     module, _, function = _OPENERS.get(format, _OPENERS[ROWS]).partition(":")
     opener: Callable[[str, Reading, str], TrackTable] = getattr(importlib.import_module(module, __package__), function)
     return opener(path, reading, name)
@@ -227,7 +225,7 @@ def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None 
         Those of the other side: of the formats in `WHOLE` no others are taken. None: all are.
     """
     table = open_table(match.path, reading, match.name)
-    wanted = set(tracks) if tracks is not None and format_of(match.path, reading) in WHOLE else None
+    wanted = set(tracks) if tracks is not None and reading.format_of(match.path) in WHOLE else None
     keys = [key for key in table.keys if wanted is None or key.track in wanted]
     return [TableSource(match.path, key, reading, match.name, table.stamp(key)) for key in keys]
 
@@ -288,11 +286,6 @@ class SpanTable(TrackTable):
     name: str
     reading: Reading
     of_key: Mapping[RowKey, list[Span]]
-
-    @property
-    def keys(self) -> Collection[RowKey]:
-        """Keys of the rows, in the order of the file."""
-        return self.of_key.keys()
 
     @property
     def held(self) -> int:

@@ -188,10 +188,8 @@ class Comparer:
         own = {place: one for place, one in enumerate(self.files) if name in one.references}
         estimates = [self._estimate(system, name, own) for system in self.systems]
         references = self._references(name, own) if self.shows_references else []
-        task, changed = (
-            self.files[0].plan.task,
-            {one for files in own.values() for one in files.changed(name, self.shelf)},
-        )
+        task = self.files[0].plan.task
+        changed = {one for files in own.values() for one in files.changed(name, self.shelf)}
         places = [place for place, system in enumerate(self.systems) if system in changed]
         return {
             "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in references],
