@@ -22,9 +22,7 @@ hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("searching", deadline=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "searching")
 
-if (
-    "mix_stderr" in inspect.signature(CliRunner).parameters
-):  # click before 8.2
+if "mix_stderr" in inspect.signature(CliRunner).parameters:  # click before 8.2
     CliRunner.__init__.__defaults__ = ("utf-8", None, False, False)
     Result.output = property(lambda self: self.stdout + (self.stderr if self.stderr_bytes is not None else ""))
 

@@ -11,7 +11,7 @@ import pytest
 
 from mirflow.errors import InvalidAnnotationError, MetricError, UnknownNameError
 from mirflow.metrics.base import Pairs
-from mirflow.metrics.chord.mirex2013 import CONVENTION, evidence
+from mirflow.metrics.chord.mirex2013 import CONVENTION
 from mirflow.ragged import Ragged
 from tests.metrics.chord_rows import Segment, as_annotation, rows, span
 
@@ -198,7 +198,7 @@ class TestEvidence:
     def test_each_stretch_has_both_labels_a_verdict_and_the_column_that_it_counts_in(self) -> None:
         reference, estimate = [(0, 2, "C"), (2, 3, "G:sus4"), (3, 4, "A:min")], [(0, 1, "C:7"), (1, 3, "G")]
         measure = CONVENTION.select(["majmin"])[0]
-        found = evidence(as_annotation(reference), as_annotation(estimate), measure)
+        found = CONVENTION.explain(as_annotation(reference), as_annotation(estimate), measure)
         columns = [found[name].tolist() for name in ("start", "end", "reference", "estimate", "verdict", "outcome")]
         assert list(zip(*columns, strict=True)) == [
             (0, 1, "C", "C:7", "right", "all_correct"),
@@ -210,14 +210,14 @@ class TestEvidence:
     def test_a_segmentation_measure_has_none(self) -> None:
         measure = CONVENTION.select(["hamming_measure"])[0]
         with pytest.raises(MetricError, match="hamming_measure does not judge stretches of time"):
-            evidence(as_annotation(span("C")), as_annotation(span("C")), measure)
+            CONVENTION.explain(as_annotation(span("C")), as_annotation(span("C")), measure)
 
     def test_a_side_that_cannot_be_scored_is_named(self) -> None:
         measure = CONVENTION.select(["majmin"])[0]
         with pytest.raises(InvalidAnnotationError, match="line 1: estimate: not a chord: 'oops'"):
-            evidence(as_annotation(span("C")), as_annotation(span("oops")), measure)
+            CONVENTION.explain(as_annotation(span("C")), as_annotation(span("oops")), measure)
         with pytest.raises(InvalidAnnotationError, match="the reference is empty"):
-            evidence(as_annotation([]), as_annotation(span("C")), measure)
+            CONVENTION.explain(as_annotation([]), as_annotation(span("C")), measure)
 
 
 COMPARED = ("majmin", "majmin_inv", "sevenths", "sevenths_inv")
