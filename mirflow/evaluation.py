@@ -32,6 +32,7 @@ from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, ne
 from .readers.options import SIDES, SUFFIXES, Reading, split_sides
 from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
 from .readers.tables.table import RowKey, TableSource, holds_tracks, open_table
+from .store.format import kept_metrics, plain_attrs
 from .store.packs import PackSource, open_pack
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ def _score(
         )
         for start in range(0, len(tracks), size)
     )
-    return to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": chosen})
+    attrs = {"task": task, "convention": rules.name, "grid": chosen, **kept_metrics(measures)}
+    return to_dataset(cells, measures, plain_attrs(attrs))
 
 
 def _plain_pair(

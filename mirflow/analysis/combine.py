@@ -12,7 +12,7 @@ import numpy as np
 
 from ..cells import Status
 from ..errors import MirflowWarning, QueryError, counted
-from ..store.format import CLASSES, OWN_DIMS, WARNINGS, nested_attrs, plain_attrs
+from ..store.format import CLASSES, DECLARED_METRICS, OWN_DIMS, WARNINGS, nested_attrs, plain_attrs
 from .scores import Array
 
 if TYPE_CHECKING:
@@ -464,7 +464,8 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
             variables[str(key)] = ("track", values, parts[0].ds[key].attrs)
         elif set(CELL) <= set(parts[0].ds[key].dims):
             variables[str(key)] = joined_variable(str(key), parts, labels, coords, variables)
-    told = {**joined_cautions({store: ds.attrs for store, ds in given.items()}), **_references(name, given)}
+    cautions = joined_cautions({store: ds.attrs for store, ds in given.items()})
+    told = {**cautions, **_references(name, given), **_declared_metrics(name, given)}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
     return xr.Dataset(variables, coords, {**same, **told, "stores": ", ".join(given)})
 
@@ -477,6 +478,17 @@ def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
     hint = "where they differ, score them again with the same references, or ask the stores one by one"
     warnings.warn(f"group {name!r}: {said}; {hint}", MirflowWarning, stacklevel=5)
     return {REFERENCES_DIFFER: said}
+
+
+def _declared_metrics(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, dict[str, Any]]:
+    """The metrics from outside of mirflow of all stores; warns of those that are defined in different ways."""
+    found: dict[str, dict[str, Any]] = {}
+    for store, ds in given.items():
+        for metric, record in ds.attrs.get(DECLARED_METRICS, {}).items():
+            if found.setdefault(metric, record) != record:
+                message = f"group {name!r}: metric {metric!r} is not defined in {store} as in the stores before it"
+                warnings.warn(f"{message}; run their pipelines again", MirflowWarning, stacklevel=5)
+    return {DECLARED_METRICS: found} if found else {}
 
 
 def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import difflib
+import json
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -18,8 +19,9 @@ import numpy.typing as npt
 from ..errors import MetricError, QueryError, UnknownNameError, refuse_unknown
 from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
 from ..metrics.base import Convention, get_task, tasks
-from ..metrics.measures import Measure, parse
+from ..metrics.measures import Measure, from_record, parse
 from ..ragged import Bool
+from ..store.format import DECLARED_METRICS
 from .scores import ANNOTATOR, Scores, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of
 
 if TYPE_CHECKING:
@@ -429,7 +431,7 @@ def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -
 def spell_out(ds: xr.Dataset, place: int) -> str:
     """A metric with the value of its primary parameter, which an identity leaves out where it is the default."""
     label = names_of(ds, "metric")[place]
-    measure = _measure(_convention(ds), label)
+    measure = _measure(convention_of(ds), label)
     if measure is None or not measure.values or not _MARKS.isdisjoint(label):
         return label
     return f"{label}@{measure.values[0]}"
@@ -438,7 +440,7 @@ def spell_out(ds: xr.Dataset, place: int) -> str:
 def _places(ds: xr.Dataset, name: str, known: Mapping[str, int], exact: bool = False) -> list[int]:
     if exact and name in known:
         return [known[name]]
-    convention = _convention(ds)
+    convention = convention_of(ds)
     measure = _measure(convention, name)
     if _MARKS.isdisjoint(name):
         bare = name if measure is None else measure.metric.name
@@ -501,13 +503,17 @@ def _rated(measure: Measure) -> str:
     )
 
 
-def _convention(ds: xr.Dataset) -> Convention | None:
-    """The convention of an evaluation; None where this mirflow does not know it."""
-    task = str(ds.attrs.get("task", ""))
+def convention_of(ds: xr.Dataset) -> Convention | None:
+    """The convention of an evaluation, with the metrics from outside of mirflow that it keeps; None if not known."""
+    task, kept = str(ds.attrs.get("task", "")), ds.attrs.get(DECLARED_METRICS, {})
     try:
-        return get_task(task).convention(ds.attrs.get("convention")) if task in tasks() else None
+        known = get_task(task).convention(ds.attrs.get("convention")) if task in tasks() else None
     except UnknownNameError:
         return None
+    if known is None or not kept:
+        return known
+    records = json.loads(kept) if isinstance(kept, str) else kept
+    return replace(known, metrics=(*known.metrics, *map(from_record, records.values())))
 
 
 def _measure(convention: Convention | None, name: str) -> Measure | None:
@@ -531,7 +537,7 @@ def find_tables(ds: xr.Dataset) -> dict[str, str]:
 
 def find_measures(ds: xr.Dataset) -> dict[str, Measure]:
     """The metrics with extra dims that an evaluation holds, by the names of their variables."""
-    convention = _convention(ds)
+    convention = convention_of(ds)
     if convention is None:
         return {}
     found = {}
@@ -560,7 +566,7 @@ def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[l
     """
     if names is None:
         return [], []
-    tables, convention, metrics = find_tables(ds), _convention(ds), set(names_of(ds, "metric"))
+    tables, convention, metrics = find_tables(ds), convention_of(ds), set(names_of(ds, "metric"))
     numbers: list[str] = []
     variables: list[str] = []
     for name in as_names(names) or []:

@@ -33,7 +33,7 @@ from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress
 from ..ragged import Bool
-from ..store.format import IMPORTED, column, kept_cautions, kept_classes, plain_attrs, usable_text
+from ..store.format import IMPORTED, column, kept_cautions, kept_classes, kept_metrics, plain_attrs, usable_text
 from ..store.packs import open_pack
 from ..store.read import group_names, read_group
 from ..store.write import StoreWriter, software_versions
@@ -120,6 +120,7 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
         "parameters": {str(measure): dict(measure.parameters) for measure in plan.measures if measure.parameters},
         SIGNATURES: dict(plan.signatures),
         **(kept_classes(plan.classes) if get_task(plan.task).convention(plan.convention).bind else {}),
+        **kept_metrics(plan.measures),
         **kept_cautions(plan.cautions),
     }
     metric_coords = {name: values.tolist() for name, values in describe(scalars).items() if name != "metric"}
@@ -504,7 +505,8 @@ def _lazy(plan: EvaluationPlan) -> xr.Dataset:
         coords |= {name: (dim, usable_text(column(values))) for name, values in named.items()}
     for sparse in extras.values():
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
-    attrs = {"task": plan.task, "convention": plan.convention, "grid": plan.grid, **kept_cautions(plan.cautions)}
+    attrs: dict[str, Any] = {"task": plan.task, "convention": plan.convention, "grid": plan.grid}
+    attrs |= {**kept_metrics(plan.measures), **kept_cautions(plan.cautions)}
     return xr.Dataset(variables, coords, plain_attrs(attrs))
 
 

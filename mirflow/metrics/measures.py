@@ -6,7 +6,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
@@ -247,6 +247,44 @@ class Metric:
         """The aggregates that make sense for it."""
         met = {"scores": True, "weights": self.pooling != "none", "recall": self.recall}
         return tuple(name for name, one in AGGREGATES.items() if met[one.requires])
+
+
+def to_record(metric: Metric) -> dict[str, Any]:
+    """The fields of a metric that are not the defaults, as JSON; without its functions.
+
+    Examples
+    --------
+    >>> hits = Metric("hits", "Hits", "", "events", parameters=(Parameter("window", 0.05, "s"),), range=(0, math.inf))
+    >>> record = to_record(hits)
+    >>> record["parameters"], record["range"], from_record(record) == hits
+    ([{'name': 'window', 'default': 0.05, 'unit': 's'}], [0, None], True)
+    """
+    return {"parameters": [_changed(one) for one in metric.parameters], **_changed(metric, "parameters")}
+
+
+def _changed(record: Metric | Parameter, *others: str) -> dict[str, Any]:
+    found = {}
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if one.compare and one.name not in others and (one.name == "default" or value != one.default):
+            if one.name == "range":
+                value = [end if math.isfinite(end) else None for end in value]
+            found[one.name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def from_record(record: Mapping[str, Any]) -> Metric:
+    """The metric of a record; it cannot be computed."""
+    given = _known(Metric, record)
+    low, high = record.get("range", (0.0, 1.0))
+    given["range"] = (-math.inf if low is None else low, math.inf if high is None else high)
+    given["parameters"] = tuple(Parameter(**_known(Parameter, one)) for one in record.get("parameters", ()))
+    return Metric(**given)
+
+
+def _known(kind: type[Metric | Parameter], record: Mapping[str, Any]) -> dict[str, Any]:
+    names = {one.name for one in fields(kind)}
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in record.items() if name in names}
 
 
 def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..., Any]], Metric]:

@@ -15,6 +15,7 @@ from ..annotations.classes import Classes
 from ..cells import CELL_ATTRS, Entry, GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Sparse
+from ..metrics.measures import Measure, to_record
 
 if TYPE_CHECKING:
     from ..pipeline.plan import Caution
@@ -49,6 +50,16 @@ def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
     """
     names, credits = ([], []) if classes is None else (list(classes.names), [list(one) for one in classes.credits])
     return {CLASSES: {"names": names, "credits": credits}}
+
+
+DECLARED_METRICS = "declared_metrics"
+"""The attribute of an evaluation that keeps the records of metrics from outside of mirflow, by their names."""
+
+
+def kept_metrics(measures: Iterable[Measure]) -> dict[str, dict[str, Any]]:
+    """The attribute that keeps the records of metrics from outside of mirflow; none where there is none."""
+    kept = {one.metric.name: to_record(one.metric) for one in measures if one.metric.origin}
+    return {DECLARED_METRICS: kept} if kept else {}
 
 
 Array = npt.NDArray[Any]

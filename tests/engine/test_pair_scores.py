@@ -49,6 +49,18 @@ def batched(batch, measure):
 
 BROKEN = False
 '''
+TABLES = '''import numpy as np
+from mirflow.metrics.base import Sparse
+from mirflow.metrics.measures import Weight, metric
+
+
+@metric("Counts", Weight("none", "onsets"), orientation="none", pooling="none", perfect=None, dims=("where",))
+def counts(onsets, measure):
+    """Numbers of onsets of both sides."""
+    both = np.column_stack([onsets.references, onsets.estimates]).astype(float)
+    index = np.column_stack([axis.ravel() for axis in np.indices(both.shape)])
+    return Sparse(("where",), (("reference", "estimate"),), index, both.ravel(), {"long_name": "onsets by side"})
+'''
 METRICS = ["f_measure", "lab/own.py:count_error@[5:10:5]", "lab/own.py:ends", "lab/own.py:batched"]
 NAMES = ["f_measure", "count_error@5.0", "count_error", "ends.first", "ends.last", "batched"]
 
@@ -66,8 +78,12 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "lab").mkdir()
     (tmp_path / "lab/limits.py").write_text("LIMIT = 100\n")
     (tmp_path / "lab/own.py").write_text(MODULE)
+    (tmp_path / "lab/tables.py").write_text(TABLES)
     sides = {"reference": "ref/{track}.txt", "estimates": "est/{system}/{track}.txt"}
-    both = [{"task": "beat", "metrics": METRICS, **sides}, {"task": "onset", "metrics": ["f_measure"], **sides}]
+    both = [
+        {"task": "beat", "metrics": METRICS, **sides},
+        {"task": "onset", "metrics": ["f_measure", "lab/tables.py:counts"], **sides},
+    ]
     text = {"evaluations": both, "store": str(tmp_path / "s.zarr"), "execution": {"block": 3}}
     (tmp_path / "p.yaml").write_text(json.dumps(text))
     return tmp_path
@@ -149,14 +165,21 @@ def test_every_scheduler_gives_the_same(folder: Path, scheduler: str) -> None:
 
 def test_a_store_is_read_without_the_module(folder: Path) -> None:
     run(folder)
-    (folder / "lab/own.py").unlink()
+    for path in (folder / "lab").glob("*.py"):
+        path.unlink()
     store = folder / "s.zarr"
     (row,) = rows("query", store, "-g", "beat", "-m", "ends.first", "--ci", "-s", "ada")
     assert row["n"] == 8
     assert row["low"] < row["value"] < row["high"]
     assert "ends.first" in printed("compare", store, "-g", "beat", "-m", "ends.first")
-    for kind in ("distributions", "scatter", "heatmap"):
-        printed("plot", store, kind, "-g", "beat", "-m", "ends.last", "-o", folder / f"{kind}.svg")
+    (row,) = rows("query", store, "-g", "beat", "-m", "count_error@5", "-s", "ada")
+    assert (row["metric"], row["n"], row["n_missing"]) == ("count_error@5.0", 7, 1)
+    for kind, name in (("distributions", "ends.last"), ("heatmap", "batched"), ("tolerance", "count_error")):
+        printed("plot", store, kind, "-g", "beat", "-m", name, "-o", folder / f"{kind}.svg")
+    printed("report", store, "-o", folder / "page.html")
+    assert "ends.first" in (folder / "page.html").read_text()
+    tables = mirflow.open_store(store)["onset"].to_dataset().mirflow.query("counts")
+    assert tables.sel(system="ada").value.values.ravel().tolist() == [108.0, 108.0]
 
 
 def test_functions_and_records_in_memory(folder: Path) -> None:

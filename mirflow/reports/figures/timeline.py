@@ -16,6 +16,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
 from ...errors import FigureError, MirflowError, UnknownNameError
 from ...metrics.base import Convention, get_task
+from ...metrics.measures import parse
 from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column
 from ..layout import title_of
@@ -159,7 +160,7 @@ class _Rule:
             return None
         for name in [self.chosen] if self.chosen else self.candidates:
             try:
-                (measure,) = self.convention.select([name])
+                measure = parse(name, self.convention.metrics)
                 found = self.convention.explain(reference, estimate, measure)
             except MirflowError:  # this one judges no items, or the pair cannot be scored
                 continue

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.scores import names_of
+from ...analysis.selection import convention_of
 from ...errors import FigureError, MirflowError
-from ...metrics.base import get_task
 from ...metrics.measures import Measure, parse
 from ...ragged import Float
 from ..results import Result
@@ -95,9 +95,10 @@ Family = dict[str, Measure]
 
 
 def _families(ds: xr.Dataset, parameter: str | None) -> list[Family]:
+    convention = convention_of(ds)
+    metrics = convention.metrics if convention else ()
     try:
-        convention = get_task(str(ds.attrs.get("task"))).convention(ds.attrs.get("convention"))
-        measures = {identity: parse(identity, convention.metrics) for identity in names_of(ds, "metric")}
+        measures = {identity: parse(identity, metrics) for identity in names_of(ds, "metric")}
     except MirflowError as error:
         raise FigureError(f"the parameters of these metrics are not known here: {error}") from error
     families: dict[tuple[object, ...], Family] = {}
@@ -118,8 +119,8 @@ def _largest(families: list[Family]) -> Family:
 
 def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | None) -> Family:
     """The family of a metric that is named with its other parameters, or of its bare name if that has only one."""
-    convention = get_task(str(ds.attrs.get("task"))).convention(ds.attrs.get("convention"))
-    wanted = parse(metric, convention.metrics)
+    convention = convention_of(ds)
+    wanted = parse(metric, convention.metrics if convention else ())
     exact, bare = [], []
     for family in families:
         one = next(iter(family.values()))

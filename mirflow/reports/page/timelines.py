@@ -15,7 +15,7 @@ from ...annotations.schema import kind_of
 from ...annotations.source import Source
 from ...errors import MirflowError
 from ...metrics.base import Convention, get_task
-from ...metrics.measures import Measure
+from ...metrics.measures import Measure, parse
 from ...progress import Progress
 from ...ragged import Column
 from ..origins import REFERENCE, Files, Shelf
@@ -84,8 +84,11 @@ class Explainer:
     def _evidence(
         self, convention: Convention, reference: Annotation, estimates: Sequence[Annotation], rule: str
     ) -> Evidence:
-        (measure,) = convention.select([rule])
         found: Sequence[Mapping[str, Column] | MirflowError | None] = [None] * len(estimates)
+        try:
+            measure = parse(rule, convention.metrics)
+        except MirflowError:  # one from outside of mirflow, of which there is no evidence
+            return [None] * len(estimates)
         if convention.explain_many is not None:
             with suppress(MirflowError):
                 found = convention.explain_many(reference, estimates, measure)
