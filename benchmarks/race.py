@@ -18,12 +18,12 @@ def best_of(repeats: int, call: Callable[[], object]) -> float:
     return min(found)
 
 
-def race(title: str, ours: Callable[[], np.ndarray], theirs: Callable[[], np.ndarray]) -> float:
+def race(title: str, ours: Callable[[], np.ndarray], theirs: Callable[[], np.ndarray], peer: str = "mir_eval") -> float:
     """Print the largest difference and the ratio of the times; raise if the numbers differ by more than 1e-9."""
     found, expected = ours(), theirs()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     fast, slow = best_of(10, ours), best_of(2, theirs)
     print(title)
     print(f"  largest difference {np.abs(found - expected).max():.1e}")
-    print(f"  mir_eval {slow * 1e3:.1f} ms, mirflow {fast * 1e3:.2f} ms: {slow / fast:.0f} times")
+    print(f"  {peer} {slow * 1e3:.1f} ms, mirflow {fast * 1e3:.2f} ms: {slow / fast:.0f} times")
     return slow / fast

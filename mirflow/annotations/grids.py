@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AnnotationError
-from ..kernels.intervals import grid_frames, sample
-from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
+from ..kernels.intervals import grid_frames
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, row_of_items, rows_of
 from .annotation import Annotation
 from .schema import LATEST, Kind
 
@@ -203,28 +203,34 @@ def names_of(annotations: Sequence[Annotation]) -> list[str]:
     return [str(number) for number in range(len(annotations))]
 
 
-def codes_at(rows: Ragged, times: Float) -> Int:
-    """The label codes in force at some times, for every row: int64 (rows, times), -1 where nothing is.
+def codes_at(rows: Ragged, times: Float) -> npt.NDArray[np.int32]:
+    """The label codes in force at some times, for every row: int32 (rows, times), -1 where nothing is.
 
     Parameters
     ----------
     rows : Ragged
         Intervals in any order; zero-length ones have no effect, of overlapping ones the one that starts last counts.
     times : float64 (n,), seconds
+        Ascending.
+
+    Examples
+    --------
+    >>> columns = {"start": np.array([0.0, 1.0]), "end": np.array([3.0, 2.0]), "label": np.array([0, 1])}
+    >>> codes_at(Ragged(columns, (np.array([2]),), ("C", "G")), np.array([0.0, 1.0, 2.0])).tolist()
+    [[0, 1, -1]]
     """
-    ordered = _by_start(rows)
-    start, end = ordered.columns["start"], ordered.columns["end"]
-    counts = np.full(len(rows), len(times), dtype=np.int64)
-    found = sample(start, end, ordered.counts[0], np.tile(times, len(rows)), counts)
-    codes = np.append(ordered.columns["label"], -1)[found]
-    return np.asarray(codes.reshape(len(rows), len(times)), dtype=np.int64)
-
-
-def _by_start(rows: Ragged) -> Ragged:
     kept = rows.keep(rows.columns["end"] > rows.columns["start"])
-    order = np.lexsort((kept.columns["start"], rows_of(kept.counts[0])))
-    columns: dict[str, Column] = {name: column[order] for name, column in kept.columns.items()}
-    return Ragged(columns, kept.counts, kept.labels)
+    row = rows_of(kept.counts[0])
+    order = np.lexsort((kept.columns["start"], row))
+    first, end = (np.searchsorted(times, kept.columns[name][order]) for name in ("start", "end"))
+    # Each interval is in force until it ends or the next one starts.
+    until = np.where(_is_last(row), len(times), np.append(first[1:], 0)[: len(first)])
+    end = np.minimum(end, until)
+    codes = np.full((len(rows), len(times)), -1, dtype=np.int32)
+    codes.reshape(-1)[ranges(row * len(times) + first, end - first)] = np.repeat(
+        kept.columns["label"][order].astype(np.int32), end - first
+    )
+    return codes
 
 
 _CODE = {"long_name": "code of the label in force, -1 for none"}
@@ -232,7 +238,7 @@ _CODE = {"long_name": "code of the label in force, -1 for none"}
 
 def labels_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
     """Intervals on a grid: ``code`` int32 (rows, n), the label in force at the start of each stretch."""
-    return {"code": (("time",), codes_at(rows, grid.points).astype(np.int32), _CODE)}
+    return {"code": (("time",), codes_at(rows, grid.points), _CODE)}
 
 
 def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
@@ -281,12 +287,11 @@ def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
     inside = (frame >= 0) & (frame < len(grid))
     order = np.lexsort((rows.columns["time"][inside], row[inside]))
     row, frame = row[inside][order], frame[inside][order]
-    counts = np.zeros((len(rows), len(grid)), dtype=np.int64)
-    np.add.at(counts, (row, frame), 1)
+    shape = len(rows), len(grid)
+    counts: Int = np.bincount(row * len(grid) + frame, minlength=len(rows) * len(grid)).reshape(shape)
     activation = (counts > 0).astype(np.float32)
-    present = activation.copy()
     for distance in range(1, min(width, len(grid) - 1) + 1):
-        level = np.float32(1 - distance / (width + 1)) * present
+        level = np.float32(1 - distance / (width + 1)) * (counts > 0)
         np.maximum(activation[:, distance:], level[:, :-distance], out=activation[:, distance:])
         np.maximum(activation[:, :-distance], level[:, distance:], out=activation[:, :-distance])
     variables: Variables = {

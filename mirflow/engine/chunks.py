@@ -59,7 +59,9 @@ def lazy_scores(
             (key, *(0,) * len(head), number, *rest): (getitem, (chunks.name, number), name)
             for number in range(len(works))
         }
-        graph = HighLevelGraph({chunks.name: chunks, key: _Picked(picked)}, {chunks.name: set(), key: {chunks.name}})
+        graph = HighLevelGraph(
+            {chunks.name: chunks, key: CulledLayer(picked)}, {chunks.name: set(), key: {chunks.name}}
+        )
         shape = (*((size,) for size in head), sizes, *((size,) for size in tail))
         lazy[name] = (dims, da.Array(graph, key, shape, dtype), dict(attrs))
     return lazy
@@ -130,13 +132,16 @@ class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
         return len(self._whole)
 
 
-class _Picked(MaterializedLayer):  # type: ignore[misc]  # dask has no annotations
-    """The chunks of one array. Dask's own culling keeps all of them where by chance as many keys are asked for."""
+class CulledLayer(MaterializedLayer):  # type: ignore[misc]  # dask has no annotations
+    """Tasks that wait for one other task, their first argument, or for none: culled to those that are asked for.
+
+    Dask's own culling keeps all of them where by chance as many keys are asked for.
+    """
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
         """The chunks that are asked for."""
         tasks = {key: self.mapping[key] for key in keys if key in self.mapping}
-        return MaterializedLayer(tasks), {key: {task[1]} for key, task in tasks.items()}
+        return MaterializedLayer(tasks), {key: set(task[1:2]) for key, task in tasks.items()}
 
 
 def _score_together(works: Sequence[BlockWork], arrange: Any) -> Arrays:

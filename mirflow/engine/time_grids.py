@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import getitem
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +27,14 @@ from ..metrics.melody.metrics import DECIMALS, sample_series
 from ..metrics.multipitch.kernel import nearest_frame
 from ..ragged import Column, Float, Ragged
 from .block import BLOCK
-from .lazy import LazyCollection
+from .lazy import LazyCollection, read_block
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _MOST_VALUES = 2**27
 """Of one array that is laid out in memory."""
-_CHUNK_VALUES = 2**24
+_CHUNK_VALUES = 2**20
 """Of one chunk of several tracks."""
 _ROWS = ("annotation", "track")
 
@@ -207,9 +209,7 @@ def align(
     single = isinstance(annotations, Annotation) or hasattr(annotations, "data_vars")
     if isinstance(annotations, Mapping) and not single:
         names, annotations = list(annotations), list(annotations.values())
-    plain = [
-        one if isinstance(one, Annotation) else from_dataset(one) for one in ([annotations] if single else annotations)
-    ]
+    plain = [_plain(one) for one in ([annotations] if single else annotations)]
     if not plain:
         raise AnnotationError("nothing to align")
     kinds = sorted({one.kind for one in plain})
@@ -231,6 +231,14 @@ def align(
     return aligned.isel(annotation=0, drop=True) if single else aligned
 
 
+def _plain(value: Any) -> Annotation:
+    if isinstance(value, Annotation):
+        return value
+    if hasattr(value, "data_vars"):
+        return from_dataset(value)
+    raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.load reads files and jams objects")
+
+
 def _form_of(kind: Kind, options: _Options) -> _Form:
     """The form of a kind; options of other kinds are refused."""
     if kind.gridded_as not in _FORMS:
@@ -240,7 +248,7 @@ def _form_of(kind: Kind, options: _Options) -> _Form:
         raise AnnotationError(f"width is that of events, and {kind.name} have none")
     if options.resampling != "linear" and kind.gridded_as != "curve":
         raise AnnotationError(f"resampling is that of series, not of {kind.name}")
-    if not isinstance(options.width, int) or options.width < 0:
+    if not isinstance(options.width, int | np.integer) or options.width < 0:
         raise AnnotationError(f"width is a number of frames from 0, not {options.width!r}")
     return _FORMS[kind.gridded_as]
 
@@ -322,12 +330,12 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
 
     The files of a lazy collection are read once for their ends and labels, and again for what is computed.
     """
-    import dask
-    import dask.array as da
     import xarray as xr
 
     kind = KINDS[collection.kind]
     form = _form_of(kind, options)
+    if not len(collection):
+        raise AnnotationError("nothing to align: the collection has no tracks")
     if isinstance(spec, str):
         raise AnnotationError(f"a collection of {kind.name} is aligned on frames, {{'hop': seconds}}, or given times")
     about = _survey(collection)
@@ -338,24 +346,10 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
     _demand_room(values)
     block = collection.block if isinstance(collection, LazyCollection) else BLOCK
     size = max(1, min(block, _CHUNK_VALUES // max(values, 1)))
-    arrange = functools.partial(_arrange, kind, about.rows, grid, options)
-    parts = [dask.delayed(arrange, pure=False)(block) for block in _blocks(collection, size)]
-    sizes = [min(size, len(collection) - start) for start in range(0, len(collection), size)]
     layout = form.to_grid(about.rows, grid, options)
     layout["valid"] = (("time",), np.zeros((0, len(grid)), dtype=np.bool_), _VALID)
-    variables = {
-        name: (
-            ("track", *dims),
-            da.concatenate(
-                [
-                    da.from_delayed(part[name], (length, *like.shape[1:]), like.dtype)
-                    for part, length in zip(parts, sizes, strict=True)
-                ]
-            ),
-            attrs,
-        )
-        for name, (dims, like, attrs) in layout.items()
-    }
+    arrays = _lazy_arrays(functools.partial(_arrange, kind, about.rows, grid, options), collection, size, layout)
+    variables = {name: (("track", *dims), arrays[name], attrs) for name, (dims, _, attrs) in layout.items()}
     coords = {"track": list(collection.tracks), **_coords(kind, layout, grid, about.rows.labels)}
     return xr.Dataset(variables, coords, _attrs(kind, grid, options))
 
@@ -409,14 +403,41 @@ def _usable(block: Collection) -> Ragged:
     return cleaned.rows
 
 
-def _blocks(collection: Collection | LazyCollection, size: int) -> list[Any]:
-    """Delayed collections of some tracks each."""
-    import dask
+def _lazy_arrays(
+    arrange: Callable[[Collection], Mapping[str, Column]],
+    collection: Collection | LazyCollection,
+    size: int,
+    layout: Variables,
+) -> dict[str, Any]:
+    """Arrays over tracks: one task reads and arranges a chunk, and each variable is taken from its result."""
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
 
-    if isinstance(collection, LazyCollection):
-        return replace(collection, block=size).blocks()
+    from .chunks import CulledLayer
+
+    base = f"{collection.kind}-on-grid-{uuid.uuid4().hex}"
     starts = range(0, len(collection), size)
-    return [dask.delayed(collection.isel(track=slice(start, start + size)), pure=False) for start in starts]
+    # Bound, not passed: dask would search an argument, with all its sources, for keys.
+    tasks = {
+        (base, number): (functools.partial(_read_chunk, arrange, collection.isel(track=slice(start, start + size))),)
+        for number, start in enumerate(starts)
+    }
+    sizes = tuple(min(size, len(collection) - start) for start in starts)
+    arrays: dict[str, Any] = {}
+    for name, (_, like, _) in layout.items():
+        key, rest = f"{base}-{name}", (0,) * (like.ndim - 1)
+        taken = {(key, number, *rest): (getitem, (base, number), name) for number in range(len(starts))}
+        graph = HighLevelGraph({base: CulledLayer(tasks), key: CulledLayer(taken)}, {base: set(), key: {base}})
+        arrays[name] = da.Array(graph, key, (sizes, *((length,) for length in like.shape[1:])), like.dtype)
+    return arrays
+
+
+def _read_chunk(
+    arrange: Callable[[Collection], Mapping[str, Column]], collection: Collection | LazyCollection
+) -> Mapping[str, Column]:
+    if isinstance(collection, LazyCollection):
+        collection = read_block(collection.tracks, collection.sources)
+    return arrange(collection)
 
 
 def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: _Options, block: Collection) -> dict[str, Column]:

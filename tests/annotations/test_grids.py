@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.collection import collect
 from mirflow.annotations.grids import codes_at
 from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError
@@ -64,7 +65,7 @@ def test_events_are_counted() -> None:
 
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=6),
-    st.lists(st.integers(-2, 22), min_size=1, max_size=6),
+    st.lists(st.integers(-2, 22), min_size=1, max_size=6).map(sorted),
 )
 def test_the_label_in_force_is_that_of_the_last_interval_to_start(
     spans: list[tuple[int, int]], times: list[int]
@@ -100,6 +101,10 @@ def test_only_like_with_like() -> None:
         mirflow.align([REFERENCE, beats])
     with pytest.raises(AnnotationError, match="nothing to align"):
         mirflow.align([])
+    with pytest.raises(AnnotationError, match="nothing to align: the collection has no tracks"):
+        mirflow.align(collect({"x": REFERENCE}).isel(track=[]), {"hop": 1.0})
+    with pytest.raises(AnnotationError, match="not an annotation: str; "):
+        mirflow.align("chords.lab")
     with pytest.raises(AnnotationError, match="the grid union or"):
         mirflow.align([beats, beats], "reference")
     with pytest.raises(AnnotationError, match=r"of kind events, .*, not key"):

@@ -131,7 +131,8 @@ def _load(task: str, convention: str | None, reference: Path, estimate: Path, op
 def _align(task: str, convention: str | None, reference: Path, estimate: Path, options: Options) -> str:
     both = [mirflow.load(str(path), task=task, **options) for path in (reference, estimate)]
     aligned = [mirflow.align(both, grid=grid) for grid in ("union", {"hop": 0.01})]
-    return f"aligned: {[dict(one.sizes) for one in aligned]}"
+    back = [len(mirflow.from_grid(one)) for one in aligned]
+    return f"aligned: {[dict(one.sizes) for one in aligned]}, and back: {back}"
 
 
 def _check(task: str, convention: str | None, reference: Path, estimate: Path, options: Options) -> str:
