@@ -18,7 +18,7 @@ Next, in {folder}:
   mirflow compare stores/demo.zarr --group chord --metric majmin
   mirflow show stores/demo.zarr --problems
   mirflow report stores/demo.zarr --output report.html
-The pipeline is demo.yaml, its files are in demo/."""
+The pipeline is demo.yaml, its files are in demo/. For files of yours: mirflow init FOLDER"""
 
 
 def demonstration() -> Path:

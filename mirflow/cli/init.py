@@ -1,0 +1,37 @@
+"""Command ``init``: a pipeline file for the annotations in a folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from .common_options import Command
+
+
+@click.command("init", cls=Command, place=0, short_help="Draft a pipeline file for a folder.")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
+@click.option("--reference", multiple=True, metavar="NAME", help="A folder of references. Repeat for several.")
+@click.option("--estimates", multiple=True, metavar="NAME", help="A folder of estimates. Repeat for several.")
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False), help="Name of the file in FOLDER.", default="pipeline.yaml"
+)
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+def init_command(
+    folder: Path, reference: tuple[str, ...], estimates: tuple[str, ...], output: str, force: bool
+) -> None:
+    """Write a pipeline file for the references and estimates in FOLDER (default: the working directory).
+
+    Sides are recognised by names of folders or files (reference, annotations, gt; estimates, systems, preds, ...),
+    tasks by what the files hold. Comments in the file name what was found and what is uncertain.
+    """
+    path = folder / output
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} exists; --force overwrites it, --output names another file")
+    from ..pipeline.draft import draft_pipeline
+
+    text = draft_pipeline(folder, reference=reference, estimates=estimates)
+    path.write_text(text, encoding="utf-8")
+    click.echo(text, nl=False)
+    click.echo(f"{path} written; next: mirflow run {shlex.quote(str(path))}", err=True)

@@ -1,0 +1,523 @@
+"""Draft of a pipeline file from the folders of references and estimates: names, formats and tasks as they are found."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..annotations.schema import TASK_KINDS
+from ..errors import AnnotationError, MirflowWarning, PipelineError, UnknownNameError, counted
+from ..readers import read
+from ..readers.audio_files import SUFFIXES as AUDIO
+from ..readers.content import decode, read_bytes
+from ..readers.delimited import number_lines, sniff, split_line
+from ..readers.jams import open_jams
+from ..readers.layouts import guess_task
+from ..readers.names import nearest_names
+from ..readers.namespaces import NAMESPACES
+from ..readers.options import MAX_BYTES
+from .load import find_files
+
+REFERENCE = frozenset(
+    (
+        *("ref", "refs", "reference", "references", "annotation", "annotations", "gt", "truth", "gold"),
+        *("groundtruth", "ground_truth", "ground-truth"),
+    )
+)
+"""Names of folders and parts of names of files that hold references."""
+ESTIMATES = frozenset(
+    (
+        *("est", "ests", "estimate", "estimates", "estimated", "estimation", "estimations", "system", "systems"),
+        *("pred", "preds", "prediction", "predictions", "output", "outputs", "result", "results"),
+        *("submission", "submissions", "algorithm", "algorithms"),
+    )
+)
+"""The same of estimates."""
+_HINTS = {
+    "section": "segment",
+    "structure": "segment",
+    "note": "transcription",
+    "f0": "melody",
+    "lyrics": "alignment",
+    "genre": "classification",
+    "tag": "tagging",
+    **{task: task for task in TASK_KINDS},
+}
+"""Words in names of folders, without a plural s, and the tasks that they mean."""
+_BY_SUFFIX = {".key": "key", ".mid": "transcription", ".midi": "transcription", **dict.fromkeys(AUDIO, "separation")}
+_TEXT = (".lab", ".txt", ".csv", ".tsv", ".svl", ".beats", ".chords", ".onsets")
+_READ = (*_TEXT, *_BY_SUFFIX, ".jams")
+_TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "key", "tempo", "pattern")
+"""Tasks as which text is read whose rows alone do not show what they are."""
+_ALSO = {"onset": ("beat", "onset"), "beat": ("beat", "downbeat"), "melody": ("melody", "multipitch")}
+_SAMPLE = 3
+_FEW = 3
+_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
+"""Texts that YAML takes for something else."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file: its folders below the root and its name without suffix, and the suffix."""
+
+    parts: tuple[str, ...]
+    suffix: str
+
+    def __str__(self) -> str:
+        return "/".join(self.parts) + self.suffix
+
+    def path(self, root: Path) -> Path:
+        return root / str(self)
+
+
+@dataclass
+class _Series:
+    """Files of one side that one pattern finds.
+
+    Parameters
+    ----------
+    pattern : str
+        With ``{track}``, and what else varies; without the suffix.
+    files : dict of (str, str) to _File
+        By system (empty: none) and track.
+    tasks : tuple of str
+        What the files may hold, the likeliest first.
+    parent : tuple of str
+        Folders above the one that names the side.
+    listed : bool
+        Whether the pipeline has to list the systems.
+    notes : list of str
+        What is uncertain.
+    """
+
+    pattern: str
+    files: dict[tuple[str, str], _File]
+    tasks: tuple[str, ...] = ()
+    parent: tuple[str, ...] = ()
+    listed: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def tracks(self) -> dict[str, None]:
+        """Names of the tracks, in order."""
+        return dict.fromkeys(track for _, track in self.files)
+
+    @property
+    def path(self) -> str:
+        """The pattern with its suffix, or a placeholder for several."""
+        suffixes = {file.suffix for file in self.files.values()}
+        return self.pattern + (suffixes.pop() if len(suffixes) == 1 else ".{format}")
+
+
+def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estimates: Collection[str] = ()) -> str:
+    """Write the text of a pipeline file for the annotations in a folder.
+
+    The two sides are recognised by names of folders and files (``reference``, ``gt``, ``estimates``, ``systems``, ...),
+    tasks by the contents of files and names of folders. Comments name what was found and what is uncertain.
+
+    Parameters
+    ----------
+    folder : path
+        The root of the pipeline.
+    reference, estimates : collection of str
+        Names of folders that hold references, or estimates, beside the usual ones.
+
+    Returns
+    -------
+    str
+        YAML, for a file in `folder`.
+
+    Raises
+    ------
+    AnnotationError
+        If no references, or no estimates of the same tracks and task, are found.
+    """
+    root = Path(folder)
+    files = list(_list_files(root))
+    if not files:
+        raise AnnotationError(f"no annotation files ({', '.join(_READ[:6])}, ...) in the folder", path=root)
+    sides = {"reference": REFERENCE | {*reference}, "estimates": ESTIMATES | {*estimates}}
+    own = [one for one in files if _side(one, sides) == "reference"]
+    references = _series(own, sides["reference"], root, "reference")
+    if not references:
+        names = "ref, reference, annotations, gt, ..."
+        raise AnnotationError(f"no references found: name their folder or files {names}, or say --reference", path=root)
+    found = [one for one in files if _side(one, sides) == "estimates"]
+    rest = [] if found else [one for one in files if not _side(one, sides)]
+    # Without a name that says so, folders beside those of references are systems.
+    beside = {one.parts[: _place(one, sides["reference"])] for one in own} if rest else ()
+    series = _series(found or rest, sides["estimates"], root, "estimates", beside)
+    pairs = list(_pairs(references, series))
+    if not pairs:
+        had = f"{counted(sum(len(one.files) for one in references), 'reference')} found"
+        why = "but no estimates of the same tracks: name their folder estimates, systems, ..., or say --estimates"
+        raise AnnotationError(f"{had}, {why}", path=root)
+    if rest:
+        for _, one, _ in pairs:
+            one.notes.append(
+                "no folder is named as one of estimates; those beside the references are taken for systems"
+            )
+    return _write(root, pairs, files)
+
+
+def _list_files(root: Path) -> Iterator[_File]:
+    """Annotation files below a folder, sorted, without hidden ones and those of stores."""
+    for place, folders, names in os.walk(root):
+        folders[:] = sorted(one for one in folders if not one.startswith((".", "_")) and not one.endswith(".zarr"))
+        inner = Path(place).relative_to(root).parts
+        for name in sorted(names):
+            stem, suffix = Path(name).stem, Path(name).suffix
+            if suffix.lower() in _READ and not name.startswith(".") and stem.lower() not in ("readme", "license"):
+                yield _File((*inner, stem), suffix)
+
+
+def _side(file: _File, sides: Mapping[str, Collection[str]]) -> str:
+    """The side of a file by the outermost folder that names one, else by its name; empty if nothing does."""
+    for part in file.parts[:-1]:
+        for side, words in sides.items():
+            if _is_word(part, words):
+                return side
+    return next((side for side, words in sides.items() if _split_mark(file.parts[-1], words)), "")
+
+
+def _is_word(name: str, words: Collection[str]) -> bool:
+    return name in words or name.lower() in words
+
+
+def _place(file: _File, words: Collection[str]) -> int:
+    """The place of the outermost folder that names a side; 0 if none does."""
+    return next((place for place, part in enumerate(file.parts[:-1]) if _is_word(part, words)), 0)
+
+
+def _series(
+    files: Sequence[_File],
+    words: Collection[str],
+    root: Path,
+    side: str,
+    beside: Collection[tuple[str, ...]] = (),
+) -> list[_Series]:
+    """Files of one side in series, each with its pattern; those in folders `beside` others apart."""
+    shapes: dict[tuple[tuple[str, ...], int, str], list[_File]] = {}
+    for file in files:
+        if beside:
+            fixed = max((one for one in beside if file.parts[: len(one)] == one), key=len, default=None)
+        else:
+            place = _place(file, words)
+            fixed = file.parts[: place + 1] if _is_word(file.parts[place], words) and len(file.parts) > 1 else ()
+        if fixed is not None:
+            shapes.setdefault((fixed, len(file.parts), file.suffix.lower()), []).append(file)
+    made = []
+    for (fixed, *_), own in shapes.items():
+        parent = fixed if beside else fixed[:-1]
+        made += [replace(one, parent=parent, listed=bool(beside)) for one in _patterns(own, len(fixed), words, side)]
+    for one in made:
+        one.tasks = _tasks_of(one, root)
+    return _merge([one for one in made if one.tasks])
+
+
+def _patterns(files: Sequence[_File], fixed: int, words: Collection[str], side: str) -> Iterator[_Series]:
+    """The patterns of files with equally many folders, of which the first ones are the same."""
+    levels = [{file.parts[place] for file in files} for place in range(fixed, len(files[0].parts) - 1)]
+    varying = [fixed + place for place, names in enumerate(levels) if len(names) > 1]
+    kinds = [place for place in varying if all(_hint(file.parts[place]) for file in files)]
+    marked = fixed == 0 and all(_split_mark(file.parts[-1], words) for file in files)
+    if kinds and (marked or len(varying) > (side == "estimates")):  # a folder for each task
+        for name in sorted({file.parts[kinds[0]] for file in files}):
+            own = [file for file in files if file.parts[kinds[0]] == name]
+            yield from _patterns(own, fixed, words, side)
+    elif marked:
+        yield from _marked(files, varying, words)
+    elif side == "reference":
+        yield from _of_references(files, varying)
+    elif varying or levels:
+        yield _of_systems(files, varying or [len(files[0].parts) - 2])
+    else:
+        yield _Series(_pattern(files[0], {-1: "{track}"}), {("", file.parts[-1]): file for file in files})
+
+
+def _of_systems(files: Sequence[_File], varying: Sequence[int]) -> _Series:
+    """Estimates in folders that vary: of systems, or of tracks with a file for each system."""
+    place = varying[0]
+    by_folder: dict[str, set[str]] = {}
+    for file in files:
+        by_folder.setdefault(file.parts[place], set()).add(file.parts[-1])
+    stems = set().union(*by_folder.values())
+    # Folders of systems share names of tracks; folders of tracks share names of systems, which are fewer.
+    if len(varying) == 1 and len(stems) < len(by_folder) and all(own == stems for own in by_folder.values()):
+        found = {(file.parts[-1], file.parts[place]): file for file in files}
+        note = "folders are taken for tracks, and the files in them for systems"
+        return _Series(_pattern(files[0], {place: "{track}", -1: "{system}"}), found, notes=[note])
+    others = {other: f"{{part{number or ''}}}" for number, other in enumerate(varying[1:])}
+    found = {(file.parts[place], file.parts[-1]): file for file in files}
+    return _Series(_pattern(files[0], {place: "{system}", **others, -1: "{track}"}), found)
+
+
+def _pattern(file: _File, placeholders: Mapping[int, str]) -> str:
+    """The path of a file with placeholders for some of its parts."""
+    parts = list(file.parts)
+    for place, text in placeholders.items():
+        parts[place] = text
+    return "/".join(parts)
+
+
+def _of_references(files: Sequence[_File], varying: Sequence[int]) -> Iterator[_Series]:
+    """References in folders that vary: of annotators, of tracks, or of parts of a collection."""
+    if not varying:
+        yield _Series(_pattern(files[0], {-1: "{track}"}), {("", file.parts[-1]): file for file in files})
+        return
+    place = varying[0]
+    by_folder: dict[str, list[_File]] = {}
+    for file in files:
+        by_folder.setdefault(file.parts[place], []).append(file)
+    names = Counter(stem for own in by_folder.values() for stem in {file.parts[-1] for file in own})
+    by_name = {("", file.parts[-1]): file for file in files}
+    if len(names) == 1:
+        yield _Series(_pattern(files[0], {place: "{track}"}), {("", file.parts[place]): file for file in files})
+    elif len(varying) > 1:
+        for own in by_folder.values():
+            yield from _of_references(own, [one for one in varying[1:] if len({file.parts[one] for file in own}) > 1])
+    elif sum(count > 1 for count in names.values()) * 2 > len(names):
+        note = "folders of references are taken for annotators; the scores against each are averaged"
+        yield _Series(_pattern(files[0], {place: "{annotator}", -1: "{track}"}), by_name, notes=[note])
+    elif len(by_folder) <= _FEW and len(set(map(len, by_folder.values()))) == 1:  # other annotations of the same tracks
+        for own in by_folder.values():
+            yield from _of_references(own, ())
+    else:
+        yield _Series(_pattern(files[0], {place: "{part}", -1: "{track}"}), by_name)
+
+
+def _split_mark(stem: str, words: Collection[str]) -> tuple[str, str] | None:
+    """The text around the name of a track where a word at the start or the end of a file's name tells its side.
+
+    Examples
+    --------
+    >>> _split_mark("ref01", REFERENCE), _split_mark("one_est", ESTIMATES), _split_mark("refrain", REFERENCE)
+    (('ref', ''), ('', '_est'), None)
+    """
+    start = re.match(r"([A-Za-z]+)[-_. ]*", stem)
+    if start and _is_word(start[1], words):
+        return start[0], ""
+    end = re.search(r"[-_. ]+([A-Za-z]+)$", stem)
+    return ("", end[0]) if end and _is_word(end[1], words) else None
+
+
+def _marked(files: Sequence[_File], varying: Sequence[int], words: Collection[str]) -> Iterator[_Series]:
+    """Files whose names tell the side: ``ref01.lab``, ``01_est.lab``, ``01/reference.lab``, ``01/est_oak.lab``."""
+    groups: dict[tuple[tuple[str, ...], str, str], list[_File]] = {}
+    for file in files:
+        before, behind = _split_mark(file.parts[-1], words) or ("", "")
+        folders = tuple("{track}" if place in varying else part for place, part in enumerate(file.parts[:-1]))
+        groups.setdefault((folders, before, behind), []).append(file)
+    for (folders, before, behind), own in groups.items():
+        inner = {file: file.parts[-1].removeprefix(before).removesuffix(behind) for file in own}
+        if not varying:
+            found = {("", name): file for file, name in inner.items() if name}
+            yield _Series("/".join((*folders, f"{before}{{track}}{behind}")), found)
+        elif any(inner.values()):
+            found = {(name, file.parts[varying[0]]): file for file, name in inner.items()}
+            yield _Series("/".join((*folders, f"{before}{{system}}{behind}")), found)
+        else:
+            found = {("", file.parts[varying[0]]): file for file in own}
+            yield _Series("/".join((*folders, own[0].parts[-1])), found)
+
+
+def _hint(name: str) -> str:
+    """The task that the name of a folder tells; empty if it does not."""
+    for word in re.split(r"[^a-z0-9]+", name.lower()):
+        if word and (word in _HINTS or word.removesuffix("s") in _HINTS):
+            return _HINTS.get(word) or _HINTS[word.removesuffix("s")]
+    return ""
+
+
+def _tasks_of(series: _Series, root: Path) -> tuple[str, ...]:
+    """The tasks that the files of a series may be for, the likeliest first; notes are added where it is unclear."""
+    sample = list(series.files.values())[:: max(1, len(series.files) // _SAMPLE)][:_SAMPLE]
+    votes = Counter(task for file in sample for task in _guess(file.path(root), file.suffix.lower()))
+    likely = tuple(task for task, count in votes.most_common() if 2 * count >= len(sample))
+    hinted = next(filter(None, map(_hint, reversed(series.pattern.split("/")))), "")
+    if hinted and (hinted in likely or any(_reads(file.path(root), hinted) for file in sample)):
+        return (hinted, *(task for task in likely if task != hinted))
+    return likely
+
+
+def _guess(path: Path, suffix: str) -> tuple[str, ...]:
+    """The tasks that a file may be for."""
+    if suffix in _BY_SUFFIX:
+        return (_BY_SUFFIX[suffix],)
+    try:
+        if suffix == ".jams":
+            held = dict.fromkeys(one.namespace for one in open_jams(str(path), MAX_BYTES, str(path)).choices)
+            return tuple(dict.fromkeys(NAMESPACES[name].tasks[0] for name in held if _is_task(name)))
+        rows = number_lines(decode(read_bytes(path, MAX_BYTES), path), "#")[:200]
+    except AnnotationError:
+        return ()
+    fields = [split_line(line, sniff(line)) for _, line in rows]
+    task = guess_task(fields) or guess_task(fields[1:])  # the first row may be a header
+    return _ALSO.get(task, (task,)) if task else tuple(one for one in _TRIED if _reads(path, one))
+
+
+def _is_task(namespace: str) -> bool:
+    return namespace in NAMESPACES and bool(NAMESPACES[namespace].tasks)
+
+
+def _reads(path: Path, task: str) -> bool:
+    try:
+        return len(read(path, task=task)) > 0
+    except (AnnotationError, UnknownNameError):
+        return False
+
+
+def _merge(series: Sequence[_Series]) -> list[_Series]:
+    """Series of one pattern and task whose formats differ, as one."""
+    merged: dict[tuple[str, str], _Series] = {}
+    for one in series:
+        key = one.pattern, one.tasks[0]
+        if key in merged and not merged[key].files.keys() & one.files.keys():
+            merged[key].files.update(one.files)
+        elif key not in merged:
+            merged[key] = one
+    return list(merged.values())
+
+
+def _pairs(references: Sequence[_Series], estimates: Sequence[_Series]) -> Iterator[tuple[_Series, _Series, str]]:
+    """Each series of estimates with the series of references that has most of its tracks for a task of both."""
+    for one in estimates:
+        best: tuple[int, int, _Series, _Series, str] | None = None
+        for other in references:
+            task = next((task for task in one.tasks if task in other.tasks), "")
+            if not task or not _are_beside(other.parent, one.parent):
+                continue
+            left, right = _aligned(other, one)
+            met = len(left.tracks.keys() & right.tracks.keys())
+            rank = (met, -one.tasks.index(task) - other.tasks.index(task))
+            if met and (best is None or rank > best[:2]):
+                best = (*rank, left, right, task)
+        if best is not None:
+            yield best[2:]
+
+
+def _are_beside(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """True if one of two folders is in the other."""
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
+def _aligned(reference: _Series, estimates: _Series) -> tuple[_Series, _Series]:
+    """Both series with what surrounds the names of tracks written into the pattern, where no names match else."""
+    if reference.tracks.keys() & estimates.tracks.keys():
+        return reference, estimates
+    apart = nearest_names(reference.tracks, estimates.tracks)
+    return _within(reference, apart.around_reference), _within(estimates, apart.around_estimate)
+
+
+def _within(series: _Series, around: tuple[str, str] | None) -> _Series:
+    """A series with the text around the names of tracks in its pattern."""
+    if around is None or not any(around):
+        return series
+    before, behind = around
+    files = {
+        (system, track[len(before) : len(track) - len(behind)]): file
+        for (system, track), file in series.files.items()
+        if track.startswith(before) and track.endswith(behind)
+    }
+    return replace(series, pattern=series.pattern.replace("{track}", f"{before}{{track}}{behind}"), files=files)
+
+
+def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Sequence[_File]) -> str:
+    """The text of the pipeline, with what planning it says as comments."""
+    taken: Counter[str] = Counter()
+    entries: list[str] = []
+    runs = False
+    for reference, estimates, task in pairs:
+        taken[task] += 1
+        name = task if taken[task] == 1 else f"{task}_{taken[task]}"
+        entry, works = _entry(root, reference, estimates, task, name)
+        entries += entry
+        runs |= works
+    if not runs:
+        raise AnnotationError("; ".join(line.strip("# ") for line in entries if "# Problem: " in line), path=root)
+    head = [
+        f"# Drafted by mirflow init for {root.resolve().name}; check the comments, then: mirflow run FILE",
+        f"name: {_scalar(root.resolve().name)}",
+        "evaluations:",
+    ]
+    stem = re.sub(r"[^\w-]+", "-", root.resolve().name).strip("-") or "scores"
+    used = {
+        file for reference, estimates, _ in pairs for file in (*reference.files.values(), *estimates.files.values())
+    }
+    body = "\n".join(entries)
+    left = Counter(
+        file.parts[0] if file.parts[1:] else "." for file in files if file not in used and str(file) not in body
+    )
+    unused = ", ".join(f"{name} ({count})" for name, count in left.items())
+    tail = [f"# Not used, number of files by folder: {unused}"] if unused else []
+    tail += [f"store: {_scalar(f'stores/{stem}.zarr')}  # relative to where mirflow runs", ""]
+    return "\n".join([*head, *entries, *tail])
+
+
+def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: str) -> tuple[list[str], bool]:
+    """The lines of one evaluation, and whether it can be run; else they are comments."""
+    lines = [f"  - task: {task}"]
+    if name != task:
+        lines.append(f"    name: {name}")
+    side = _scalar(reference.path)
+    lines.append(f"    reference: {f'{{path: {side}, combine: mean}}' if '{annotator}' in reference.pattern else side}")
+    lines.append(f"    estimates: {_scalar(estimates.path)}")
+    if "{system}" not in estimates.pattern:
+        lines.append("    systems: [estimate]  # one system: its name")
+    elif estimates.listed and "{part" not in estimates.pattern:
+        systems = dict.fromkeys(system for system, _ in estimates.files)
+        lines.append(f"    systems: [{', '.join(map(_scalar, systems))}]")
+    table = _metadata(root, reference.tracks)
+    if table:
+        lines.append(f"    tracks: {table}")
+    notes = [*reference.notes, *estimates.notes]
+    others = [one for one in estimates.tasks if one != task and one in reference.tasks]
+    if others:
+        notes.append(f"the files may also be for {' or '.join(others)}")
+    comments = [f"  # Uncertain: {note}." for note in dict.fromkeys(notes)]
+    findings, works = _findings(root, "\n".join(lines))
+    return [*findings, *comments, *(lines if works else (f"  # {line}" for line in lines))], works
+
+
+def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
+    """Comments with what a run of one evaluation finds, or with its problems; and whether it can be run."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MirflowWarning)
+        try:
+            (found,) = find_files(f"name: x\nevaluations:\n{entry}\nstore: x.zarr\n", root)
+        except PipelineError as error:
+            return [f"  # Problem: {line.strip()}" for line in str(error).splitlines()[1:]], False
+    both = sum(bool(refs) for refs in found.references)
+    cells = sum(one is not None for row in found.estimates for one in row)
+    names = ", ".join(found.systems[:5]) + (", ..." if len(found.systems) > 5 else "")
+    size = f"{counted(both, 'reference')}, {counted(cells, 'estimate')} of {counted(len(found.systems), 'system')}"
+    return [f"  # Found: {size} ({names}).", *(f"  # Warning: {one.message}" for one in caught)], True
+
+
+def _metadata(root: Path, tracks: Iterable[str]) -> str:
+    """The value of the key `tracks` for a table of the tracks in the folder, or in one in it; empty: there is none."""
+    wanted = set(tracks)
+    for path in sorted((*root.glob("*.csv"), *root.glob("*/*.csv"))):
+        try:
+            lines = decode(read_bytes(path, MAX_BYTES), path).splitlines()
+            rows = [split_line(line, ",") for line in lines]
+        except AnnotationError:
+            continue
+        for place, name in enumerate(rows[0] if rows and len(rows[0]) > 1 else ()):
+            values = {row[place] for row in rows[1:] if place < len(row)}
+            if 2 * len(values & wanted) > len(wanted):
+                text = _scalar(path.relative_to(root).as_posix())
+                return text if name == "track" else f"{{path: {text}, key: {_scalar(name)}}}"
+    return ""
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML, in quotes where it needs them, also within braces."""
+    plain = re.fullmatch(r"[A-Za-z_][\w./-]*", text) and text.lower() not in _WORDS
+    return text if plain else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,202 @@
+"""Drafts of pipeline files: usual layouts of folders are recognised, and what is drafted runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import mirflow
+from mirflow.errors import AnnotationError
+from mirflow.pipeline.draft import draft_pipeline
+
+from ..commands import invoke, printed, refused
+
+CHORDS = "0.0 2.0 C:maj\n2.0 4.0 G:7\n"
+BEATS = "0.5 1\n1.0 2\n1.5 3\n2.0 4\n2.5 1\n"
+TIMES = "0.51\n1.02\n1.48\n2.05\n6.3\n"
+NOTES = "0.0 0.5 220.0\n0.5 1.0 440.0\n1.0 2.0 330.0\n"
+F0 = "".join(f"{place / 100:.2f} {220 + place}\n" for place in range(20))
+
+LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
+    "folders of sides and systems": (
+        {"gt/{t}.lab": CHORDS, "preds/oak/{t}.lab": CHORDS, "preds/elm/{t}.lab": CHORDS},
+        [{"task": "chord", "reference": "gt/{track}.lab", "estimates": "preds/{system}/{track}.lab"}],
+    ),
+    "one system": (
+        {"annotations/{t}.txt": NOTES, "outputs/{t}.txt": NOTES},
+        [
+            {
+                "task": "transcription",
+                "reference": "annotations/{track}.txt",
+                "estimates": "outputs/{track}.txt",
+                "systems": ["estimate"],
+            }
+        ],
+    ),
+    "systems beside the references": (
+        {"reference/{t}.csv": "start,end,label\n0,2,C:maj\n", "oak/{t}.lab": CHORDS, "elm/{t}.lab": CHORDS},
+        [
+            {
+                "task": "chord",
+                "reference": "reference/{track}.csv",
+                "estimates": "{system}/{track}.lab",
+                "systems": ["elm", "oak"],
+            }
+        ],
+    ),
+    "a folder for each track": (
+        {"{t}/reference.lab": CHORDS, "{t}/est_oak.lab": CHORDS, "{t}/est_elm.lab": CHORDS},
+        [{"task": "chord", "reference": "{track}/reference.lab", "estimates": "{track}/est_{system}.lab"}],
+    ),
+    "sides in names of files": (
+        {"{t}_ref.txt": F0, "{t}_est.txt": F0},
+        [{"task": "melody", "reference": "{track}_ref.txt", "estimates": "{track}_est.txt", "systems": ["estimate"]}],
+    ),
+    "a folder for each task, names that differ by a suffix": (
+        {
+            "refs/beats/{t}_beats.txt": BEATS,
+            "refs/chords/{t}.lab": CHORDS,
+            "estimates/beats/oak/{t}.txt": TIMES,
+            "estimates/chords/oak/{t}.lab": CHORDS,
+        },
+        [
+            {
+                "task": "beat",
+                "reference": "refs/beats/{track}_beats.txt",
+                "estimates": "estimates/beats/{system}/{track}.txt",
+            },
+            {
+                "task": "chord",
+                "reference": "refs/chords/{track}.lab",
+                "estimates": "estimates/chords/{system}/{track}.lab",
+            },
+        ],
+    ),
+    "several annotators": (
+        {f"reference/{name}/{{t}}.lab": CHORDS for name in ("anna", "ben")} | {"systems/oak/{t}.lab": CHORDS},
+        [
+            {
+                "task": "chord",
+                "reference": {"path": "reference/{annotator}/{track}.lab", "combine": "mean"},
+                "estimates": "systems/{system}/{track}.lab",
+            }
+        ],
+    ),
+    "several formats": (
+        {"ref/{t}.lab": CHORDS, "est/oak/{t}.lab": CHORDS, "est/elm/{t}.txt": CHORDS},
+        [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{track}.{format}"}],
+    ),
+}
+TRACKS = ("first song", "second song", "third song")
+
+
+def lay_out(root: Path, files: dict[str, str]) -> Path:
+    """A folder with a file of each kind for each track."""
+    for pattern, text in files.items():
+        for track in TRACKS:
+            path = root / pattern.format(t=track)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(("files", "expected"), LAYOUTS.values(), ids=LAYOUTS)
+def test_layouts_are_recognised_and_run(
+    files: dict[str, str], expected: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = lay_out(tmp_path / "music", files)
+    drafted = yaml.safe_load(printed("init", folder))["evaluations"]
+    assert sorted(drafted, key=str) == sorted(expected, key=str)
+    report = mirflow.run(folder / "pipeline.yaml", scheduler="serial")
+    assert report.failed == 0
+    tree = mirflow.open_store("stores/music.zarr")
+    assert {tuple(one.track.values) for one in tree.children.values()} == {TRACKS}
+
+
+def test_what_is_uncertain_or_left_out_is_a_comment_and_tables_of_tracks_are_found(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"ref/{t}.txt": TIMES, "est/oak/{t}.txt": TIMES, "other/{t}.lab": CHORDS})
+    (tmp_path / "songs.csv").write_text("song,genre\n" + "".join(f"{track},Rock\n" for track in TRACKS))
+    text = draft_pipeline(tmp_path)
+    assert "# Found: 3 references, 3 estimates of 1 system (oak)." in text
+    assert "# Uncertain: the files may also be for onset." in text
+    assert "tracks: {path: songs.csv, key: song}" in text
+    assert "other (3)" in text
+
+
+def test_an_evaluation_that_cannot_run_is_a_comment_and_an_error_if_there_is_no_other(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"ref/chords{{1/{t}.lab": CHORDS, "est/chords/oak/{t}.lab": CHORDS})
+    with pytest.raises(AnnotationError, match=r"Problem: .*braces|Problem: .*\{"):
+        draft_pipeline(tmp_path)
+    lay_out(tmp_path, {"ref/beats/{t}.txt": BEATS, "est/beats/oak/{t}.txt": BEATS})
+    text = draft_pipeline(tmp_path)
+    assert "  #   - task: chord" in text
+    assert [one["task"] for one in yaml.safe_load(text)["evaluations"]] == ["beat"]
+
+
+def test_a_file_that_is_there_is_kept_unless_forced(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"ref/{t}.lab": CHORDS, "est/oak/{t}.lab": CHORDS})
+    (tmp_path / "pipeline.yaml").write_text("mine")
+    assert "exists; --force overwrites it" in refused("init", tmp_path)
+    assert (tmp_path / "pipeline.yaml").read_text() == "mine"
+    invoke("init", tmp_path, "--force", code=0)
+    assert "task: chord" in (tmp_path / "pipeline.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "no annotation files"),
+        ({"a/{t}.lab": CHORDS, "b/{t}.lab": CHORDS}, "no references found: .*--reference"),
+        ({"ref/{t}.lab": CHORDS}, "3 references found, but no estimates of the same tracks: .*--estimates"),
+        ({"ref/{t}.lab": CHORDS, "est/oak/{t}.txt": NOTES}, "no estimates of the same tracks and task|no estimates"),
+    ],
+)
+def test_a_folder_without_two_sides_is_an_error_with_a_remedy(
+    files: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AnnotationError, match=message):
+        draft_pipeline(lay_out(tmp_path, files))
+
+
+def test_folders_of_other_names_are_named(tmp_path: Path) -> None:
+    lay_out(tmp_path, {"a/{t}.lab": CHORDS, "b/{t}.lab": CHORDS})
+    drafted = yaml.safe_load(draft_pipeline(tmp_path, reference=["a"], estimates=["b"]))["evaluations"]
+    assert drafted == [
+        {"task": "chord", "reference": "a/{track}.lab", "estimates": "b/{track}.lab", "systems": ["estimate"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mirex2013-ace", {"chord": ("reference/{track}.lab", "estimates/{system}/{track}.lab")}),
+        ("adc2004-melody", {"melody": ("reference/{track}.txt", "estimates/{system}/{track}.txt")}),
+        (
+            "harmonix",
+            {
+                task: ("reference/beats_and_downbeats/{track}.txt", f"estimates/{task}s/{{system}}/{{track}}.txt")
+                for task in ("beat", "downbeat")
+            },
+        ),
+        (
+            "jku-patterns",
+            {
+                name: (f"{voices}/reference/{{track}}.txt", f"{voices}/estimates/{{system}}/{{track}}.txt")
+                for name, voices in (("pattern", "monophonic"), ("pattern_2", "polyphonic"))
+            },
+        ),
+        (
+            "mirex2015-su-transcription",
+            {"transcription": ("reference/gt_Note/{track}_note.txt", "estimates/{system}/{track}.txt")},
+        ),
+    ],
+)
+def test_real_collections(name: str, expected: dict[str, tuple[str, str]], shared_data: Path) -> None:
+    text = draft_pipeline(shared_data / name)
+    drafted = yaml.safe_load(text)["evaluations"]
+    assert {one.get("name", one["task"]): (one["reference"], one["estimates"]) for one in drafted} == expected
+    assert "# Problem" not in text
