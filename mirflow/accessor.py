@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from .analysis.combine import REFERENCES_DIFFER, list_cautions
 from .analysis.inference import agreement, compare, friedman, intervals
 from .analysis.inference.resampling import Seed
 from .analysis.missing import find_gaps
@@ -23,6 +22,7 @@ from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .errors import MirflowError, QueryError, counted
 from .registration import extension
+from .store.format import REFERENCES_DIFFER, list_cautions
 
 if TYPE_CHECKING:
     import xarray as xr

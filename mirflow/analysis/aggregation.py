@@ -13,11 +13,10 @@ from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
 from ..metrics.aggregates import AGGREGATES, CLASS_AGGREGATES, DECLARED, allowed_aggregates, table_aggregates
 from ..ragged import Bool, Float, Int
-from ..store.format import WARNINGS
-from .combine import REFERENCES_DIFFER, list_cautions
+from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
-from .scores import Array, Loaded, Scores, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
+from .scores import ANNOTATOR, Array, Loaded, Scores, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
 from .selection import (
     BEST,
     CHOSEN,
@@ -168,9 +167,10 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
         For a name that is not there, with a suggestion.
     """
     over_sort = query.sort not in (None, *ORDERS) and bool(split_names(ds, query.sort)[1])
-    variables = split_names(ds, query.metric, exact=query.exact)[1]
-    if variables:
-        refuse_annotators(ds, query, find_tables(ds)[variables[0]])
+    if query.annotator is not None or ANNOTATOR in (as_names(query.by) or []):
+        variables = split_names(ds, query.metric, exact=query.exact)[1]
+        if variables:
+            refuse_annotators(ds, query, find_tables(ds)[variables[0]])
     systems, headline = find_labels(ds, "system", sort_systems(ds, query)), headline_metric(ds)
     ds, asked = derive(choose_tracks(ds, query).isel(system=systems), query)
     ds, places = _metrics(ds, asked, single)

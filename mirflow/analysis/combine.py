@@ -12,58 +12,20 @@ import numpy as np
 
 from ..cells import Status
 from ..errors import MirflowWarning, QueryError, counted
-from ..store.format import CLASSES, DECLARED_METRICS, OWN_DIMS, WARNINGS, nested_attrs, plain_attrs
+from ..store.format import (
+    CLASSES,
+    DECLARED_METRICS,
+    OWN_DIMS,
+    REFERENCES_DIFFER,
+    joined_cautions,
+    labelled_cautions,
+    nested_attrs,
+    plain_attrs,
+)
 from .scores import Array
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
-    """Warnings, each once.
-
-    Parameters
-    ----------
-    attrs : mapping
-        Of an evaluation.
-    systems : collection of str or None
-        Only what concerns one of these, or everybody; None: all of it.
-
-    Examples
-    --------
-    >>> attrs = {"warnings": [{"text": "no item of 'a' is true", "system": "a"}]}
-    >>> list_cautions(attrs, ["a", "b"]), list_cautions(attrs, ["b"])
-    (["no item of 'a' is true"], [])
-    """
-    kept = attrs.get(WARNINGS, ())
-    return list(
-        dict.fromkeys(one["text"] for one in kept if systems is None or one["system"] in systems or not one["system"])
-    )
-
-
-def labelled_cautions(attrs: Mapping[str, Any], store: str) -> dict[str, list[dict[str, str]]]:
-    """The attribute where the name of the store stands before its systems."""
-    kept = [{**one, "system": one["system"] and f"{store}/{one['system']}"} for one in attrs.get(WARNINGS, ())]
-    return {WARNINGS: kept} if kept else {}
-
-
-def joined_cautions(given: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
-    """The attribute of several stores as one: those of each, after its name where not all of them say the same.
-
-    Parameters
-    ----------
-    given : mapping of str to mapping
-        Attributes of the evaluation, by store.
-    """
-    stores: dict[tuple[str, str], list[str]] = {}
-    for store, attrs in given.items():
-        for one in attrs.get(WARNINGS, ()):
-            stores.setdefault((one["text"], one["system"]), []).append(store)
-    kept = [
-        {"text": text if len(own) == len(given) else f"{', '.join(own)}: {text}", "system": system}
-        for (text, system), own in stores.items()
-    ]
-    return {WARNINGS: kept} if kept else {}
 
 
 _DECIDED = ("tagging",)
@@ -126,8 +88,6 @@ def _other_credits(known: Mapping[str, Mapping[str, Any]], a: str, b: str) -> st
     return ""
 
 
-REFERENCES_DIFFER = "references_differ"
-"""The attribute of an evaluation of several stores that says on which tracks their references differ or may do so."""
 DURATION, DIGEST = "duration", "digest"
 TOLERANCE = 1e-6
 """Seconds by which the same duration may differ in two stores."""

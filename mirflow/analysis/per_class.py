@@ -23,9 +23,18 @@ from ..metrics.aggregates import (
 )
 from ..metrics.measures import Measure
 from ..ragged import Float, Int
-from .aggregation import LONG_NAMES, free_names, list_missing, origin_of, ranked, sort_systems, system_coordinates
+from .aggregation import (
+    LONG_NAMES,
+    CountedScores,
+    free_names,
+    list_missing,
+    origin_of,
+    ranked,
+    sort_systems,
+    system_coordinates,
+)
 from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over
-from .missing import are_apart, check_policies, find_gaps, included_scores
+from .missing import are_apart, check_policies
 from .scores import arrays_of, group_tracks, labels_of, names_of, tables_of
 from .selection import (
     BEST,
@@ -408,11 +417,10 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     check_policies(missing, query.undefined)
     # There is no weight here; what has a reference that lasts would have had one.
     weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
-    gaps = find_gaps(np.zeros_like(weight), weight, status, duration)
-    lacking = gaps.missing[..., 0]
+    counted = CountedScores.of((np.zeros_like(weight), weight, status, duration), {0: kind}, missing, "keep")
+    included, lacking = counted.included[..., 0], counted.missing[..., 0]
     if missing == "raise" and lacking.any():
         raise QueryError(list_missing(names_of(part, "system"), names_of(part, "track"), lacking, status))
-    included = included_scores(np.zeros_like(weight), weight, gaps, missing, "keep")[1][..., 0]
     if missing == "zero" and lacking.any() and (kind in CLASS_AGGREGATES or measure.metric.orientation != "none"):
         raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
     if kind in ORDER_AGGREGATES and over:

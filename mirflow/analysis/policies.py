@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 MISSING = {
     "raise": "none may be missing",
     "zero": "missing ones count as 0 with the weight of an empty estimate",
@@ -55,3 +57,8 @@ def say_test(test: str, correction: str) -> str:
     'permutation test, max-T'
     """
     return f"{_SPOKEN.get(test, test)}, {_SPOKEN.get(correction, correction)}"
+
+
+def alpha_of(attrs: Mapping[str, str]) -> float:
+    """The chance of a false difference that a level leaves: 0.05 of 0.95, without what 1 - 0.95 leaves behind."""
+    return round(1 - float(attrs["level"]), 12)

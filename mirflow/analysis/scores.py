@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -56,13 +56,20 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
             raise QueryError(f"these scores have no dim {dim!r}: {how} gives them one")
     from ..lazy_array import plain_variable
 
-    ds = ds.transpose("system", "track", ...)
+    ordered = all(_in_order(one.dims) for one in ds.variables.values())
+    ds = ds.copy(deep=False) if ordered else ds.transpose("system", "track", ...)
     coords = {name: ds.variables[name] for name in ds.coords if name not in ds.dims}
     texts = {name: one for name, one in coords.items() if one.dtype.kind == "O" and one.ndim == 1}
     filled = {name: plain_variable(one.dims, _filled_text(one.values)) for name, one in texts.items()}
     ds = ds.assign_coords(filled) if filled else ds
     ds.attrs = nested_attrs({str(name): value for name, value in ds.attrs.items()})
     return ds
+
+
+def _in_order(dims: tuple[Hashable, ...]) -> bool:
+    """True if systems and tracks, as far as there are any, come first."""
+    first = tuple(dim for dim in _DIMS[:2] if dim in dims)
+    return dims[: len(first)] == first
 
 
 def names_of(ds: Scores, name: str, places: Iterable[int] | None = None) -> list[str]:

@@ -269,10 +269,10 @@ def show_command(
 
 def _emit_problems(boards: Mapping[str, xr.Dataset], style: str, output: Path | None) -> None:
     """The cells that are not as one takes for granted, of all evaluations as one table; and what was warned of."""
-    from ..analysis.combine import list_cautions
     from ..analysis.missing import count_scored, find_problems
     from ..reports.summaries import problems_table
     from ..reports.tables import merge
+    from ..store.format import list_cautions
 
     found = {name: find_problems(ds) for name, ds in boards.items()}
     tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.aggregation import show_span
-from ..analysis.combine import REFERENCES_DIFFER
-from ..analysis.inference.paired import alpha_of
-from ..analysis.policies import say_test
+from ..analysis.policies import alpha_of, say_test
 from ..analysis.queries import across_of, repeats
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import get_task, tasks
 from ..ragged import Float, Int
-from ..store.format import WARNINGS
+from ..store.format import REFERENCES_DIFFER, WARNINGS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, show_span
-from ..analysis.combine import REFERENCES_DIFFER
 from ..analysis.policies import MISSING, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..errors import QueryError, counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
 from ..ragged import Bool, Float, Int
+from ..store.format import REFERENCES_DIFFER
 from .captions import (
     NO_INTERVAL,
     caption_of,

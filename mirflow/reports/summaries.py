@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.aggregation import show_span
-from ..analysis.combine import list_cautions
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import count_statuses
@@ -21,6 +20,7 @@ from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
+from ..store.format import list_cautions
 from .captions import caution_notes, nothing_notes
 from .layout import (
     coordinate_columns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,55 @@ def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]
     return {WARNINGS: kept} if kept else {}
 
 
+def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
+    """Warnings, each once.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Of an evaluation.
+    systems : collection of str or None
+        Only what concerns one of these, or everybody; None: all of it.
+
+    Examples
+    --------
+    >>> attrs = {"warnings": [{"text": "no item of 'a' is true", "system": "a"}]}
+    >>> list_cautions(attrs, ["a", "b"]), list_cautions(attrs, ["b"])
+    (["no item of 'a' is true"], [])
+    """
+    kept = attrs.get(WARNINGS, ())
+    return list(
+        dict.fromkeys(one["text"] for one in kept if systems is None or one["system"] in systems or not one["system"])
+    )
+
+
+def labelled_cautions(attrs: Mapping[str, Any], store: str) -> dict[str, list[dict[str, str]]]:
+    """The attribute where the name of the store stands before its systems."""
+    kept = [{**one, "system": one["system"] and f"{store}/{one['system']}"} for one in attrs.get(WARNINGS, ())]
+    return {WARNINGS: kept} if kept else {}
+
+
+def joined_cautions(given: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    """The attribute of several stores as one: those of each, after its name where not all of them say the same.
+
+    Parameters
+    ----------
+    given : mapping of str to mapping
+        Attributes of the evaluation, by store.
+    """
+    stores: dict[tuple[str, str], list[str]] = {}
+    for store, attrs in given.items():
+        for one in attrs.get(WARNINGS, ()):
+            stores.setdefault((one["text"], one["system"]), []).append(store)
+    kept = [
+        {"text": text if len(own) == len(given) else f"{', '.join(own)}: {text}", "system": system}
+        for (text, system), own in stores.items()
+    ]
+    return {WARNINGS: kept} if kept else {}
+
+
+REFERENCES_DIFFER = "references_differ"
+"""The attribute of an evaluation of several stores that says on which tracks their references differ or may do so."""
 CLASSES = "classes"
 """The attribute of an evaluation that keeps its classes: ``names``, and ``credits`` as lists of the reference's class,
 the estimate's class and what the error is worth; both empty where the pipeline names none."""

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import mirflow
-from mirflow.analysis.combine import joined_cautions, labelled_cautions, list_cautions
 from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning
 from mirflow.reports.page import write_page
-from mirflow.store.format import nested_attrs
+from mirflow.store.format import joined_cautions, labelled_cautions, list_cautions, nested_attrs
 
 from ..commands import invoke
 from ..reports.page.reading import contents_of

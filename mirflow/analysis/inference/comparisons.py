@@ -12,13 +12,13 @@ from ...errors import QueryError, counted
 from ...ragged import Bool, Float, Int
 from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, origin_of, reduce, show_span
 from ..per_class import rated_kind
+from ..policies import alpha_of
 from ..queries import is_deviation, names_across
 from ..scores import Array, names_of
 from ..selection import Query
 from .confidence_intervals import clusters_of, difference_bounds, draw, figures_of, select_rates
 from .paired import (
     Compared,
-    alpha_of,
     choose_correction,
     choose_tests,
     comparison_dataset,

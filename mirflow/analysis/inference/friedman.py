@@ -11,11 +11,11 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Bool, Float
 from ..aggregation import POLICIES, origin_of
+from ..policies import alpha_of
 from ..scores import Array, names_of
 from ..selection import Query
 from .comparisons import comparable
 from .groups import letter_table, significance_groups
-from .paired import alpha_of
 from .resampling import check_level
 from .sample import TRACK, by_unit, dataset_of, sample_of, settle, signs_of, table_of_units, values_of_units
 

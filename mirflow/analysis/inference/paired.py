@@ -13,7 +13,7 @@ from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import AGGREGATES
 from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
-from ..policies import MAX_T
+from ..policies import MAX_T, alpha_of
 from ..scores import Array, names_of
 from .groups import letter_table, significance_groups
 from .resampling import Rates, Ratios, Resampling, without_rounding
@@ -633,11 +633,6 @@ def least_of(test: str, correction: str, parts: Sequence[Compared], how: Resampl
         every = np.unique(np.concatenate([part.clusters for part in parts]))
         return max(least, least_p(test, len(every), how))
     return least_corrected(least, sum(len(part.pairs) for part in parts), correction)
-
-
-def alpha_of(attrs: Mapping[str, str]) -> float:
-    """The chance of a false difference that a level leaves: 0.05 of 0.95, without what 1 - 0.95 leaves behind."""
-    return round(1 - float(attrs["level"]), 12)
 
 
 def pairs_by_units(included: Bool) -> Iterator[tuple[Int, Int]]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.aggregation import STORES, reduce
-from ...analysis.combine import REFERENCES_DIFFER, list_cautions
 from ...analysis.inference import compare, intervals
 from ...analysis.missing import are_apart, find_gaps, find_problems, included_scores
 from ...analysis.per_class import aggregate_table, select_table
@@ -22,6 +21,7 @@ from ...errors import QueryError
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates
 from ...metrics.measures import DESCRIBED
 from ...ragged import Bool, Float
+from ...store.format import REFERENCES_DIFFER, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..figures.lanes import BAD, GOOD, HALF
