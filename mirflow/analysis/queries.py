@@ -13,11 +13,13 @@ import numpy as np
 from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Float, Int
-from .aggregation import aggregate_scores, select
+from .aggregation import aggregate_scores, ranked, select
 from .dims import REDUCTIONS
 from .per_class import aggregate_table, explain_name, select_table
 from .scores import ANNOTATOR, Scores, arrays_of, as_scores, coords_of, names_of, without_value
 from .selection import (
+    NAME,
+    STORED,
     Names,
     Query,
     QueryOptions,
@@ -31,6 +33,7 @@ from .selection import (
     show_parameters,
     split_names,
 )
+from .system_groups import RUN, across_runs, has_runs, mean_by
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -251,6 +254,7 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
 
     Without a metric those that are one number answer; where there is none, the others.
     """
+    query, across_systems = _apart(ds, query)
     numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if query.metric is None and not ds.sizes["metric"]:
         listed = "track" in (as_names(query.by) or [])
@@ -265,7 +269,46 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
         asked = replace(query, metric=numbers or query.metric)
         found.append(aggregate_scores(select(ds, asked), query.by, group))
     found += [aggregate_table(select_table(ds, one, query), query.by, group) for one in variables]
-    return [across(one, query.across) for one in found] if query.across else found
+    found = [across(one, query.across) for one in found] if query.across else found
+    return [across_systems(one) for one in found]
+
+
+def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], xr.Dataset]]:
+    """A query without what is about groups of systems, and the function that does that with its result."""
+    by = as_names(query.by) or []
+    grouped = [name for name in by if name in coords_of(ds, "system") and name not in coords_of(ds, "track")]
+    names = names_across(query.across).get(RUN) if RUN in (query.across or {}) and has_runs(ds) else None
+    if names is None and not grouped:
+        return query, lambda result: result
+    if len(grouped) + (names is not None) > 1:
+        raise QueryError(f"systems are grouped by one thing at a time, not by {', '.join([*grouped, RUN])}")
+    others = {dim: how for dim, how in (query.across or {}).items() if dim != RUN or names is None}
+    plain = replace(query, by=[name for name in by if name not in grouped] or None, across=others or None)
+    if names is None:
+        return plain, lambda result: _sorted(mean_by(result, grouped[0], ACROSS["mean"]), query.sort)
+    for name in names:
+        if name not in ACROSS:
+            raise UnknownNameError("reduction", name, ACROSS)
+    reductions = {name: ACROSS[name] for name in names}
+    return plain, lambda result: _name_runs(_sorted(across_runs(result, reductions), query.sort), names)
+
+
+def _sorted(result: xr.Dataset, sort: str | None) -> xr.Dataset:
+    """A result with its systems in the order of their values, where these were asked for in that order."""
+    if sort in (None, STORED) or "metric" not in result.dims:
+        return result
+    if sort == NAME:
+        return result.isel(system=np.argsort(result["system"].values, kind="stable"))
+    metrics = names_of(result, "metric")
+    place = metrics.index(sort) if sort in metrics else 0
+    first = result["value"].isel(metric=place).transpose("system", ...).values.reshape(result.sizes["system"], -1)
+    return result.isel(system=ranked(first[:, 0], names_of(result, "orientation")[place]))
+
+
+def _name_runs(result: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
+    """A result with the reductions across runs among its attributes."""
+    text = "; ".join(filter(None, (f"{RUN}={','.join(names)}", result.attrs.get("across", ""))))
+    return result.assign_attrs(across=text, repeats=str(repeats(result.attrs) * len(names)))
 
 
 def _query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:

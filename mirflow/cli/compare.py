@@ -147,11 +147,14 @@ def _tables(
 ) -> list[Table]:
     """The comparison of the systems of one evaluation."""
     from ..analysis.inference import compare, friedman
+    from ..analysis.inference.repeated_runs import is_about_runs
     from ..analysis.per_class import rated_kind
     from ..reports import comparisons_tables as tables
 
-    if query.across and rated_kind(ds, query) is None:
-        raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
+    if query.across and rated_kind(ds, query) is None and not is_about_runs(ds, query):
+        raise click.UsageError(
+            f"--across is about runs, or classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}"
+        )
     if by_ranks:
         ranks = friedman(ds, query, **how)
         return tables.friedman_tables(ranks) if people else [tables.friedman_long_table(ranks)]

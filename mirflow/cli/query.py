@@ -177,11 +177,12 @@ def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]
     from ..analysis.aggregation import aggregate_scores, select
     from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best
+    from ..analysis.inference.repeated_runs import is_about_runs
     from ..analysis.per_class import rated_kind, rated_variables
     from ..analysis.selection import find_measures
 
     rated = not options["primary"] and rated_kind(ds, query) is not None
-    if query.across and not rated:
+    if query.across and not rated and not is_about_runs(ds, query):
         first = "significance" if ci is None else "ci"
         raise click.UsageError(f"--across gives statistics of statistics, and --{first} is about tracks: leave one out")
     if ci is not None:
@@ -189,7 +190,7 @@ def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]
         # Where there is none, or another metric beside it, the query raises the error.
         asked = [replace(query, metric=one, exact=True) for one in named] or [query]
         found = [intervals(ds, one, level=ci, cluster=cluster, group=name) for one in asked]
-    elif rated:
+    elif rated or query.across:
         found = evaluate_query(ds, query, name)
     else:
         found = [aggregate_scores(select(ds, query), query.by, name)]

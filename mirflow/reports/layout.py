@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, show_span
 from ..analysis.policies import MISSING, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
+from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
 from ..ragged import Bool, Float, Int
@@ -135,6 +136,7 @@ def readable_tables(
         raise QueryError("pivot 'group': nothing is grouped; say by which coordinate (by, --by)")
     percent = percent and not (result.has_dims and result.units[0])
     cells, last = show_values(result, percent), list(result.labels)[-1]
+    result, cells = _with_deviations(result, cells)
     if across is None:
         table = _that_fits(result, cells, last, width)
     else:
@@ -179,6 +181,21 @@ def show_values(result: Result, percent: bool) -> npt.NDArray[Any]:
         is_best = not np.isnan(best[cell]) and shown == show_value(float(best[cell]), ratio)
         cells[cell] = ShownValue(shown, ends, is_best, like is not None and bool(like[cell]))
     return cells
+
+
+def _with_deviations(result: Result, cells: npt.NDArray[Any]) -> tuple[Result, npt.NDArray[Any]]:
+    """Means across runs with their standard deviations, as mean ± std, where exactly these two were asked for."""
+    if across_of(result.attrs).get(RUN) != ["mean", "std"] or result.groupings[:1] != [RUN]:
+        return result, cells
+    means, deviations = (
+        [place for place, group in enumerate(result.groups) if group[0] == name] for name in ("mean", "std")
+    )
+    merged = cells[:, means].copy()
+    for place in np.ndindex(merged.shape):
+        mean, deviation = merged.item(place), cells[:, deviations].item(place)
+        text = f"{mean.value} ± {deviation.value}"
+        merged[place] = ShownValue(text, mean.interval, mean.best, mean.marked)
+    return result.without_grouping(means), merged
 
 
 def show_value(value: float, percent: bool) -> str:
@@ -284,9 +301,14 @@ def _notes(result: Result, percent: bool) -> tuple[str, ...]:
         notes.append(mark_note([attrs]))
     if percent:
         notes.append("ratios in percent")
+    if RUN in across_of(attrs):
+        shown = "mean ± standard deviation" if result.groupings[:1] != [RUN] else "statistics"
+        notes.append(f"{shown} over the runs of each system: {attrs[EACH]}")
+    elif GROUPED in attrs:
+        notes.append(f"mean over the systems of each {attrs[GROUPED]}: {attrs[EACH]}")
     if result.has_dims:
         lost = int(result.n_missing.sum()) // repeats(attrs)
-        cells = counted(tracks * len(result.systems), "cell")
+        cells = counted(tracks * int(attrs.get(RUNS, len(result.systems))), "cell")
         notes += [f"missing ({attrs['missing']}): {lost} of {cells}; {MISSING[attrs['missing']]}"] if lost else []
     else:
         notes += _policy_notes(result)
@@ -301,7 +323,7 @@ def _notes(result: Result, percent: bool) -> tuple[str, ...]:
 
 def _policy_notes(result: Result) -> list[str]:
     """Notes on the numbers of missing and undefined cells, and their treatment."""
-    attrs, cells = result.attrs, result.tracks * len(result.systems)
+    attrs, cells = result.attrs, result.tracks * int(result.attrs.get(RUNS, len(result.systems)))
     meant = {"missing": MISSING[attrs["missing"]]}
     meant["undefined"] = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
     lost = int(attrs["missing_cells"])

@@ -201,6 +201,23 @@ class Result:
             like_best=None if self.like_best is None else self.like_best[systems],
         )
 
+    def without_grouping(self, groups: Sequence[int]) -> Result:
+        """The result without its first grouping, of which the groups at some positions stay."""
+        repeated = len(self.groups) // len(groups)
+        return replace(
+            self,
+            attrs={**self.attrs, "repeats": str(repeats(self.attrs) // repeated)},
+            groupings=self.groupings[1:],
+            groups=[self.groups[place][1:] for place in groups],
+            value=self.value[:, groups],
+            counts={name: counts[:, groups] for name, counts in self.counts.items()},
+            n_tracks=self.n_tracks[groups],
+            n_counted=self.n_counted[:, groups],
+            n_missing=self.n_missing[:, groups],
+            ends=tuple(end[:, groups] for end in self.ends),
+            like_best=None if self.like_best is None else self.like_best[:, groups],
+        )
+
     @property
     def dims(self) -> list[str]:
         """The extra dims of the metric."""

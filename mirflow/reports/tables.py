@@ -316,6 +316,7 @@ _ESCAPES = {
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
+    "±": r"$\pm$",
 }
 _AGGREGATE = re.compile(r" \[(\w+)\]$")
 """Behind a metric: its aggregate."""
@@ -411,7 +412,7 @@ def _latex_number(text: str) -> str:
     """A figure with a true minus, and a dash where there is none."""
     if text == "-":
         return "--"
-    text = text.replace("inf", r"$\infty$")
+    text = text.replace("inf", r"$\infty$").replace(" ± ", r"\,$\pm$\,")
     return f"$-${text[1:]}" if text.startswith("-") else text
 
 

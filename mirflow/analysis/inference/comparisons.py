@@ -16,7 +16,8 @@ from ..policies import alpha_of
 from ..queries import is_deviation, names_across
 from ..scores import Array, names_of
 from ..selection import Query
-from .confidence_intervals import clusters_of, difference_bounds, draw, figures_of, select_rates
+from ..system_groups import RUN
+from .confidence_intervals import clusters_of, difference_bounds, select_rates
 from .paired import (
     Compared,
     choose_correction,
@@ -33,7 +34,8 @@ from .paired import (
     swap_rates,
     swap_scores,
 )
-from .resampling import Rates, Resampling, Seed, add_up, ratio_of
+from .repeated_runs import compare_runs, is_about_runs
+from .resampling import Rates, Resampling, Seed, add_up, draw, figures_of, ratio_of
 from .sample import TRACK, Sample, recount, sample_of, select_numbers
 
 if TYPE_CHECKING:
@@ -99,6 +101,8 @@ def compare(
     query = query or Query()
     how = Resampling.of(level, method, replicates, rng)
     attrs = {**how.attrs(), "test": test, "unit_of_comparison": unit}
+    if is_about_runs(ds, query):
+        return compare_runs(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
     if rated_kind(ds, query) is not None:
         return _compare_rates(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
     part = comparable(ds, query)
@@ -303,10 +307,11 @@ def mark_best(
     QueryError
         If tracks are grouped, or systems cannot be compared by such values.
     """
-    if result["n_tracks"].dims:
+    if set(result["n_tracks"].dims) - {RUN}:
         raise QueryError("significance is that of values over all tracks; ask without groups (by, --by)")
     names = result.attrs["metric"] if "metric" in result.attrs else names_of(result, "metric")
-    same = replace(query, metric=names, exact=True, system=names_of(result, "system"), sort=None)
+    systems = query.system if is_about_runs(ds, query) else names_of(result, "system")
+    same = replace(query, metric=names, exact=True, system=systems, sort=None)
     found = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
     tells = found["least_p_adjusted"].values < alpha_of(found.attrs)
     value, significant = found["value"].values, found["significant"].values
@@ -322,4 +327,7 @@ def mark_best(
     few = names_of(found, "metric", np.flatnonzero(~tells))
     if few:
         attrs[UNTESTED] = EVERY if len(few) == len(tells) else "\n".join(few)
+    if RUN in result["value"].dims:
+        order = [names_of(found, "system").index(name) for name in names_of(result, "system")]
+        marks = np.stack([marks[order] & (name == "mean") for name in names_of(result, RUN)], axis=1)
     return add_variables(result, like_best=marks.reshape(result["value"].shape)).assign_attrs(attrs)

@@ -14,19 +14,20 @@ from ...ragged import Float, Int
 from ..aggregation import add_variables, aggregate_scores
 from ..per_class import TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
-from ..scores import group_tracks, members_of
+from ..scores import coords_of, group_tracks, members_of
 from ..selection import Query, as_names, show_parameters
+from .repeated_runs import intervals_of_runs, is_about_runs
 from .resampling import (
-    OrderedScores,
     Orders,
     Rates,
-    Ratios,
     Resampling,
     Seed,
     Statistics,
     accelerations,
     add_up,
     bounds,
+    draw,
+    figures_of,
     finish_values,
     ratio_of,
 )
@@ -90,6 +91,13 @@ def intervals(
     """
     query = query or Query()
     how = Resampling.of(level, method, replicates, rng)
+    grouped = [name for name in as_names(query.by) or [] if name in coords_of(ds, "system")]
+    if any(name not in coords_of(ds, "track") for name in grouped):
+        raise QueryError(
+            f"by {grouped[0]!r} are means over systems, without intervals; runs have some (across run=mean)"
+        )
+    if is_about_runs(ds, query):
+        return intervals_of_runs(ds, query, how, unit, cluster, group)
     if rated_kind(ds, query) is not None:
         selection, result = select_rates(ds, query, unit, group)
         low, high = _of_rates(selection, result, query, cluster, how)
@@ -207,22 +215,6 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
                     draw(figures, len(inside), how), value[at], accelerations(figures.left_out()), how
                 )
     return low, high
-
-
-def figures_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
-    """Some (system, metric) of a sample, all ratios or all of one statistic, in the form that can be computed again."""
-    statistic = AGGREGATES[sample.kinds[columns[0][1]]].statistic
-    return OrderedScores.of(sample, columns) if statistic else Ratios.of(sample, columns)
-
-
-def draw(figures: Statistics, number: int, how: Resampling) -> Float:
-    """The replicates of some values: float64 (values, replicates)."""
-    found = np.empty((number, how.replicates))
-    start = 0
-    for counts in how.counts(figures.clusters):
-        found[:, start : start + len(counts)] = figures.again(counts)
-        start += len(counts)
-    return found
 
 
 def difference_bounds(

@@ -188,6 +188,7 @@ TESTS = {
     "permutation": "the two systems' results swapped unit by unit, compared by the value itself",
     "wilcoxon": "Wilcoxon's signed-rank test of the units' differences",
     "t": "Student's paired t-test of the units' differences",
+    "runs": "t-test by the variances between units and between runs, with Satterthwaite's degrees of freedom",
 }
 DEFAULT_TEST = "permutation"
 """The only one that is about the value itself for every aggregate."""
@@ -211,8 +212,8 @@ def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str |
         For another test.
     """
     name = DEFAULT_TEST if test == "auto" else test
-    if name not in TESTS:
-        raise UnknownNameError("test", test, ["auto", *TESTS])
+    if name not in TESTS or name == "runs":
+        raise UnknownNameError("test", test, ["auto", *(one for one in TESTS if one != "runs")])
     if name in _DEFINED:
         for kind, metric in zip(kinds, metrics, strict=True):
             if kind not in _DEFINED[name]:

@@ -561,3 +561,19 @@ class Orders:
 
     def _parts(self, rows: int) -> Iterator[slice]:
         return chunks(rows, max([self.clusters, *(len(tag.cluster) for tag in self.tags)]))
+
+
+def figures_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
+    """Some (system, metric) of a sample, all ratios or all of one statistic, in the form that can be computed again."""
+    statistic = AGGREGATES[sample.kinds[columns[0][1]]].statistic
+    return OrderedScores.of(sample, columns) if statistic else Ratios.of(sample, columns)
+
+
+def draw(figures: Statistics, number: int, how: Resampling) -> Float:
+    """The replicates of some values: float64 (values, replicates)."""
+    found = np.empty((number, how.replicates))
+    start = 0
+    for counts in how.counts(figures.clusters):
+        found[:, start : start + len(counts)] = figures.again(counts)
+        start += len(counts)
+    return found
