@@ -51,8 +51,10 @@ def register_accessors() -> None:
     """
     if "xarray" in sys.modules:
         _register()
-    else:
-        sys.meta_path.insert(0, _AfterXarray())
+        return
+    # Where mirflow is imported a second time, its first import may wait still: the two would ask each other for ever.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "_AfterXarray"]
+    sys.meta_path.insert(0, _AfterXarray())
 
 
 class _AfterXarray:

@@ -51,6 +51,16 @@ def test_scipy_takes_plain_arrays() -> None:
     )
 
 
+def test_mirflow_may_be_imported_twice_before_xarray() -> None:
+    """As where the coverage of its tests is measured."""
+    code = (
+        "import warnings\nwarnings.simplefilter('error')\n"
+        "for name in list(sys.modules):\n    if name.partition('.')[0] == 'mirflow':\n        del sys.modules[name]\n"
+        "import mirflow, xarray\nprint(hasattr(xarray.Dataset, 'mirflow'), hasattr(xarray.DataTree, 'mirflow'))\n"
+    )
+    assert run(code) == "True True\n"
+
+
 def test_commands_load_what_they_need(tmp_path: Path) -> None:
     heavy = ("xarray", "pandas", "dask", "scipy")
     loads = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import AnnotationError
-from ..ragged import Bool, Float, Int, offsets_of, ranges, rows_of
+from ..ragged import Bool, Float, Int, offsets_of, rows_of
 from .ragged_ops import sum_by
 
 
@@ -191,48 +191,6 @@ def frames_before(start: Float, hop: float, time: Float) -> Int:
     guess += start + guess * hop < time
     guess -= (guess > 0) & (start + (guess - 1) * hop >= time)
     return guess.astype(np.int64)
-
-
-def frame_times(start: Float, hop: float, counts: Int) -> Float:
-    """The times of the frames of grids that lie one after the other: float64 (sum of counts,), seconds.
-
-    Examples
-    --------
-    >>> frame_times(np.array([0.0, 1.0]), 0.5, np.array([2, 1])).tolist()
-    [0.0, 0.5, 1.0]
-    """
-    frame = ranges(np.zeros(len(counts), dtype=np.int64), counts)
-    return np.repeat(start, counts) + frame * hop
-
-
-def sample(start: Float, end: Float, counts: Int, times: Float, time_counts: Int) -> Int:
-    """The interval that each of some times falls into, row by row.
-
-    Parameters
-    ----------
-    start, end, counts
-        Intervals, sorted by start within a row.
-    times, time_counts
-        Times at which the rows are sampled, in any order.
-
-    Returns
-    -------
-    int64 (times,)
-        Index into the flat intervals: the last of the row with ``start <= time`` if also ``time < end``; otherwise -1.
-
-    Examples
-    --------
-    >>> start, end = np.array([0.0, 2.0]), np.array([1.0, 3.0])
-    >>> sample(start, end, np.array([2]), np.array([0.0, 1.0, 2.5]), np.array([3])).tolist()
-    [0, -1, 1]
-    """
-    distinct, (start_rank, time_rank) = rank(start, times)
-    bits = len(distinct).bit_length()
-    keys = (rows_of(counts) << bits) + start_rank
-    found = np.searchsorted(keys, (rows_of(time_counts) << bits) + time_rank, side="right") - 1
-    inside = found >= np.repeat(offsets_of(counts)[:-1], time_counts)
-    inside[inside] = times[inside] < end[found[inside]]
-    return np.where(inside, found, -1)
 
 
 NOTHING = 0

@@ -137,12 +137,6 @@ def test_load_reads_headers_only(tmp_path: Path) -> None:
     np.testing.assert_array_equal(mirflow.load(folder, task="separation").amplitude[0], noise(0).T)
 
 
-def test_load_takes_a_list_of_files(tmp_path: Path) -> None:
-    folder = write_stems(tmp_path / "x")
-    ds = mirflow.load([folder / "voice.wav", folder / "bass.wav"], task="separation")
-    assert ds.source.values.tolist() == ["voice", "bass"]
-
-
 def test_a_collection_of_sound_holds_no_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed, track in enumerate("xy"):
         write_stems(tmp_path / "ref" / track, seed=seed)

@@ -26,7 +26,6 @@ from mirflow.errors import (
     RunError,
     StoreLockedError,
 )
-from mirflow.metrics.measures import parse
 from mirflow.readers.sources import FileSource
 from mirflow.store.read import dataset_of, read_scores
 from mirflow.store.write import StoreWriter
@@ -73,22 +72,6 @@ def test_the_store_holds_what_the_pair_function_gives(folder: Path) -> None:
     expected = chord.evaluate(*reference, *estimate)
     found = ds.score.sel(system="bob", track="t03")
     np.testing.assert_array_equal(found.values, [expected[name] for name in found.metric.values])
-
-
-def test_a_run_scores_by_the_measures_of_its_plan_without_reading_their_text(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_pipeline(folder, metrics="[majmin, root]")
-    parsed: list[str] = []
-
-    def counted(text: str, metrics: Any) -> Any:
-        parsed.append(text)
-        return parse(text, metrics)
-
-    for module in ("metrics.measures", "metrics.base", "pipeline.model"):
-        monkeypatch.setattr(f"mirflow.{module}.parse", counted)
-    run(folder)
-    assert parsed == ["majmin", "root"]
 
 
 def test_a_second_run_reuses_everything_and_writes_nothing(folder: Path) -> None:
@@ -327,24 +310,6 @@ def test_two_lazy_trees_in_one_expression_keep_their_own_scores(folder: Path, tm
     apart = abs(one.compute() - two.compute()).max()
     assert together == apart
     assert apart > 0
-
-
-def test_a_lazy_tree_carries_results_with_extra_dims(folder: Path) -> None:
-    write_pipeline(folder, metrics="[majmin, 'confusion@majmin']")
-    run(folder)
-    eager = scores(folder)
-    lazy = mirflow.open_pipeline(folder / "pipeline.yaml")["chord"].to_dataset()
-    np.testing.assert_array_equal(lazy.confusion_majmin.compute(), eager.confusion_majmin)
-    assert float(eager.confusion_majmin.sum()) > 0
-
-
-def test_the_store_opens_without_a_warning_and_weighted_is_pooled(folder: Path) -> None:
-    run(folder)
-    ds = xr.open_zarr(folder / "store.zarr", group="chord")
-    pooled = ds.score.weighted(ds.weight).mean("track")
-    tree = mirflow.open_store(folder / "store.zarr")
-    answer = tree.mirflow.query(metric=ds.metric.values.tolist(), aggregate="pooled")
-    np.testing.assert_array_equal(answer.value.transpose("system", "metric"), pooled.transpose("system", "metric"))
 
 
 def test_a_pack_is_not_written_if_files_are_bad_and_all_of_them_are_reported(folder: Path) -> None:

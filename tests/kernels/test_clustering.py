@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from mirflow.kernels.clustering import ContingencyTables, cross, expected_mutual_information, restrict, tabulate
+from mirflow.kernels.clustering import ContingencyTables, expected_mutual_information, restrict, tabulate
 from mirflow.kernels.intervals import Runs
 
 Labels = list[int]
@@ -25,42 +23,6 @@ def to_runs(rows: list[Labels]) -> Runs:
 
 def of_labels(pairs: list[tuple[Labels, Labels]]) -> ContingencyTables:
     return tabulate(to_runs([left for left, _ in pairs]), to_runs([right for _, right in pairs]))
-
-
-pairs_of_labels = st.lists(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30).map(
-        lambda frames: ([a for a, _ in frames], [b for _, b in frames])
-    ),
-    min_size=1,
-    max_size=5,
-)
-
-
-@given(pairs_of_labels)
-@settings(max_examples=200)
-def test_cells_and_classes_are_what_counting_gives(pairs: list[tuple[Labels, Labels]]) -> None:
-    table = of_labels(pairs)
-    found: list[dict[tuple[int, int], float]] = [{} for _ in pairs]
-    left, right = table.left.code[table.row], table.right.code[table.column]
-    for pair, a, b, count in zip(table.pair, left, right, table.count, strict=True):
-        found[pair][int(a), int(b)] = count
-    for (one, other), cells in zip(pairs, found, strict=True):
-        both = list(zip(one, other, strict=True))
-        assert cells == {cell: both.count(cell) for cell in set(both)}
-    for side, labels in ((table.left, [one for one, _ in pairs]), (table.right, [one for _, one in pairs])):
-        assert side.counts.tolist() == [len(set(row)) for row in labels]
-        assert side.frames.tolist() == [row.count(code) for row in labels for code in sorted(set(row))]
-    assert table.frames.tolist() == [len(one) for one, _ in pairs]
-
-
-@given(pairs_of_labels)
-def test_all_cells_are_the_products_of_the_classes(pairs: list[tuple[Labels, Labels]]) -> None:
-    table = of_labels(pairs)
-    pair, row, column = cross(table, slice(0, len(pairs)))
-    found = list(zip(pair.tolist(), table.left.code[row].tolist(), table.right.code[column].tolist(), strict=True))
-    assert found == [
-        (index, a, b) for index, (one, other) in enumerate(pairs) for a in sorted(set(one)) for b in sorted(set(other))
-    ]
 
 
 def test_a_table_without_some_cells_has_only_the_classes_that_are_left() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mir_eval
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mir_eval.util import _bipartite_match
 
@@ -13,15 +13,12 @@ from mirflow.kernels.matching import (
     Matching,
     find_partners,
     match,
-    match_edges,
     match_greedily,
     match_heaviest,
-    match_in_order,
     match_nearest_first,
     match_ranges,
-    nearest,
 )
-from tests.event_strategies import pairs, sequences, to_rows
+from tests.event_strategies import pairs, to_rows
 
 windows = st.sampled_from([0.0, 0.05, 0.07, 0.25, 0.5, 3.0, np.inf])
 Pair = tuple[np.ndarray, np.ndarray]
@@ -92,45 +89,16 @@ def test_nothing_is_within_a_window_that_is_none(window: float) -> None:
     assert match(np.array([1.0]), one, np.array([1.0]), one, window).counts.tolist() == [0]
 
 
-ranges_ = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=14)
-
-
 def most(ranges: list[tuple[int, int]]) -> int:
     """The size of mir_eval's matching of ranges, each a start and a length, with their elements."""
     graph = {place: list(range(start, start + length)) for place, (start, length) in enumerate(ranges)}
     return len(mir_eval.util._bipartite_match(graph))
 
 
-@settings(deadline=None, max_examples=300)
-@given(parts=st.lists(ranges_, min_size=1, max_size=4))
-def test_as_many_ranges_as_possible_get_an_element_in_each_part(parts: list[list[tuple[int, int]]]) -> None:
-    first = np.array([20 * number + start for number, part in enumerate(parts) for start, _ in part], dtype=np.int64)
-    length = np.array([length for part in parts for _, length in part], dtype=np.int64)
-    found = match_ranges(first, first + length)
-    counts = np.bincount(first[found] // 20, minlength=len(parts))
-    assert counts.tolist() == [most(part) for part in parts]
-
-
 def test_thousands_of_ranges_within_each_other() -> None:
     first = np.arange(20000)
     assert match_ranges(first, 40000 - first).all()
     assert match_ranges(0 * first, 1 + first % 10000).sum() == 10000
-
-
-@settings(deadline=None)
-@given(batch=st.lists(st.tuples(sequences(min_size=1), sequences()), min_size=1, max_size=4))
-@example(batch=[(np.array([0.0, 1e-300, 1.0]), np.array([0.25, 0.5]))])  # equally near, but for rounding
-@example(batch=[(np.array([0.0, 2.0, 2.0]), np.array([1.0, 2.0, 3.0]))])
-def test_it_is_the_first_of_the_smallest_distances(batch: list[tuple[np.ndarray, np.ndarray]]) -> None:
-    counts, query_counts = (np.array([len(row) for row in side]) for side in zip(*batch, strict=True))
-    starts = np.cumsum(counts) - counts
-    expected = [
-        start + np.abs(query - times).argmin()
-        for (times, queries), start in zip(batch, starts, strict=True)
-        for query in queries
-    ]
-    times, queries = (np.concatenate(side) for side in zip(*batch, strict=True))
-    assert nearest(times, counts, queries, query_counts).tolist() == expected
 
 
 few_events = st.lists(st.integers(0, 40), max_size=8).map(lambda ticks: sorted(tick / 8 for tick in ticks))
@@ -162,31 +130,6 @@ def test_counts_are_those_of_matching_one_by_one(pairs: list[tuple[list[float], 
     assert (found <= match(*sides, window).counts).all()
 
 
-edge_lists = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30)
-
-
-def size_of(edges: list[tuple[int, int]]) -> int:
-    graph: dict[int, list[int]] = {}
-    for left, right in edges:
-        graph.setdefault(left, []).append(right)
-    return len(_bipartite_match(graph))
-
-
-@settings(deadline=None, max_examples=300)
-@given(edges=edge_lists)
-def test_a_matching_uses_no_vertex_twice_and_is_as_large_as_possible(edges: list[tuple[int, int]]) -> None:
-    left, right = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    found = match_edges(left, right, 8, 8)
-    assert len(set(left[found].tolist())) == len(set(right[found].tolist())) == len(found)
-    assert len(found) == size_of(edges)
-    assert (np.diff(found) > 0).all()
-
-
-def test_tens_of_thousands_of_edges_that_are_no_tree() -> None:
-    left, right = np.nonzero(np.abs(np.subtract.outer(np.arange(1500), np.arange(1500))) < 10)
-    assert len(match_edges(left, right, 1500, 1500)) == 1500
-
-
 Graph = tuple[np.ndarray, np.ndarray, int, int]
 """Left and right vertex of each edge, and the numbers of vertices."""
 
@@ -207,39 +150,6 @@ def theirs(left: np.ndarray, right: np.ndarray) -> list[tuple[int, int]]:
     for one, other in zip(left.tolist(), right.tolist(), strict=True):
         graph.setdefault(other, []).append(one)
     return sorted(_bipartite_match(graph).items())
-
-
-def beside(parts: list[Graph]) -> Graph:
-    """Separate ordered_graphs as one, with their edges in turn."""
-    lefts = np.cumsum([0, *(part[2] for part in parts)])
-    rights = np.cumsum([0, *(part[3] for part in parts)])
-    left = np.concatenate([part[0] + start for part, start in zip(parts, lefts, strict=False)])
-    right = np.concatenate([part[1] + start for part, start in zip(parts, rights, strict=False)])
-    return left, right, int(lefts[-1]), int(rights[-1])
-
-
-@given(ordered_graphs())
-def test_the_matching_in_order_is_mir_evals(graph: Graph) -> None:
-    left, right, rows, columns = graph
-    found = match_in_order(right, left, columns, rows)
-    assert [(int(left[edge]), int(right[edge])) for edge in found] == theirs(left, right)
-
-
-@given(st.lists(ordered_graphs(7), min_size=2, max_size=5))
-def test_graphs_that_are_matched_together_do_not_influence_each_other(parts: list[Graph]) -> None:
-    left, right, rows, columns = beside(parts)
-    found = match_in_order(right, left, columns, rows)
-    assert [(int(left[edge]), int(right[edge])) for edge in found] == theirs(left, right)
-    heavy = match_heaviest(left, right, np.cos(np.arange(len(left))))
-    first = 0
-    for own_left, own_right, own_rows, own_columns in parts:
-        last = first + len(own_left)
-        alone = match_in_order(own_right, own_left, own_columns, own_rows)
-        assert (alone + first).tolist() == found[(found >= first) & (found < last)].tolist()
-        weight = np.cos(np.arange(len(left)))[first:last]
-        lone = match_heaviest(own_left, own_right, weight)
-        assert (lone + first).tolist() == heavy[(heavy >= first) & (heavy < last)].tolist()
-        first = last
 
 
 def test_long_alternating_paths_need_no_recursion() -> None:

@@ -77,10 +77,6 @@ def test_the_last_column_takes_the_rest_so_that_labels_keep_blanks_and_commas() 
     assert rows(intervals("0\t1\tguitar solo\tA\n", "tsv"))[0][2] == "guitar solo"
 
 
-def test_sharps_are_not_comments() -> None:
-    assert rows(intervals("0 1 C#:maj\n1 2 #9\n"))[0][2] == "C#:maj"
-
-
 def test_intervals_need_no_labels() -> None:
     assert rows(intervals("0 1\n1 2\n")) == [(0.0, 1.0, ""), (1.0, 2.0, "")]
 
@@ -132,12 +128,6 @@ def test_numbers_that_are_not_finite_are_left_to_the_conventions() -> None:
 def test_the_line_and_the_value_are_named(text: str, message: str) -> None:
     with pytest.raises(InvalidAnnotationError, match=message):
         intervals(text)
-
-
-def test_items_know_their_lines() -> None:
-    plain, commented = intervals("0 1 a\n1 2 b\n"), intervals("# x\n0 1 a\n\n1 2 b\n")
-    assert [plain.line(0), plain.line(1)] == [1, 2]
-    assert [commented.line(0), commented.line(1)] == [2, 4]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,6 @@ from mirflow.annotations.collection import Collection
 from mirflow.errors import InvalidAnnotationError
 from mirflow.readers import read
 from mirflow.readers.options import DelimitedOptions, Reading
-from mirflow.store import read_pack
-from mirflow.store.packs import write_pack
 
 GRADES = """query,candidate,grader,broad,fine
 q1,a,g1,VS,9.5
@@ -76,17 +74,6 @@ class TestJudgements:
         with pytest.raises(InvalidAnnotationError, match=r"g.csv:2: value is not a number: 'high'"):
             load(path)
 
-    def test_a_pack_keeps_graders_and_categories(self, tmp_path: Path) -> None:
-        collection = mirflow.load_collection(write(tmp_path, "g.csv", GRADES), "similarity")
-        assert isinstance(collection, Collection)
-        write_pack(tmp_path / "g.zarr", "judgements", collection.tracks, collection.rows)
-        again = read_pack(tmp_path / "g.zarr").rows
-        for name in ("grader", "broad"):
-            assert again.columns[name].tolist() == collection.rows.columns[name].tolist()
-        packed = mirflow.load_collection(tmp_path / "g.zarr", "similarity")
-        assert isinstance(packed, Collection)
-        assert packed.annotation("q2").columns["grader"].tolist() == ["g1"]
-
 
 class TestLists:
     @pytest.mark.parametrize(
@@ -113,10 +100,6 @@ class TestLists:
     def test_ranks_that_cannot_be(self, tmp_path: Path, rank: str, message: str) -> None:
         with pytest.raises(InvalidAnnotationError, match=message):
             load(write(tmp_path, "s.csv", f"query,candidate,rank\nq1,a,1\nq1,b,{rank}\n"))
-
-    def test_lines_follow_their_rows(self, tmp_path: Path) -> None:
-        one = read(write(tmp_path, "q.csv", "candidate,rank\na,2\nb,1\n"), task="similarity")
-        assert (one.labels, [one.line(0), one.line(1)]) == (["b", "a"], [3, 2])
 
 
 class TestFollowing:
@@ -148,9 +131,6 @@ class TestFollowing:
             read(write(tmp_path, "a.txt", "1 2\n"), task="score_following", columns={"time": 0, "pitch": 1})
         with pytest.raises(InvalidAnnotationError, match=r"b.txt:2: pitch is not a number: 'C4'"):
             read(write(tmp_path, "b.txt", "1 2 0 60\n1 2 0 C4\n"), task="score_following")
-
-    def test_an_empty_file(self, tmp_path: Path) -> None:
-        assert len(read(write(tmp_path, "a.txt", "\n"), task="score_following")) == 0
 
     def test_only_there_the_unit_is_milliseconds_by_itself(self) -> None:
         assert Reading.of(task="score_following").delimited.divisor == 1000

@@ -10,8 +10,8 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation, CodedLabels
 from mirflow.annotations.source import HeldSource
-from mirflow.errors import AnnotationError, UnreadableError
-from mirflow.readers.names import ReferenceNames, RenamedSource, call_alike, call_tracks
+from mirflow.errors import UnreadableError
+from mirflow.readers.names import ReferenceNames, RenamedSource
 
 
 def held(kind: str, lists: Mapping[str, list[str]]) -> dict[str, HeldSource]:
@@ -28,17 +28,6 @@ def matched(true: Mapping[str, list[str]], listed: Mapping[str, list[str]]) -> t
 
 
 class TestNamesWithoutACommonOne:
-    def test_are_called_as_in_the_reference_where_only_folders_and_suffixes_differ(self):
-        found, warning = matched({"q": ["/m/a.mid", "/m/b.mid"]}, {"q": ["c", "a", "b"]})
-        assert (found, warning) == ({"q": ["c", "/m/a.mid", "/m/b.mid"]}, "")
-        found, warning = matched({"q": ["a"]}, {"q": ["x/c.wav", "x/a.wav"]})
-        assert (found, warning) == ({"q": ["x/c.wav", "a"]}, "")
-
-    def test_are_reported_with_one_of_each_side(self):
-        found, warning = matched({"q": ["song a"]}, {"q": ["a.wav"]})
-        assert found == {"q": ["a.wav"]}
-        assert warning == "no item of system 'ada' occurs in the reference: 'a.wav' is listed, 'song a' is true"
-
     def test_are_not_shortened_where_two_would_be_alike(self):
         """`1.wav` of which folder? Both sides have to be sure."""
         found, warning = matched({"q": ["1"]}, {"q": ["x/1.wav", "y/1.wav"]})
@@ -47,17 +36,6 @@ class TestNamesWithoutACommonOne:
         found, warning = matched({"q": ["x/1.wav"], "r": ["y/1.wav"]}, {"q": ["1"]})
         assert found == {"q": ["1"]}
         assert "'1' is listed, 'x/1.wav' is true" in warning
-
-    def test_are_not_shortened_where_one_would_be_called_as_the_reference_calls_another(self):
-        """`d/a` without folder is the reference's `a.wav` without suffix, and `a.wav.mp3` is `a.wav` without suffix."""
-        found, warning = matched({"q": ["a.wav"]}, {"q": ["a.wav.mp3", "d/a"]})
-        assert found == {"q": ["a.wav.mp3", "d/a"]}
-        assert "'a.wav.mp3' and 'd/a', both listed, would then be the same: call items alike on both sides" in warning
-
-    def test_of_labels_are_only_reported(self):
-        found, warning = references({"t": ["jazz"]}, "labels").match(held("labels", {"t": ["jazz.wav"]}), "ada")
-        assert list(found["t"].read()[0].labels or ()) == ["jazz.wav"]
-        assert warning == "no label of system 'ada' occurs in the reference: 'jazz.wav' is given, 'jazz' is true"
 
     def test_of_candidates_are_reported_query_by_query(self):
         judged = references({"q": ["b01", "b02"]}, "judgements")
@@ -127,13 +105,6 @@ class TestARenamedSource:
         assert 0 <= one.stat()[1] < 2**63
         assert one.label == source.label
 
-    @pytest.mark.parametrize("labels", [["x/a", "y/b", "w/c"], CodedLabels(("w/c", "y/b", "x/a"), np.array([2, 1, 0]))])
-    def test_keeps_the_order_of_its_own_names_for_ties(self, labels):
-        listed = Annotation("ranking", {"value": np.array([0.5, 0.5, 0.5])}, labels)
-        found = RenamedSource(HeldSource(listed, "q"), (("x/a", "z"),)).read()[0]
-        assert list(found.labels or ()) == ["z", "y/b", "w/c"]
-        assert found.columns["tie"].tolist() == [1, 2, 0]
-
     def test_of_an_order_without_scores_has_no_ties(self):
         assert "tie" not in RenamedSource(HeldSource(self.coded, "q"), (("a", "A"),)).read()[0].columns
 
@@ -142,15 +113,3 @@ class TestARenamedSource:
         again = pickle.loads(pickle.dumps(source))
         assert again.names == source.names
         assert again.stat() == source.stat()
-
-
-def test_tracks_are_called_alike_by_the_same_rule():
-    assert call_alike(["x/a.wav"], ["a", "b"]) == {"x/a.wav": "a"}
-    assert call_alike(["x/a.wav", "y/a.wav"], ["a"]) == {"x/a.wav": "x/a.wav", "y/a.wav": "y/a.wav"}
-
-
-def test_two_tracks_that_would_be_one_are_named():
-    with pytest.raises(
-        AnnotationError, match=r"^s.lists: 'q.wav.mp3' and 'd/q' would both be 'q.wav' of the reference"
-    ):
-        call_tracks(["q.wav.mp3", "d/q"], ["q.wav"], "s.lists")

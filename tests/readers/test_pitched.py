@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
-from mirflow.readers import DelimitedOptions, Reading, read
+from mirflow.readers import Reading, read
 from mirflow.readers.delimited import parse_delimited
 from mirflow.readers.single_layout import parse_multipitch
-from mirflow.theory.pitch import midi_to_hz, to_hertz
+from mirflow.theory.pitch import to_hertz
 
 
 def write(folder: Path, text: str, suffix: str = "txt") -> Path:
@@ -186,25 +186,6 @@ def test_tables_are_what_mir_eval_loads(rows: list[tuple[str, str, str]]) -> Non
     }
 
 
-_pitches = st.floats(min_value=20, allow_infinity=False).map(repr)
-
-
-@given(rows=st.lists(st.tuples(_numbers, _pitches), min_size=1), header=st.booleans(), comment=st.booleans())
-def test_the_fast_path_and_the_rows_one_by_one_agree(rows: list[tuple[str, str]], header: bool, comment: bool) -> None:
-    text = "time,f0\n" * header + "\n".join(map(",".join, rows))
-    fast = parse_delimited(text.encode(), Reading.of("melody"), "csv")
-    slow = parse_delimited(f"{text}\n# a comment among the rows\n".encode(), Reading.of("melody"), "csv")
-    assert columns(fast) == columns(slow)
-    assert list(fast.lines or ()) == list(slow.lines or ())
-
-
-def test_pitches_as_midi_numbers() -> None:
-    pitch = np.array([60.0, 0.0, -60.5])
-    assert to_hertz(pitch, "series", "MIDI").tolist() == [midi_to_hz(60.0), 0.0, -midi_to_hz(60.5)]
-    assert to_hertz(pitch, "notes", "MIDI").tolist() == midi_to_hz(pitch).tolist()
-    assert to_hertz(pitch, "notes", "Hz") is pitch
-
-
 def test_real_files_are_what_mir_eval_loads(shared_data: Path) -> None:
     for path in sorted((shared_data / "adc2004-melody").rglob("*.txt")):
         times, values = mir_eval.io.load_time_series(str(path))
@@ -222,11 +203,6 @@ def test_real_files_are_what_mir_eval_loads(shared_data: Path) -> None:
         ours = read(path, task="transcription").columns
         assert np.column_stack([ours["start"], ours["end"]]).tolist() == intervals.tolist()
         assert ours["pitch"].tolist() == values.tolist()
-
-
-def test_options_can_be_sent_and_compared() -> None:
-    assert DelimitedOptions(pitch_unit="MIDI") == DelimitedOptions(pitch_unit="MIDI")
-    assert DelimitedOptions(time_unit="frames@0.01").hop == 0.01
 
 
 def test_numbers_that_are_no_midi_pitch_become_infinite() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
-import mir_eval
 import numpy as np
 import pytest
 from hypothesis import given
@@ -143,21 +141,6 @@ def test_jams_has_them_as_values_or_as_positions(tmp_path: Path) -> None:
     assert read(positions, task="downbeat").columns["time"].tolist() == [1.0, 3.0]
     assert read(positions, task="downbeat", select="bar_start").columns["time"].tolist() == [0.0, 1.0, 3.0]
     assert set(read(positions, task="beat").columns) == {"time"}
-
-
-@pytest.mark.parametrize(("system", "select"), [("Bock_1", "bar_end"), ("Durand", "bar_start")])
-def test_the_published_downbeat_scores_of_harmonix_come_from_these_selections(
-    shared_data: Path, system: str, select: str
-) -> None:
-    folder = shared_data / "harmonix"
-    with (folder / "published" / "downbeats" / f"{system}.csv").open(newline="") as file:
-        published = {row["Track ID"]: float(row["F-Measure"]) for row in csv.DictReader(file)}
-    assert len(published) in (247, 250)
-    for track, score in published.items():
-        reference = read(folder / "reference/beats_and_downbeats" / f"{track}.txt", task="downbeat", select=select)
-        estimate = read(folder / "estimates/downbeats" / system / f"{track}.txt", task="downbeat")
-        found = mir_eval.util.match_events(reference.columns["time"], estimate.columns["time"], 0.07)
-        assert 2 * len(found) / (len(reference) + len(estimate)) == pytest.approx(score, rel=0, abs=1e-12)
 
 
 def test_the_downbeats_of_harmonix_are_the_same_in_text_and_jams(shared_data: Path) -> None:

@@ -15,10 +15,9 @@ from mirflow.theory.chords import (
     NO_CHORD_CODE,
     QUALITIES,
     ChordTable,
-    encode_chord,
     encode_vocabulary,
 )
-from mirflow.theory.harte import QUALITY_NAMES, InvalidChordException
+from mirflow.theory.harte import QUALITY_NAMES
 from tests.chord_strategies import labels
 from tests.real_labels import distinct_chords
 
@@ -64,24 +63,6 @@ def test_rows_can_be_taken_repeatedly_and_keep_what_is_wrong_with_them() -> None
     assert taken.root.tolist() == [-1, -1, 7, -1]
     assert taken.undefined.tolist() == [True, False, False, False]
     assert sorted(taken.invalid) == [1, 3]
-
-
-def test_aug7_has_an_augmented_fifth_and_a_minor_seventh() -> None:
-    assert encode_chord("D:aug7") == (2, sum(1 << semitone for semitone in (0, 4, 8, 10)), 0)
-
-
-def test_a_bass_outside_the_chord_is_added_or_refused() -> None:
-    assert bits(encode_chord("G:dim(4)/6").pitches)[9] == 1
-    with pytest.raises(
-        InvalidChordException, match=r"^Given bass scale degree is absent from this chord: G:dim\(4\)/6$"
-    ):
-        encode_chord("G:dim(4)/6", strict_bass=True)
-
-
-def test_degrees_above_the_octave_count_only_when_extended_chords_are_reduced() -> None:
-    assert bits(encode_chord("C:(9)").pitches)[2] == 0
-    assert bits(encode_chord("C:(9)", reduce_extended=True).pitches)[2] == 1
-    assert encode_chord("C:9", reduce_extended=True) == encode_chord("C:7(9)", reduce_extended=True)
 
 
 def test_the_tables_are_those_of_mir_eval_and_aug7() -> None:

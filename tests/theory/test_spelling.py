@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mirflow.errors import InvalidAnnotationError
 from mirflow.theory.spelling import (
@@ -40,22 +38,6 @@ def as_tetrad(third: str, fifth: str, seventh: str | None = None) -> tuple[int, 
     return position(third), position(fifth), None if seventh is None else position(seventh)
 
 
-class TestPosition:
-    @given(st.sampled_from("1234567"), st.text(alphabet="#b", max_size=3))
-    def test_seven_fifths_per_step_of_pitch(self, number: str, accidentals: str) -> None:
-        semitones = {"1": 0, "2": 2, "3": 4, "4": 5, "5": 7, "6": 9, "7": 11}[number]
-        expected = (semitones + accidentals.count("#") - accidentals.count("b")) % 12
-        assert position(accidentals + number) * 7 % 12 == expected
-
-    def test_the_octave_does_not_matter(self) -> None:
-        assert [position(d) for d in ("8", "9", "b10", "11", "12", "13")] == [
-            position(d) for d in ("1", "2", "b3", "4", "5", "6")
-        ]
-
-    def test_enharmonic_degrees_differ_by_twelve(self) -> None:
-        assert position("#4") - position("b5") == 12
-
-
 class TestParsing:
     @pytest.mark.parametrize("label", ["N", "N.C.", "NC", "S", "Silence"])
     def test_n_or_s_at_the_start_is_no_chord(self, label: str) -> None:
@@ -69,31 +51,12 @@ class TestParsing:
     def test_the_root_is_taken_modulo_twelve(self, label: str, root: int) -> None:
         assert parse_spelled(label).root == root
 
-    def test_a_bare_root_is_major_also_with_a_bass(self) -> None:
-        assert parse_spelled("C").degrees == degrees("1", "3", "5")
-        assert parse_spelled("C/5").degrees == degrees("1", "3", "5")
-
-    def test_the_bass_is_added_to_the_set(self) -> None:
-        chord = parse_spelled("C:min/b7")
-        assert chord.degrees == degrees("1", "b3", "5", "b7")
-        assert chord.bass == position("b7")
-
-    def test_a_list_without_a_shorthand_is_the_whole_set(self) -> None:
-        assert parse_spelled("A:(3,5)").degrees == degrees("3", "5")
-
     def test_a_list_adds_and_with_a_star_omits(self) -> None:
         assert parse_spelled("C:min7(2,*b3,4)").degrees == degrees("1", "5", "b7", "2", "4")
 
     def test_what_a_shorthand_implies_beyond_the_octave_is_not_counted(self) -> None:
         assert parse_spelled("C:9").degrees == degrees("1", "3", "5", "b7")
         assert parse_spelled("C:13").degrees == degrees("1", "3", "5", "b7")
-
-    def test_but_listed_or_in_the_bass_it_is(self) -> None:
-        assert position("2") in parse_spelled("C:7(9)").degrees
-        assert position("2") in parse_spelled("C:9/9").degrees
-
-    def test_what_a_shorthand_implies_can_be_omitted(self) -> None:
-        assert parse_spelled("C:9(*9)").degrees == degrees("1", "3", "5", "b7")
 
     @pytest.mark.parametrize(
         "label", ["", "H:maj", "C:", "C:/5", "C:foo", "C:maj(", "C:()", "C/", "c", "C:maj ", "C(9)"]
@@ -191,24 +154,3 @@ class TestSpelling:
     def test_sharp_nine_is_a_minor_third_by_pitch_only(self) -> None:
         assert triad("C:(1,#9,5)", spelled=True) is None
         assert triad("C:(1,#9,5)", spelled=False) == (position("b3"), position("5"))
-
-
-class TestTable:
-    def test_the_bass_stays_where_it_belongs_to_the_reduced_chord(self) -> None:
-        table = encode_spelled(["C/3", "C/b7", "C:min7/2", "C/1", "C"], spelled=True)
-        assert table.triad_bass.tolist() == [4, NONE, NONE, 0, NONE]
-        assert table.tetrad_bass.tolist() == [4, 10, NONE, 0, NONE]
-
-    def test_a_bass_is_recognised_by_pitch_where_spelling_is_dropped(self) -> None:
-        labels = ["C:min(*b3,#9)/b3", "C:min/#2"]
-        assert encode_spelled(labels, spelled=True).triad_bass.tolist() == [3, NONE]
-        assert encode_spelled(labels, spelled=False).triad_bass.tolist() == [3, 3]
-
-    def test_labels_that_are_not_chords_are_listed_and_read_as_no_chord(self) -> None:
-        table = encode_spelled(["C", "oops", "N", "X", "G:(1,5)"], spelled=False)
-        assert list(table.invalid) == [1]
-        assert table.root.tolist() == [0, NONE, NONE, UNDEFINED, 7]
-        assert table.triad.tolist() == [0, NONE, NONE, NONE, NONE]
-
-    def test_no_labels_give_an_empty_table(self) -> None:
-        assert encode_spelled([], spelled=True).root.shape == (0,)
