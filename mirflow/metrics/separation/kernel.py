@@ -397,7 +397,7 @@ _FAINTEST, _LOUDEST = 1e-100, 1e100
 """Energies between which no square of a sample overflows, and none that matters vanishes."""
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of samples that are not finite, which are refused
+@np.errstate(all="ignore")  # of samples that are not finite, which are refused
 def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool) -> Float:
     """SI-SDR of each estimated source against each reference source.
 
@@ -427,31 +427,25 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     """
     sides = references, estimates
     means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]
-    shifts = np.zeros((2, len(references), 1), dtype=np.int64)
-    energies, product = _products(sides, means, shifts)
-    if not ((energies > _FAINTEST) & (energies < _LOUDEST)).all():
-        shifts = _shifts(sides, means)
-        energies, product = _products(sides, means, shifts)
-    if not (np.isfinite(energies).all() and np.isfinite(product).all()):
-        raise FloatingPointError(NOT_FINITE)
-    energy = energies[0]
+    energy, target, error = _gain_energies(sides, means, np.zeros((2, len(references), 1), dtype=np.int64))
+    if not all(((one > _FAINTEST) & (one < _LOUDEST)).all() for one in (energy, target + error)):
+        energy, target, error = _gain_energies(sides, means, _shifts(sides, means))
+    return decibels(target, error)
+
+
+def _gain_energies(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> tuple[Float, Float, Float]:
+    """Energies of references (sources,), of these with the best gain, and of the rest (estimates, references)."""
+    count = len(sides[0])
+    energy, product, error = np.zeros(count), np.zeros((count, count)), np.zeros((count, count))
+    for source_samples, estimated in _pieces(sides, means, shifts):
+        energy += np.einsum("sn,sn->s", source_samples, source_samples)
+        product += np.einsum("en,sn->es", estimated, source_samples)
     gain = product / energy
-    error = np.zeros_like(product)
     for source_samples, estimated in _pieces(sides, means, shifts):
         for source, samples in enumerate(source_samples):
             rest = estimated - gain[:, source, None] * samples
             error[:, source] += np.einsum("en,en->e", rest, rest)
-    return decibels(gain**2 * energy, error)
-
-
-def _products(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> tuple[Float, Float]:
-    """Energies of references and estimates, (2, sources), and products of estimates (rows) with references."""
-    count = len(sides[0])
-    energies, product = np.zeros((2, count)), np.zeros((count, count))
-    for piece in _pieces(sides, means, shifts):
-        energies += [np.einsum("sn,sn->s", samples, samples) for samples in piece]
-        product += np.einsum("en,sn->es", piece[1], piece[0])
-    return energies, product
+    return energy, gain**2 * energy, error
 
 
 def _shifts(sides: tuple[Recording, Recording], means: list[Float]) -> Int:
@@ -462,6 +456,8 @@ def _shifts(sides: tuple[Recording, Recording], means: list[Float]) -> Int:
     peaks = np.zeros((2, len(sides[0])))
     for piece in _pieces(sides, means, np.zeros((*peaks.shape, 1), dtype=np.int64)):
         peaks = np.maximum(peaks, [np.abs(samples).max(axis=1, initial=0.0) for samples in piece])
+    if not np.isfinite(peaks).all():
+        raise FloatingPointError(NOT_FINITE)
     return -np.frexp(peaks)[1].astype(np.int64)[:, :, None]
 
 
