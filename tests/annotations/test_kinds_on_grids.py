@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import mir_eval
 import numpy as np
 import pretty_midi
 import pytest
@@ -192,6 +193,31 @@ def test_a_plain_loop_agrees_on_real_data(name: str, shared_data: Path) -> None:
         several = read_all(file, task=task, **options) if file.suffix == ".jams" else [read(file, task=task, **options)]
         for grid in ({"hop": 0.2}, np.arange(5.0, 30.0, 0.37)):
             check(several, grid, **_options(several[0].kind))
+
+
+def test_frames_at_the_reference_s_times_are_those_that_mir_eval_compares(shared_data: Path) -> None:
+    folder = shared_data / "mir_eval-fixtures" / "multipitch"
+    for file in sorted(folder.glob("ref*.txt"))[:4]:
+        paths = file, file.with_name(file.name.replace("ref", "est"))
+        (times, _), estimate = (mir_eval.io.load_ragged_time_series(str(path)) for path in paths)
+        frames = mirflow.align([read(path, task="multipitch") for path in paths], "reference").active.values[1]
+        expected = mir_eval.multipitch.resample_multipitch(*estimate, times)
+        for found, frequencies in zip(frames, expected, strict=True):
+            assert np.flatnonzero(found).tolist() == sorted(
+                {round(69 + 12 * np.log2(one / 440)) for one in frequencies}
+            )
+
+
+def test_labels_of_frames_are_those_of_mir_eval(shared_data: Path) -> None:
+    """Whose intervals hold their ends, too: so none lies on a frame."""
+    for file in sorted((shared_data / "mirex2013-ace").rglob("*.lab"))[::400]:
+        one = read(file, task="chord")
+        one = Annotation("intervals", {name: column + 1e-4 for name, column in one.columns.items()}, one.labels)
+        found = mirflow.align(one, {"hop": 0.1})
+        intervals = np.column_stack([one.columns["start"], one.columns["end"]])
+        assert found.label.values.tolist() == mir_eval.util.interpolate_intervals(
+            intervals, one.labels, found.time.values, ""
+        )
 
 
 def _played(one: Annotation, fs: int, velocities: np.ndarray) -> np.ndarray:

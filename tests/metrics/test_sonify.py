@@ -220,6 +220,14 @@ class TestCommand:
         expected = sonify.clicks([0.0, 0.5], FS)
         np.testing.assert_allclose(samples[: len(expected), 0], expected, atol=2**-14)
 
+    def test_options_of_reading_may_be_those_of_one_side(self, tmp_path: Path, pair: Any) -> None:
+        outputs = tmp_path / "x.wav", tmp_path / "y.wav"
+        invoke("sonify", *pair, "--task", "beat", "-o", outputs[0], "--rate", FS, code=0)
+        pair[1].write_text("0\n750\n")
+        given = ("--task", "beat", "--estimate-time-unit", "ms", "-o", outputs[1], "--rate", FS)
+        invoke("sonify", *pair, *given, code=0)
+        assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
     def test_annotations_are_added_to_audio_of_another_rate(self, tmp_path: Path, pair: Any) -> None:
         audio, out = tmp_path / "song.wav", tmp_path / "x.flac"
         soundfile.write(audio, np.full((16000, 2), 0.25), 16000)
