@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -311,76 +311,89 @@ def _is_last(values: Int) -> Bool:
     return np.append(values[1:] != values[:-1], True)[: len(values)]
 
 
-Values = Mapping[str, npt.NDArray[Any]]
-"""Name -> values (rows, ..., n) of a dataset on a grid."""
-
-
-def intervals_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
-    """Intervals of runs of one label; neighbours of one label become one.
+@dataclass(frozen=True, eq=False)
+class GridArrays:
+    """Arrays on a grid, of which rows are made.
 
     Parameters
     ----------
-    values : mapping
-        ``code``, integers (rows, n); -1, and all below, is no label.
+    values : mapping of str to array
+        Variables by their names, (rows, n), (rows, levels, n) or (rows, n, pitches).
     times, ends : float64 (n,), seconds
+        Starts and ends of the stretches.
     labels : tuple of str
+        The vocabulary of codes.
+    pitches : float64 (pitches,)
+        MIDI numbers.
+    """
+
+    values: Mapping[str, npt.NDArray[Any]]
+    times: Float
+    ends: Float
+    labels: tuple[str, ...] = ()
+    pitches: Float = field(default_factory=lambda: np.zeros(0))
+
+
+def intervals_from_grid(arrays: GridArrays) -> Ragged:
+    """Intervals of runs of one ``code``; neighbours of one label become one. Codes below 0 are no label.
 
     Examples
     --------
     >>> code = np.array([[0, 0, -1, 1]])
-    >>> found = intervals_from_grid({"code": code}, np.arange(4.0), np.arange(1.0, 5.0), ("C", "G"))
+    >>> arrays = GridArrays({"code": code}, np.arange(4.0), np.arange(1.0, 5.0), ("C", "G"))
+    >>> found = intervals_from_grid(arrays)
     >>> found.columns["start"].tolist(), found.columns["end"].tolist()
     ([0.0, 3.0], [2.0, 4.0])
     """
-    codes = values["code"]
+    codes = arrays.values["code"]
     first = np.ones(codes.shape, dtype=np.bool_)
     first[:, 1:] = codes[:, 1:] != codes[:, :-1]
     row, start = np.nonzero(first)
-    stop = np.where(_is_last(row), len(times), np.append(start[1:], 0)[: len(start)])
+    stop = np.where(_is_last(row), codes.shape[1], np.append(start[1:], 0)[: len(start)])
     held = codes[row, start] >= 0
     row, start, stop = row[held], start[held], stop[held]
     columns: dict[str, Column] = {
-        "start": times[start],
-        "end": ends[stop - 1],
+        "start": arrays.times[start],
+        "end": arrays.ends[stop - 1],
         "label": codes[row, start].astype(np.int64),
     }
-    return Ragged(columns, (np.bincount(row, minlength=len(codes)).astype(np.int64),), labels)
+    return Ragged(columns, (np.bincount(row, minlength=len(codes)).astype(np.int64),), arrays.labels)
 
 
-def hierarchies_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
-    """Hierarchies of ``code`` (rows, levels, n), without the empty levels below the last one that has labels."""
-    codes = values["code"]
+def hierarchies_from_grid(arrays: GridArrays) -> Ragged:
+    """Hierarchies of ``code``, level by level, without the empty levels below the last one that has labels."""
+    codes = arrays.values["code"]
     rows, levels, frames = codes.shape
-    flat = intervals_from_grid({"code": codes.reshape(rows * levels, frames)}, times, ends, labels)
+    flat = intervals_from_grid(replace(arrays, values={"code": codes.reshape(rows * levels, frames)}))
     filled = flat.counts[0].reshape(rows, levels) > 0
     deep = (np.arange(1, levels + 1) * filled).max(axis=1, initial=0)
     inner = flat.counts[0][(np.arange(levels) < deep[:, np.newaxis]).ravel()]
-    return Ragged(flat.columns, (deep.astype(np.int64), inner), labels)
+    return Ragged(flat.columns, (deep.astype(np.int64), inner), arrays.labels)
 
 
-def events_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
-    """Events of ``count`` (rows, n), at the starts of the stretches, with their labels where there is a ``code``."""
-    counts = values["count"].astype(np.int64)
+def events_from_grid(arrays: GridArrays) -> Ragged:
+    """Events of ``count``, at the starts of the stretches, with their labels where there is a ``code``."""
+    counts = arrays.values["count"].astype(np.int64)
     row, frame = np.nonzero(counts > 0)
     number = counts[row, frame]
-    columns: dict[str, Column] = {"time": np.repeat(times[frame], number)}
-    if "code" in values:
-        columns["label"] = np.repeat(values["code"][row, frame].astype(np.int64), number)
+    columns: dict[str, Column] = {"time": np.repeat(arrays.times[frame], number)}
+    if "code" in arrays.values:
+        columns["label"] = np.repeat(arrays.values["code"][row, frame].astype(np.int64), number)
     sizes = np.diff(offsets_of(number)[np.searchsorted(row, np.arange(len(counts) + 1))])
-    return Ragged(columns, (sizes,), labels)
+    return Ragged(columns, (sizes,), arrays.labels)
 
 
-def series_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
-    """Series of the ``valid`` times of ``frequency`` and ``voicing`` (rows, n).
+def series_from_grid(arrays: GridArrays) -> Ragged:
+    """Series of the ``valid`` times of ``frequency`` and ``voicing``.
 
     Where voicing is but 0 and 1, a frequency without voicing is negative; else there is a column of voicing.
     """
-    valid = values["valid"].astype(np.bool_)
+    valid = arrays.values["valid"].astype(np.bool_)
     row, frame = np.nonzero(valid)
-    frequency, voicing = (values[name][row, frame].astype(np.float64) for name in ("frequency", "voicing"))
-    columns: dict[str, Column] = {"time": times[frame], "frequency": frequency}
+    frequency, voicing = (arrays.values[name][row, frame].astype(np.float64) for name in ("frequency", "voicing"))
+    columns: dict[str, Column] = {"time": arrays.times[frame], "frequency": frequency}
     if ((voicing != 0) & (voicing != 1)).any():
         columns["voicing"] = voicing
     else:
         columns["frequency"] = np.where((voicing > 0) | (frequency == 0), frequency, -frequency)
-    return Ragged(columns, (valid.sum(axis=1),), labels)
+    return Ragged(columns, (valid.sum(axis=1),))

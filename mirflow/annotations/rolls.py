@@ -6,7 +6,7 @@ import numpy as np
 
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..theory.pitch import hz_to_midi, midi_to_hz
-from .grids import TimeGrid, Values, Variables
+from .grids import GridArrays, TimeGrid, Variables
 
 PITCHES = 128
 """MIDI numbers of a roll, from 0."""
@@ -114,32 +114,26 @@ def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variab
     return {"active": (_DIMS, active, {"long_name": "whether a pitch sounds"})}
 
 
-def notes_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
+def notes_from_grid(arrays: GridArrays) -> Ragged:
     """Notes of piano rolls, in the order of start and pitch.
 
-    A note starts at each onset, and where a pitch begins to sound; it lasts until the pitch ends or the next onset.
-
-    Parameters
-    ----------
-    values : mapping
-        ``active`` and perhaps ``onset``, bool, and ``velocity`` (rows, n, 128), the velocity at the onset.
-    times, ends : float64 (n,), seconds
-    labels : tuple of str
-        Not used.
+    A note starts at each ``onset``, where there is such an array, and where a pitch becomes ``active``; it lasts until
+    the pitch ends or the next onset. Its ``velocity`` is that at its start.
 
     Examples
     --------
-    >>> active, onset = np.zeros((2, 1, 4, 128), dtype=bool)
-    >>> active[0, :3, 69] = onset[0, [0, 2], 69] = True
-    >>> found = notes_from_grid({"active": active, "onset": onset}, np.arange(4.0), np.arange(1.0, 5.0), ())
+    >>> active, onset = np.zeros((2, 1, 4, 1), dtype=bool)
+    >>> active[0, :3] = onset[0, [0, 2]] = True
+    >>> values = {"active": active, "onset": onset}
+    >>> found = notes_from_grid(GridArrays(values, np.arange(4.0), np.arange(1.0, 5.0), (), np.array([69.0])))
     >>> found.columns["start"].tolist(), found.columns["end"].tolist(), found.columns["pitch"].tolist()
     ([0.0, 2.0], [2.0, 3.0], [440.0, 440.0])
     """
     # Time is the last dim, so that starts and stops, each in order, are those of the same notes.
-    active = values["active"].astype(np.bool_).transpose(0, 2, 1)
+    active = arrays.values["active"].astype(np.bool_).transpose(0, 2, 1)
     starts = np.zeros(active.shape, dtype=np.bool_)
-    if "onset" in values:
-        starts |= values["onset"].astype(np.bool_).transpose(0, 2, 1)
+    if "onset" in arrays.values:
+        starts |= arrays.values["onset"].astype(np.bool_).transpose(0, 2, 1)
         active = active | starts
     starts[..., :1] |= active[..., :1]
     starts[..., 1:] |= active[..., 1:] & ~active[..., :-1]
@@ -150,23 +144,22 @@ def notes_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str
     order = np.lexsort((pitch, first, row))
     row, pitch, first, last = row[order], pitch[order], first[order], last[order]
     columns: dict[str, Column] = {
-        "start": times[first],
-        "end": ends[last],
-        "pitch": np.asarray(midi_to_hz(pitch.astype(np.float64))),
+        "start": arrays.times[first],
+        "end": arrays.ends[last],
+        "pitch": np.asarray(midi_to_hz(arrays.pitches))[pitch],
     }
-    if "velocity" in values:
-        columns["velocity"] = values["velocity"][row, first, pitch].astype(np.float64)
+    if "velocity" in arrays.values:
+        columns["velocity"] = arrays.values["velocity"][row, first, pitch].astype(np.float64)
     return Ragged(columns, (np.bincount(row, minlength=len(active)).astype(np.int64),))
 
 
-def frames_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
-    """Frames with the pitches of ``active`` (rows, n, 128), of those that are ``valid`` (rows, n)."""
-    valid = values["valid"].astype(np.bool_)
+def frames_from_grid(arrays: GridArrays) -> Ragged:
+    """Frames with the pitches that are ``active``, at the times that are ``valid``."""
+    valid = arrays.values["valid"].astype(np.bool_)
     row, frame = np.nonzero(valid)
-    active = values["active"].astype(np.bool_)[row, frame]
-    pitch = np.nonzero(active)[1]
+    active = arrays.values["active"].astype(np.bool_)[row, frame]
     columns: dict[str, Column] = {
-        "time": times[frame],
-        "frequency": np.asarray(midi_to_hz(pitch.astype(np.float64))),
+        "time": arrays.times[frame],
+        "frequency": np.asarray(midi_to_hz(arrays.pitches))[np.nonzero(active)[1]],
     }
     return Ragged(columns, (valid.sum(axis=1), active.sum(axis=1)), (), {"time": 1})

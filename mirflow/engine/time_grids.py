@@ -17,7 +17,7 @@ from ..annotations import grids, rolls
 from ..annotations.annotation import Annotation, absent, from_ragged, texts_at, to_ragged
 from ..annotations.collection import Collection, with_columns
 from ..annotations.collection import from_dataset as collection_from_dataset
-from ..annotations.grids import GridSpec, TimeGrid, Values, Variables
+from ..annotations.grids import GridArrays, GridSpec, TimeGrid, Variables
 from ..annotations.labelled import from_dataset, to_dataset
 from ..annotations.schema import KINDS, Kind
 from ..errors import AnnotationError, InvalidAnnotationError
@@ -57,9 +57,11 @@ class _Form:
     to_grid : callable
         Clean rows, a grid and options -> variables.
     to_rows : callable
-        Variables as arrays, times, ends and labels -> rows.
+        Arrays on a grid -> rows.
     needed, optional : tuple of str
         Variables that `to_rows` reads.
+    dims : tuple of str
+        Theirs, behind that of the rows.
     task : str
         The task whose first convention cleans rows; empty: times are only checked.
     decimals : int or None
@@ -67,9 +69,10 @@ class _Form:
     """
 
     to_grid: Callable[[Ragged, TimeGrid, _Options], Variables]
-    to_rows: Callable[[Values, Float, Float, tuple[str, ...]], Ragged]
+    to_rows: Callable[[GridArrays], Ragged]
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
+    dims: tuple[str, ...] = ("time",)
     task: str = ""
     decimals: int | None = None
 
@@ -116,6 +119,7 @@ _FORMS: Mapping[str, _Form] = MappingProxyType(
             lambda rows, grid, options: grids.levels_on_grid(rows, grid, options.levels),
             grids.hierarchies_from_grid,
             ("code",),
+            dims=("level", "time"),
             task="hierarchy",
         ),
         "notes": _Form(
@@ -123,12 +127,13 @@ _FORMS: Mapping[str, _Form] = MappingProxyType(
             rolls.notes_from_grid,
             ("active",),
             ("onset", "velocity"),
+            ("time", "pitch"),
             task="transcription",
         ),
         "curve": _Form(
             _series_on_grid, grids.series_from_grid, ("frequency", "voicing"), task="melody", decimals=DECIMALS
         ),
-        "pitches": _Form(_pitches_on_grid, rolls.frames_from_grid, ("active",), task="multipitch"),
+        "pitches": _Form(_pitches_on_grid, rolls.frames_from_grid, ("active",), (), ("time", "pitch"), "multipitch"),
     }
 )
 """By the names in the schema."""
@@ -275,7 +280,7 @@ def _dataset(
 
     levels = int(rows.counts[0].max(initial=0))
     options = replace(options, levels=levels)
-    _demand_room(len(rows) * _values_a_row(kind, grid, levels))
+    _demand_room(len(rows) * _values_a_row(form, grid, levels))
     variables = form.to_grid(rows, grid, options)
     if "code" in variables:
         dims, codes, _ = variables["code"]
@@ -312,10 +317,10 @@ def _attrs(kind: Kind, grid: TimeGrid, options: _Options) -> dict[str, Any]:
     return attrs
 
 
-def _values_a_row(kind: Kind, grid: TimeGrid, levels: int) -> int:
+def _values_a_row(form: _Form, grid: TimeGrid, levels: int) -> int:
     """Number of values of the largest variable of one annotation."""
-    wide = {"notes": rolls.PITCHES, "pitches": rolls.PITCHES, "levels": levels}
-    return len(grid) * max(1, wide.get(kind.gridded_as, 1))
+    sizes = {"time": len(grid), "pitch": rolls.PITCHES, "level": max(levels, 1)}
+    return math.prod(sizes[dim] for dim in form.dims)
 
 
 def _demand_room(values: int) -> None:
@@ -342,7 +347,7 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
     hop = grids.hop_of(spec) if isinstance(spec, Mapping) else None
     grid = grids.make_grid(kind, about.rows, spec) if hop is None else grids.frame_grid(kind, about.end, hop)
     options = replace(options, levels=about.levels)
-    values = _values_a_row(kind, grid, about.levels)
+    values = _values_a_row(form, grid, about.levels)
     _demand_room(values)
     block = collection.block if isinstance(collection, LazyCollection) else BLOCK
     size = max(1, min(block, _CHUNK_VALUES // max(values, 1)))
@@ -465,7 +470,8 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
         - series: ``frequency`` and ``voicing``.
         - multipitch: ``active``.
 
-        Codes are places in ``vocabulary(code_value)``. Of series and multipitch the times count that are ``valid``,
+        Codes are places in ``vocabulary(code_value)``, pitches are the MIDI numbers of the coordinate ``pitch``, some
+        or with fractions. Of series and multipitch the times count that are ``valid``,
         without such a variable all.
 
     Returns
@@ -492,25 +498,12 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     if kind is None:
         raise AnnotationError(f"not annotations on a grid: the attribute 'kind' is {dataset.attrs.get('kind')!r}")
     form = _form_of(kind, _Options())
-    missing = [name for name in ("time", *form.needed) if name not in dataset.variables]
+    coords = [dim for dim in form.dims if dim != "level"]
+    missing = [name for name in (*form.needed, *coords) if name not in dataset.variables]
     if missing:
         raise AnnotationError(f"{kind.name} on a grid need {', '.join(missing)}")
     many = next((dim for dim in _ROWS if dim in dataset[form.needed[0]].dims), None)
-    whole = dataset.expand_dims("annotation") if many is None else dataset
-    times = np.asarray(dataset["time"].values, dtype=np.float64)
-    inner = [dim for dim in ("level", "time", "pitch") if dim in whole[form.needed[0]].dims]
-    values = {
-        name: whole[name].transpose(many or "annotation", *inner).values
-        for name in (*form.needed, *form.optional)
-        if name in whole.variables
-    }
-    shape = (len(next(iter(values.values()))), len(times))
-    values["valid"] = (
-        whole["valid"].transpose(many or "annotation", "time").values if "valid" in whole else np.ones(shape, np.bool_)
-    )
-    labels = tuple(str(label) for label in dataset["vocabulary"].values) if "vocabulary" in dataset.variables else ()
-    _demand_codes(values, labels)
-    rows = form.to_rows(values, times, _ends(dataset, times), labels)
+    rows = form.to_rows(_arrays_of(dataset, form, many))
     if many == "track":
         return Collection(kind.name, tuple(str(track) for track in dataset["track"].values), rows)
     attrs = {"task": dataset.attrs["task"]} if "task" in dataset.attrs else {}
@@ -520,7 +513,27 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     return {str(name): one for name, one in zip(dataset["annotation"].values, single, strict=True)}
 
 
-def _demand_codes(values: Values, labels: tuple[str, ...]) -> None:
+def _arrays_of(dataset: xr.Dataset, form: _Form, many: str | None) -> GridArrays:
+    """The arrays of a dataset, whose rows lie along one dim or are but one."""
+    values: dict[str, Column] = {}
+    for name in (*form.needed, *form.optional, "valid"):
+        if name not in dataset.variables:
+            continue
+        dims = form.dims if name != "valid" else ("time",)
+        given = dataset[name].variable
+        if {*given.dims} != {*dims} | ({many} if many else set()):
+            raise AnnotationError(f"{name} lies over {', '.join(map(str, given.dims))}, not {', '.join(dims)}")
+        array = given.transpose(*([many] if many else []), *dims).to_numpy()
+        values[name] = array if many else array[np.newaxis]
+    times = np.asarray(dataset["time"].values, dtype=np.float64)
+    values.setdefault("valid", np.ones((len(values[form.needed[0]]), len(times)), dtype=np.bool_))
+    labels = tuple(str(label) for label in dataset["vocabulary"].values) if "vocabulary" in dataset.variables else ()
+    _demand_codes(values, labels)
+    pitches = np.asarray(dataset["pitch"].values if "pitch" in form.dims else (), dtype=np.float64)
+    return GridArrays(values, times, _ends(dataset, times), labels, pitches)
+
+
+def _demand_codes(values: Mapping[str, Column], labels: tuple[str, ...]) -> None:
     codes = values.get("code")
     if codes is not None and int(codes.max(initial=-1)) >= len(labels):
         raise AnnotationError(f"code {int(codes.max())} is not in the vocabulary, which has {len(labels)} labels")

@@ -10,6 +10,7 @@ import mir_eval
 import numpy as np
 import pretty_midi
 import pytest
+import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -329,7 +330,8 @@ def test_the_output_of_a_system_is_scored() -> None:
     probability = np.where(frames.active, 0.9, 0.2)
     output = frames.assign(active=frames.active.copy(data=probability > 0.5))
     without = mirflow.from_grid(output.drop_vars("onset"))
-    assert mirflow.evaluate(notes, mirflow.from_grid(output), metrics=["f_measure"]).score.item() == 1.0
+    for one in (output, output.sel(pitch=slice(60, 72))):
+        assert mirflow.evaluate(notes, mirflow.from_grid(one), metrics=["f_measure"]).score.item() == 1.0
     assert without.start.values.tolist() == [0.0]
 
 
@@ -339,5 +341,10 @@ def test_what_is_not_on_a_grid_is_no_annotation() -> None:
         mirflow.from_grid(frames.assign_attrs(kind=None))
     with pytest.raises(AnnotationError, match="events on a grid need count"):
         mirflow.from_grid(frames.drop_vars("count"))
+    with pytest.raises(AnnotationError, match="count lies over frame, not time"):
+        mirflow.from_grid(frames.assign(count=("frame", [1])))
+    rolls = xr.Dataset({"active": (("time", "pitch"), np.ones((2, 88), dtype=bool))}, {"time": [0.0, 1.0]})
+    with pytest.raises(AnnotationError, match="notes on a grid need pitch"):
+        mirflow.from_grid(rolls.assign_attrs(kind="notes"))
     with pytest.raises(AnnotationError, match="code 7 is not in the vocabulary, which has 1 labels"):
         mirflow.from_grid(frames.assign(code=frames.code + 7))
