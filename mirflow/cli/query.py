@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ class _OptionalLevels(Command):
         end = args.index("--") if "--" in args else len(args)
         given = [
             f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
-            for arg, after in zip(args[:end], [*args[1:end], ""], strict=True)
+            for arg, after in zip_longest(args[:end], args[1:end], fillvalue="")
         ]
         return super().parse_args(ctx, [*given, *args[end:]])
 
