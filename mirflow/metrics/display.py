@@ -2,11 +2,12 @@
 
 Each function draws onto the axes that it is given, else onto the current ones, and returns them. Functions that are
 called for the same axes go through its colours together, so that a reference and an estimate differ.
+:func:`annotation` and :func:`collection` draw what ``mirflow.load`` and ``mirflow.load_collection`` read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,16 +20,22 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_rgba
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import Formatter, FuncFormatter, MultipleLocator
 
+from ..errors import AnnotationError
 from ..theory.pitch import hz_to_midi, midi_to_hz
 from .pair import documented
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
+    from ..annotations.annotation import Annotation
+    from ..annotations.collection import Collection
     from ..ragged import Float
 
 __all__ = [
     "IntervalFormatter",
+    "annotation",
+    "collection",
     "events",
     "hierarchy",
     "labeled_intervals",
@@ -592,3 +599,125 @@ def ticker_pitch(ax: Axes | None = None) -> None:
         None: the current ones.
     """
     _axes(ax)[0].yaxis.set_major_formatter(FuncFormatter(_in_hertz))
+
+
+def annotation(given: xr.Dataset | Annotation, ax: Axes | None = None, **kwargs: Any) -> Axes:
+    """Draw an annotation by its kind.
+
+    Events as :func:`events`, segments and chords as :func:`segments`, hierarchies as :func:`hierarchy`, notes as
+    :func:`piano_roll`, melodies as :func:`pitch`, several pitches over time as :func:`multipitch`, audio as
+    :func:`separation`.
+
+    Parameters
+    ----------
+    given : xr.Dataset or Annotation
+        As ``mirflow.load`` reads it.
+    ax : matplotlib.axes.Axes or None
+        None: the current ones.
+    **kwargs
+        Those of the function that draws.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    AnnotationError
+        For a kind that has no times in seconds, such as rankings.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from mirflow.annotations.annotation import Annotation
+    >>> beats = Annotation("events", {"time": np.array([0.0, 0.5, 1.0])})
+    >>> ax = annotation(beats, plt.figure().subplots(), color="k")
+    >>> len(ax.collections)
+    1
+    """
+    from ..annotations.annotation import Annotation
+    from ..annotations.labelled import from_dataset
+
+    one = given if isinstance(given, Annotation) else from_dataset(given)
+    draw = _DRAWERS.get(one.schema.drawn_as or one.kind)
+    if draw is None:
+        raise AnnotationError(f"{one.kind} cannot be drawn over time: only events, segments, pitches and audio can")
+    return draw(one, ax, kwargs)
+
+
+def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: Any) -> list[Axes]:
+    """Draw each annotation of a collection, with the name of its track.
+
+    Parameters
+    ----------
+    given : Collection
+        As ``mirflow.load_collection`` reads it.
+    axes : sequence of matplotlib.axes.Axes or None
+        One for each track; None: one below the other in a new figure.
+    **kwargs
+        Those of the function that draws.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        For another number of axes than tracks.
+    AnnotationError
+        As :func:`annotation`.
+    """
+    import matplotlib.pyplot as plt
+
+    if axes is None:
+        shape = (8, 1.5 * max(len(given), 1))
+        axes = plt.figure(figsize=shape, layout="constrained").subplots(len(given), squeeze=False).ravel().tolist()
+    if len(axes) != len(given):
+        raise ValueError(f"{len(axes)} axes for {len(given)} tracks; give one for each")
+    for track, ax in zip(given.tracks, axes, strict=True):
+        annotation(given.annotation(track), ax, **kwargs)
+        ax.set_title(track)
+    return list(axes)
+
+
+def _spans(one: Annotation) -> Float:
+    return np.stack([one.columns["start"], one.columns["end"]], axis=1)
+
+
+def _labels(one: Annotation) -> list[str]:
+    return list(one.labels) if one.labels else [""] * len(one)
+
+
+def _draw_hierarchy(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    ends = np.cumsum(one.inner_counts[0])[:-1]
+    parts = np.split(np.arange(len(one.columns["start"])), ends)
+    labels = _labels(one)
+    return hierarchy(
+        [_spans(one)[part] for part in parts], [[labels[at] for at in part] for part in parts], ax=ax, **kwargs
+    )
+
+
+def _draw_frames(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    frames = np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1])
+    return multipitch(one.columns["time"], frames, ax=ax, **kwargs)
+
+
+def _draw_audio(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    signals = one.columns["signal"]
+    size = min(signal.frames for signal in signals)
+    sources = np.stack([signal.read(0, size).mean(axis=0) for signal in signals])
+    return separation(sources, signals[0].rate, labels=list(one.labels) if one.labels else None, ax=ax, **kwargs)
+
+
+_DRAWERS: dict[str, Callable[[Annotation, Axes | None, dict[str, Any]], Axes]] = {
+    "ticks": lambda one, ax, kwargs: events(
+        one.columns["time"], list(one.labels) if one.labels else None, ax=ax, **kwargs
+    ),
+    "segments": lambda one, ax, kwargs: segments(_spans(one), _labels(one), ax=ax, **kwargs),
+    "levels": _draw_hierarchy,
+    "notes": lambda one, ax, kwargs: piano_roll(_spans(one), one.columns["pitch"], ax=ax, **kwargs),
+    "curve": lambda one, ax, kwargs: pitch(one.columns["time"], one.columns["frequency"], ax=ax, **kwargs),
+    "frames": _draw_frames,
+    "audio": _draw_audio,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import mir_eval.display
 import numpy as np
@@ -15,6 +15,10 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 from cycler import cycler  # noqa: E402
 
+from mirflow.annotations.annotation import Annotation  # noqa: E402
+from mirflow.annotations.collection import collect  # noqa: E402
+from mirflow.annotations.labelled import to_dataset  # noqa: E402
+from mirflow.errors import AnnotationError  # noqa: E402
 from mirflow.metrics import display  # noqa: E402
 
 SEGMENTS = np.array([[0.0, 10.0], [10.0, 25.0], [25.0, 30.0], [30.0, 42.0]])
@@ -126,7 +130,7 @@ def test_artists_and_pixels_are_those_of_mir_eval(name: str) -> None:
     assert pixels == expected_pixels
 
 
-@pytest.mark.parametrize("name", [name for name in display.__all__ if name.islower()])
+@pytest.mark.parametrize("name", sorted({*display.__all__} - {"IntervalFormatter", "annotation", "collection"}))
 def test_signatures_are_those_of_mir_eval(name: str) -> None:
     ours, theirs = (inspect.signature(getattr(module, name)) for module in (display, mir_eval.display))
     assert {p.name: p.default for p in ours.parameters.values()} == {
@@ -151,3 +155,66 @@ def test_base_and_height_go_together() -> None:
 def test_a_piano_roll_needs_pitches() -> None:
     with pytest.raises(ValueError, match="give pitches in Hz, or midi"):
         display.piano_roll(SEGMENTS)
+
+
+class TestAnnotations:
+    """An annotation looks like the drawing of its arrays."""
+
+    @staticmethod
+    def same(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> None:
+        pictures = []
+        for draw in (one, other):
+            figure, ax = plt.subplots()
+            draw(ax)
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format="raw")
+            pictures.append(buffer.getvalue())
+            plt.close(figure)
+        assert pictures[0] == pictures[1]
+
+    SPANS: ClassVar[dict[str, Any]] = {"start": SEGMENTS[:, 0], "end": SEGMENTS[:, 1]}
+
+    @pytest.mark.parametrize(
+        ("given", "draw"),
+        [
+            (Annotation("events", {"time": TIMES}), lambda ax: display.events(TIMES, ax=ax)),
+            (Annotation("intervals", SPANS, LABELS), lambda ax: display.segments(SEGMENTS, LABELS, ax=ax)),
+            (
+                Annotation("notes", {**SPANS, "pitch": np.array([220.0, 330.0, 440.0, 220.0])}),
+                lambda ax: display.piano_roll(SEGMENTS, np.array([220.0, 330.0, 440.0, 220.0]), ax=ax),
+            ),
+            (
+                Annotation("series", {"time": TIMES, "frequency": PITCHES}),
+                lambda ax: display.pitch(TIMES, PITCHES, ax=ax),
+            ),
+            (
+                Annotation(
+                    "multipitch",
+                    {"time": TIMES, "frequency": np.concatenate(FRAMES)},
+                    inner_counts=(np.array([len(one) for one in FRAMES]),),
+                ),
+                lambda ax: display.multipitch(TIMES, FRAMES, ax=ax),
+            ),
+            (
+                Annotation("hierarchy", SPANS, LABELS, inner_counts=(np.array([1, 3]),)),
+                lambda ax: display.hierarchy([SEGMENTS[:1], SEGMENTS[1:]], [LABELS[:1], LABELS[1:]], ax=ax),
+            ),
+        ],
+        ids=lambda one: getattr(one, "kind", ""),
+    )
+    def test_each_kind_has_its_drawing(self, given: Annotation, draw: Callable[[Any], Any]) -> None:
+        self.same(lambda ax: display.annotation(given, ax), draw)
+        self.same(lambda ax: display.annotation(to_dataset(given), ax), draw)
+
+    def test_a_collection_has_axes_for_each_track(self) -> None:
+        tracks = {name: Annotation("events", {"time": TIMES + shift}) for name, shift in (("a", 0), ("b", 1))}
+        axes = display.collection(collect(tracks), color="k")
+        assert [ax.get_title() for ax in axes] == ["a", "b"]
+        assert all(len(ax.collections) == 1 for ax in axes)
+        plt.close(axes[0].figure)
+        with pytest.raises(ValueError, match="1 axes for 2 tracks"):
+            display.collection(collect(tracks), axes[:1])
+
+    def test_what_has_no_times_is_refused(self) -> None:
+        with pytest.raises(AnnotationError, match="ranking cannot be drawn over time"):
+            display.annotation(Annotation("ranking", {}, ["a"]))
