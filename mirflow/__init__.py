@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .evaluation import evaluate as evaluate
     from .evaluation import evaluate_paths as evaluate_paths
     from .evaluation import explain as explain
+    from .evaluation import score as score
+    from .loading import annotation as annotation
+    from .loading import collection as collection
     from .loading import load as load
     from .loading import load_collection as load_collection
     from .loading import pack as pack
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 # here may have the name of a function: importing it would replace the function.
 _HOMES = {
     "align": "engine.time_grids",
+    "annotation": "loading",
+    "collection": "loading",
     "diff": "analysis.differences",
     "evaluate": "evaluation",
     "evaluate_paths": "evaluation",
@@ -57,6 +62,7 @@ _HOMES = {
     "pack": "loading",
     "pair_metric": "metrics.pair_metrics",
     "run": "engine.runs",
+    "score": "evaluation",
     "to_jams": "readers.jams",
 }
 __all__ = [*_HOMES]

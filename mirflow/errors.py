@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 
 class MirflowError(Exception):
@@ -269,6 +269,21 @@ class FigureError(MirflowError, ValueError):
 
 class RunError(MirflowError):
     """A run could not go on: a track failed under ``on_error: raise``, or its workers died again and again."""
+
+
+class ScoreError(RunError):
+    """Scoring what is in memory stopped: a cell failed under ``on_error="raise"``, or the pairs could not be read on.
+
+    Parameters
+    ----------
+    message : str
+    scores : xr.Dataset or None
+        What was computed before.
+    """
+
+    def __init__(self, message: str, scores: Any = None) -> None:
+        super().__init__(message)
+        self.scores = scores
 
 
 class PruneError(RunError):

@@ -2,46 +2,120 @@
 
 from __future__ import annotations
 
-import os
-import warnings
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .annotations.annotation import Annotation
 from .annotations.classes import Classes
-from .annotations.collection import Collection
-from .annotations.collection import from_dataset as collection_from_dataset
-from .annotations.labelled import from_dataset
-from .annotations.schema import KINDS, kind_of
-from .annotations.source import HeldSource, Source
-from .cells import CELL_ATTRS, Cells, Status, concatenate_cells
+from .annotations.schema import kind_of
+from .annotations.source import Source
+from .cells import Cells, GroupContent, Status, concatenate_cells, no_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block
-from .engine.lazy import LazyCollection, to_arrays
-from .errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowWarning
-from .metrics.base import Asked, Grid, get_task, tasks
-from .metrics.measures import Measure, describe
-from .pipeline.plan import Reference
+from .engine.runs import raise_failure
+from .errors import (
+    AnnotationError,
+    InvalidAnnotationError,
+    MetricError,
+    RunError,
+    ScoreError,
+    UnknownNameError,
+    warn_caller,
+)
+from .metrics.base import Asked, Convention, Grid, get_task
+from .metrics.measures import Measure
+from .pipeline.plan import Caution
+from .progress import Progress, progress_for
 from .readers import read
 from .readers.audio_files import SUFFIXES as AUDIO
 from .readers.audio_files import audio_folders
 from .readers.content import dangling, is_listed_file
-from .readers.jams import is_jams
 from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
+from .readers.objects import ObjectSource, is_read
 from .readers.options import SIDES, SUFFIXES, Reading, split_sides
 from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
-from .readers.tables.table import RowKey, TableSource, holds_tracks, open_table
-from .store.format import kept_metrics, plain_attrs
+from .readers.tables.table import RowKey, TableSource, open_table
+from .readers.tables.table import holds_tracks as holds_many
+from .sides import (
+    ESTIMATE,
+    Annotated,
+    Plain,
+    demand_kind,
+    holds_tracks,
+    sources_of,
+    stream,
+    systems_of,
+    task_of,
+    to_plain,
+    work_of,
+)
+from .store.format import kept_settings, metric_coords
 from .store.packs import PackSource, open_pack
+from .store.read import dataset_of
+from .store.write import software_versions
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Annotated = Any
-"""An annotation or a collection: an ``xr.Dataset``, an `Annotation`, a `Collection`, a `LazyCollection`, a path or a
-jams object; of audio also a list of paths."""
-Plain = Annotation | Collection | LazyCollection
+
+@dataclass(frozen=True)
+class EvaluationRules:
+    """Task, convention, grid, metrics and classes by which pairs in memory are scored."""
+
+    task: str
+    convention: Convention
+    grid: Grid
+    measures: tuple[Measure, ...]
+    classes: Classes | None = None
+
+    @classmethod
+    def of(
+        cls,
+        task: str,
+        metrics: Sequence[Asked] | None = None,
+        convention: str | None = None,
+        grid: Grid | None = None,
+        classes: Classes | None = None,
+    ) -> EvaluationRules:
+        """The rules that the arguments of `evaluate` mean; errors as there."""
+        rules = get_task(task).convention(convention, classes)
+        measures = rules.select(metrics)
+        rules.demand_classes(measures)
+        chosen = rules.grid(grid)
+        rules.demand_grid(measures, chosen)
+        return cls(task, rules, chosen, measures, classes)
+
+    def score(self, works: Sequence[TrackWork]) -> Cells:
+        """Score the pairs of some tracks at once: a cell for each system of each track, whatever becomes of it."""
+        rules = self.task, self.convention.name, self.grid, self.measures
+        return score_block(BlockWork("evaluate", *rules, "", tuple(works), classes=self.classes))
+
+    def dataset(
+        self,
+        parts: Iterable[Cells],
+        systems: Sequence[str] | None = None,
+        tracks: Sequence[str] | None = None,
+        cautions: Iterable[Caution] = (),
+    ) -> xr.Dataset:
+        """The scores of blocks in the form of a group of a store.
+
+        Parameters
+        ----------
+        parts : iterable of Cells
+        systems, tracks : sequence of str or None
+            Names in the order of the dataset; None: as they occur.
+        cautions : iterable of Caution
+            Warnings that concern the meaning of the scores.
+        """
+        scalars = tuple(str(measure) for measure in self.measures if not measure.metric.dims)
+        cells = concatenate_cells([no_cells(scalars), *parts])
+        rows = tuple(dict.fromkeys(cells.system) if systems is None else systems)
+        columns = tuple(dict.fromkeys(cells.track) if tracks is None else tracks)
+        settings = self.task, self.convention.name, self.grid, "", self.measures, self.classes, cautions
+        attrs = kept_settings(*settings, {"versions": software_versions()})
+        return dataset_of(GroupContent(self.task, rows, columns, cells, metric_coords(self.measures), attrs=attrs))
 
 
 def evaluate(
@@ -104,19 +178,17 @@ def evaluate(
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
-    task = task or _task_of(reference, left)
-    _demand_kind(task, left, right)
-    references, estimates = _sources(left, "reference"), _sources(right, "estimate")
-    if single:  # whatever the two are called
-        estimates = dict(zip(references, estimates.values(), strict=True))
-    elif left.kind in NAMED:
-        called = call_tracks(estimates, references)
-        estimates = {called[track]: source for track, source in estimates.items()}
-    tracks = [
-        _work(track, references.get(track), "estimate", estimates.get(track))
-        for track in dict.fromkeys([*references, *estimates])
-    ]
-    result = _score(tracks, task, metrics, convention, grid, classes, single=single)
+    task = task or task_of(reference)
+    rules = EvaluationRules.of(task, metrics, convention, grid, classes)
+    for side, value in (("reference", left), ("estimate", right)):
+        demand_kind(task, side, value.kind)
+    if isinstance(left, Annotation) and isinstance(right, Annotation):
+        sources = (ObjectSource(one, task, side) for one, side in ((left, "reference"), (right, "estimate")))
+        works = [work_of("", next(sources), {ESTIMATE: next(sources)})]
+    else:
+        works = _pair_up(sources_of(left, task, "reference"), {ESTIMATE: sources_of(right, task, "estimate")}, task)
+    # Digests are those of files, which collections that were read no longer have.
+    result = _score_at_once(rules, works, single=single).drop_vars("digest")
     if not single:
         return result.isel(system=0, drop=True)
     result = result.isel(system=0, track=0, drop=True)
@@ -125,37 +197,21 @@ def evaluate(
     return result
 
 
-def _work(track: str, reference: Source | None, system: str, estimate: Source | None) -> TrackWork:
-    return TrackWork(track, () if reference is None else (Reference(reference),), (system,), (estimate,), (0,))
-
-
-def _score(
-    tracks: Sequence[TrackWork],
-    task: str,
-    metrics: Sequence[Asked] | None,
-    convention: str | None,
-    grid: Grid | None,
-    classes: Classes | None,
-    *,
-    single: bool,
-) -> xr.Dataset:
-    """Scores of one system over (system, track, metric) and the extra dims."""
-    rules = get_task(task).convention(convention, classes)
-    measures, chosen, size = rules.select(metrics), rules.grid(grid), block_size(task)
-    rules.demand_classes(measures)
-    rules.demand_grid(measures, chosen)
-    tracks = _with_matched_names(tracks, task, classes, single=single)
-    cells = concatenate_cells(
-        score_block(
-            BlockWork(
-                *("evaluate", task, rules.name, chosen, measures, "", tuple(tracks[start : start + size])),
-                classes=classes,
-            )
-        )
-        for start in range(0, len(tracks), size)
-    )
-    attrs = {"task": task, "convention": rules.name, "grid": chosen, **kept_metrics(measures)}
-    return to_dataset(cells, measures, plain_attrs(attrs))
+def _pair_up(
+    references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]], task: str
+) -> list[TrackWork]:
+    """The work of all tracks of either side."""
+    if kind_of(task).name in NAMED:
+        named = {system: call_tracks(estimates, references) for system, estimates in systems.items()}
+        systems = {
+            system: {named[system][track]: source for track, source in estimates.items()}
+            for system, estimates in systems.items()
+        }
+    tracks = dict.fromkeys([*references, *(track for estimates in systems.values() for track in estimates)])
+    return [
+        work_of(track, references.get(track), {system: found.get(track) for system, found in systems.items()})
+        for track in tracks
+    ]
 
 
 def _plain_pair(
@@ -163,109 +219,212 @@ def _plain_pair(
 ) -> tuple[Plain, Plain]:
     """Both sides, those that are files read by their options."""
     own, other = split_sides(options)
-    read_now = [not isinstance(one, Plain) and not hasattr(one, "data_vars") for one in (reference, estimate)]
+    read_now = [is_read(one, task) for one in (reference, estimate)]
     for name in options:
         side = next((one for one in SIDES if name.startswith(f"{one}_")), None)
         if not (any(read_now) if side is None else read_now[SIDES.index(side)]):
             what = side or "annotations"
             raise AnnotationError(f"{name} is an option of reading, and the {what} in memory are not read")
-    return _plain(reference, task, own), _plain(estimate, task, other)
+    left, right = (
+        read(one, task=task, **chosen) if now and task is not None else to_plain(one, task)
+        for one, now, chosen in zip((reference, estimate), read_now, (own, other), strict=True)
+    )
+    return left, right
 
 
-def _plain(value: Annotated, task: str | None, options: Mapping[str, Any]) -> Plain:
-    if isinstance(value, Plain):
-        return value
-    if hasattr(value, "data_vars"):
-        if "kind" not in value.attrs and task is not None:  # a dataset of the user's own: by its task
-            value = value.assign_attrs(kind=kind_of(task).name)
-        return collection_from_dataset(value) if "track" in value.dims else from_dataset(value)
-    several = isinstance(value, list | tuple) and task is not None and kind_of(task).name == "audio"
-    if several or isinstance(value, str | os.PathLike) or is_jams(value):
-        if task is None:
-            raise MetricError(f"say which task to score: {', '.join(tasks())}")
-        return read(value, task=task, **options)
-    raise AnnotationError(f"not an annotation: {type(value).__name__}; give a path, a dataset or a JAMS object")
+def _score_at_once(rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool) -> xr.Dataset:
+    """Scores of one system over (system, track, metric) and the extra dims."""
+    works, cautions = _with_matched_names(rules, works, single=single)
+    size = block_size(rules.task)
+    return rules.dataset((rules.score(block) for block in _blocks(works, size)), cautions=cautions)
 
 
-def _task_of(given: Annotated, plain: Plain) -> str:
-    attrs: Mapping[str, Any] = getattr(given, "attrs", {})
-    if "task" in attrs:
-        return str(attrs["task"])
-    possible = [task for task in KINDS[plain.kind].tasks if task in tasks()]
-    if len(possible) != 1:
-        raise MetricError(f"say which task to score: {', '.join(possible or tasks())}")
-    return possible[0]
-
-
-def _demand_kind(task: str, reference: Plain, estimate: Plain) -> None:
-    """Refuse annotations of another kind than the task compares.
-
-    Raises
-    ------
-    AnnotationError
-    """
-    wanted = kind_of(task).name
-    for side, value in (("reference", reference), ("estimate", estimate)):
-        if value.kind != wanted:
-            raise AnnotationError(f"the {side} holds {value.kind}, the task {task} compares {wanted}")
-
-
-def _sources(value: Plain, side: str) -> dict[str, Source]:
-    """The source of each track; annotations in memory are their own."""
-    if isinstance(value, LazyCollection):
-        return dict(zip(value.tracks, value.sources, strict=True))
-    if isinstance(value, Annotation):
-        named = {str(value.attrs.get("track", "")): value}
-    else:
-        named = {track: value.annotation(track) for track in value.tracks}
-    return {
-        track: HeldSource(one, str(one.attrs.get("source", f"{side} {track}".strip()))) for track, one in named.items()
-    }
+def _blocks(works: Iterable[TrackWork], size: int) -> Iterator[list[TrackWork]]:
+    """The work in blocks; where it cannot be read on, what came before is handed over first."""
+    block: list[TrackWork] = []
+    try:
+        for work in works:
+            block.append(work)
+            if len(block) == size:
+                yield block
+                block = []
+    except ScoreError:
+        if block:
+            yield block
+        raise
+    if block:
+        yield block
 
 
 def _with_matched_names(
-    tracks: Sequence[TrackWork], task: str, classes: Classes | None, *, single: bool
-) -> Sequence[TrackWork]:
-    """The tracks of one system with its items called as in the references, where no name would match else.
+    rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool
+) -> tuple[Sequence[TrackWork], list[Caution]]:
+    """The tracks with their items called as in the references, where no name would match else, and warnings.
 
     Warns of names that match nowhere. A single pair keeps its names, and is scored as it would be among others: that a
     list has nothing relevant shows little, unless files have other folders or suffixes in the reference.
     """
-    kind = kind_of(task).name
-    if kind not in NAMED or classes is not None or not tracks:
-        return tracks
-    references = ReferenceNames(kind, {track.track: [one.source for one in track.references] for track in tracks})
-    estimates = {track.track: source for track in tracks for source in track.estimates if source is not None}
-    matched, warning = references.match(estimates, tracks[0].systems[0])
-    renamed = [source.names[0] for source in matched.values() if isinstance(source, RenamedSource)]
-    if single:
-        warning = "".join(
-            f"no name matches: {listed!r} is listed, {true!r} is true; call items alike" for listed, true in renamed
-        )
-    if warning:
-        warnings.warn(warning, MirflowWarning, stacklevel=4)
-    return tracks if single else [replace(one, estimates=(matched.get(one.track),)) for one in tracks]
+    kind = kind_of(rules.task).name
+    if kind not in NAMED or rules.classes is not None or not works:
+        return works, []
+    references = ReferenceNames(kind, {work.track: [one.source for one in work.references] for work in works})
+    cautions: list[Caution] = []
+    renamed = list(works)
+    for place, system in enumerate(works[0].systems):
+        own = {work.track: source for work in works if (source := work.estimates[place]) is not None}
+        matched, warning = references.match(own, system)
+        if single:
+            pairs = [source.names[0] for source in matched.values() if isinstance(source, RenamedSource)]
+            warning = "".join(
+                f"no name matches: {listed!r} is listed, {true!r} is true; call items alike" for listed, true in pairs
+            )
+        else:
+            renamed = [_with_estimate(work, place, matched.get(work.track)) for work in renamed]
+        if warning:
+            warn_caller(warning)
+            cautions.append(Caution(warning, system))
+    return renamed, cautions
 
 
-def to_dataset(cells: Cells, measures: Sequence[Measure], attrs: Mapping[str, Any]) -> xr.Dataset:
-    """Results of cells as a labelled dataset over (system, track, metric) and the extra dims."""
-    import xarray as xr
+def _with_estimate(work: TrackWork, place: int, estimate: Source | None) -> TrackWork:
+    return replace(work, estimates=(*work.estimates[:place], estimate, *work.estimates[place + 1 :]))
 
-    systems, tracks = tuple(dict.fromkeys(cells.system)), tuple(dict.fromkeys(cells.track))
-    arrays = to_arrays(cells, systems, cells.extras)
-    scalars = [measure for measure in measures if not measure.metric.dims]
-    cell = ("system", "track")
-    dims = {"score": (*cell, "metric"), "weight": (*cell, "metric"), "duration": ("track",)}
-    variables: dict[str, Any] = {
-        name: (dims.get(name, cell), arrays[name], dict(CELL_ATTRS[name]))
-        for name in ("score", "weight", "status", "repairs", "message", "duration")
-    }
-    coords: dict[str, Any] = {"system": list(systems), "track": list(tracks)}
-    coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
-    for name, sparse in cells.extras.items():
-        variables[name] = ((*cell, *sparse.dims), arrays[name], dict(sparse.attrs))
-        coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
-    return xr.Dataset(variables, coords, dict(attrs))
+
+def score(
+    references: Any,
+    estimates: Any = None,
+    task: str | None = None,
+    *,
+    metrics: Sequence[Asked] | None = None,
+    convention: str | None = None,
+    grid: Grid | None = None,
+    classes: Classes | None = None,
+    on_error: Literal["keep", "raise"] = "keep",
+    progress: bool | Progress | None = None,
+    block: int | None = None,
+) -> xr.Dataset:
+    """Scores of the estimates of one or several systems against references that are in memory.
+
+    Parameters
+    ----------
+    references : mapping, collection, data frame or iterable
+        The annotation of each track: a mapping of tracks to annotations, a collection (lazy ones are read block by
+        block) or its dataset, or a data frame with a column ``track`` and the columns of the kind. Without estimates
+        an iterable of (track, reference, estimate) or (track, system, reference, estimate), of which no more than a
+        block is held at a time. An annotation is whatever :func:`mirflow.annotation` takes: a tuple of arrays in
+        mir_eval's order, a dict of columns, a dataset, an object of jams or pretty_midi, a path.
+    estimates : the same, or None
+        Of one system, which is called ``estimate``; or a mapping of systems to those, or a data frame with a column
+        ``system``.
+    task : str or None
+        None: the task that a collection was loaded for, or the only one of its kind.
+    metrics, convention, grid, classes
+        As for :func:`mirflow.evaluate`.
+    on_error : {"keep", "raise"}
+        ``keep``: an annotation that cannot be scored, or is missing on one side, is a cell with that status and a
+        message. ``raise``: an error that names its track and system.
+    progress : bool, Progress or None
+        Whether the number of tracks is shown on the standard error stream; None: if that is a terminal.
+    block : int or None
+        Most tracks that are scored at once; None: 64, of audio one. No score depends on it.
+
+    Returns
+    -------
+    xr.Dataset
+        In the form of a group of a store, over (system, track, metric): ``score``, ``weight``, ``status``,
+        ``message``, ``repairs``, ``duration`` [s], and a variable for each metric with extra dims. It has the accessor
+        ``.mirflow``, and :func:`mirflow.save` writes it.
+
+    Raises
+    ------
+    AnnotationError
+        If there is nothing to score, or references and estimates are in none of these forms.
+    ScoreError
+        If a cell fails under ``on_error="raise"``, or an iterable raises, ends up with the same pair twice, or holds
+        something else than pairs. Its attribute ``scores`` is the dataset of what was computed before.
+
+    Warns
+    -----
+    MirflowWarning
+        For a system without any track of the references.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
+    >>> estimates = {"ours": {"a": np.array([1.01, 2.0]), "b": np.array([0.5, 1.5])}, "theirs": {"a": np.array([2.0])}}
+    >>> scores = score(references, estimates, "onset", metrics=["f_measure"])
+    >>> scores.score.sel(metric="f_measure").values.round(3).tolist()
+    [[0.8, 1.0], [0.5, nan]]
+    >>> scores.mirflow.query("f_measure", "mean", missing="zero")["value"].values.ravel().tolist()
+    [0.9, 0.25]
+    """
+    if on_error not in ("keep", "raise"):
+        raise UnknownNameError("on_error", str(on_error), ("keep", "raise"))
+    if block is not None and block < 1:
+        raise AnnotationError(f"a block has at least one track, not {block}")
+    task = task or task_of(references)
+    rules, kind = EvaluationRules.of(task, metrics, convention, grid, classes), kind_of(task)
+    size = block_size(task) if block is None else block
+    if estimates is None:
+        if holds_tracks(references, kind):
+            raise AnnotationError("estimates are missing; without them pairs are given, (track, reference, estimate)")
+        total = len(references) if hasattr(references, "__len__") else None
+        return _score_blocks(rules, stream(references, task), size, on_error, _progress(progress), total)
+    own = sources_of(references, task, "reference")
+    systems = systems_of(estimates, task, own)
+    works = _pair_up(own, systems, task)
+    if not works:
+        raise AnnotationError("nothing to score: neither references nor estimates have a track")
+    matched, cautions = _with_matched_names(rules, works, single=False)
+    cautions += _apart(own, systems)
+    order = tuple(systems), tuple(work.track for work in works)
+    return _score_blocks(rules, matched, size, on_error, _progress(progress), len(works), *order, cautions)
+
+
+def _apart(references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]]) -> list[Caution]:
+    """Warn of systems without any track of the references."""
+    cautions = []
+    for system, estimates in systems.items():
+        if references and estimates and references.keys().isdisjoint(estimates):
+            cautions.append(Caution(f"system {system!r}: {nearest_names(references, estimates)}", system))
+            warn_caller(cautions[-1].text)
+    return cautions
+
+
+def _progress(wanted: bool | Progress | None) -> Progress:
+    if isinstance(wanted, Progress):
+        return wanted
+    return progress_for(quiet=not (sys.stderr.isatty() if wanted is None else wanted))
+
+
+def _score_blocks(
+    rules: EvaluationRules,
+    works: Iterable[TrackWork],
+    size: int,
+    on_error: str,
+    progress: Progress,
+    total: int | None,
+    systems: Sequence[str] | None = None,
+    tracks: Sequence[str] | None = None,
+    cautions: Iterable[Caution] = (),
+) -> xr.Dataset:
+    """Score block by block; an error that ends it has the scores before it."""
+    done: list[Cells] = []
+    with progress as shown:
+        shown.start(total)
+        try:
+            for block in _blocks(works, size):
+                done.append(rules.score(block))
+                shown.advance(len(block))
+                if on_error == "raise":
+                    raise_failure(done[-1])
+        except RunError as error:
+            scores = rules.dataset(done, systems, tracks, cautions)
+            raise ScoreError(str(error), scores) from error.__cause__
+    if not done:
+        raise AnnotationError("nothing to score: no pair was given")
+    return rules.dataset(done, systems, tracks, cautions)
 
 
 def explain(
@@ -302,8 +461,9 @@ def explain(
     left, right = _plain_pair(reference, estimate, task, options)
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
         raise AnnotationError("explain two single annotations; of collections select one track first")
-    task = task or _task_of(reference, left)
-    _demand_kind(task, left, right)
+    task = task or task_of(reference)
+    for side, value in (("reference", left), ("estimate", right)):
+        demand_kind(task, side, value.kind)
     rules = get_task(task).convention(convention, classes)
     (measure,) = rules.select([metric])
     if rules.explain is None:
@@ -401,7 +561,7 @@ def evaluate_paths(
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
     single = not left.is_dir() and not _are_tables(left, right, readings)
-    return _score(tracks, task, metrics, convention, grid, classes, single=single)
+    return _score_at_once(EvaluationRules.of(task, metrics, convention, grid, classes), tracks, single=single)
 
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:
@@ -411,7 +571,7 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
         called = call_tracks(other_rows, own_rows, str(estimate))
         other_rows = {called[track]: source for track, source in other_rows.items()}
         for track in dict.fromkeys([*own_rows, *other_rows]):
-            yield _work(track, own_rows.get(track), system, other_rows.get(track))
+            yield work_of(track, own_rows.get(track), {system: other_rows.get(track)})
         return
     if not reference.is_dir():
         own, other = (
@@ -421,7 +581,7 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
         if own == other:  # a file may be compared with itself, and the two must not count as one annotator
             name = f"reference {reference}"
             own = replace(own, path=name) if isinstance(own, FilesSource) else replace(own, name=name)
-        yield _work(_name(reference), own, system, other)
+        yield work_of(_name(reference), own, {system: other})
         return
     references, estimates = (
         _by_track(folder, reading, who)
@@ -430,12 +590,12 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
     _demand_shared(reference, estimate, references, estimates)
     for track in sorted({*references, *estimates}):
         name = reference.name if track == "." else track  # audio in the folder itself
-        yield _work(name, references.get(track), system, estimates.get(track))
+        yield work_of(name, references.get(track), {system: estimates.get(track)})
 
 
 def _are_tables(reference: Path, estimate: Path, readings: Readings) -> bool:
     """True if both are files of many tracks."""
-    return all(holds_tracks(path.name, reading) for path, reading in zip((reference, estimate), readings, strict=True))
+    return all(holds_many(path.name, reading) for path, reading in zip((reference, estimate), readings, strict=True))
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:

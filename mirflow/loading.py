@@ -1,4 +1,4 @@
-"""Annotations as labelled datasets and collections: the verbs ``load``, ``load_collection`` and ``pack``."""
+"""Annotations as labelled datasets and collections: ``annotation``, ``load``, ``pack`` and collections."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .annotations.annotation import Annotation
-from .annotations.collection import Collection
+from .annotations.collection import Collection, collect
 from .annotations.labelled import to_dataset
-from .annotations.schema import KINDS, kind_of
+from .annotations.schema import KINDS, TASK_KINDS, kind_of
 from .annotations.source import Source
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, read_source
-from .errors import AnnotationError, problems_of, together
+from .errors import AnnotationError, InvalidAnnotationError, problems_of, together
 from .readers import read, read_all
+from .readers.objects import kind_named, of_columns, to_annotation
 from .readers.options import Reading, describe_options
 from .readers.patterns import Pattern
 from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
+from .sides import sources_of
 from .store.packs import open_pack, write_pack
 
 if TYPE_CHECKING:
@@ -82,6 +84,90 @@ def load(
 def _labelled(annotation: Annotation, task: str | None) -> xr.Dataset:
     dataset = to_dataset(annotation)
     return dataset if task is None else dataset.assign_attrs(task=task)
+
+
+def annotation(task: str, *values: Any, **columns: Any) -> xr.Dataset:
+    """One annotation from arrays, as the labelled dataset that `load` makes of a file.
+
+    Parameters
+    ----------
+    task : str
+        A task, such as ``chord``, or a kind of annotation, such as ``notes``.
+    *values
+        Arrays in the order in which mir_eval's functions take those of one side: chords and segments
+        ``(intervals, labels)``, beats and onsets ``(times,)``, notes ``(intervals, pitches, velocities)``, a melody
+        ``(times, frequencies, voicing)``, several pitches ``(times, list of arrays)``, a hierarchy ``(list of arrays,
+        list of lists)``, patterns ``(patterns,)``, tempi ``(tempi, weight)``, a key ``("C major",)``, sources ``(array,
+        rate)``. Whatever has ``__array__`` or ``__dlpack__`` is an array, so tensors in the memory of the CPU are. Or
+        one object: a mapping of columns, a data frame, a dataset, an object of jams or pretty_midi, a path.
+    **columns
+        Columns by name: the variables of the kind, such as ``start``, ``end`` and ``label``, and arguments as above,
+        such as ``intervals``. Rows of nested kinds name their ``level``, or ``pattern`` and ``occurrence``.
+
+    Returns
+    -------
+    xr.Dataset
+        With the dims and variables of the kind.
+
+    Raises
+    ------
+    UnknownNameError
+        For a task that there is not.
+    InvalidAnnotationError
+        If columns are missing, differ in length, or do not hold numbers or text as they should.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> chords = annotation("chord", np.array([[0.0, 1.5], [1.5, 2.0]]), ["C:maj", "N"])
+    >>> chords.end.values.tolist(), chords.label.values.tolist()
+    ([1.5, 2.0], ['C:maj', 'N'])
+    >>> annotation("notes", start=[0.0], end=[0.5], pitch=[440.0]).sizes["note"]
+    1
+    """
+    kind = kind_named(task)
+    if columns:
+        if len(values) > len(kind.arguments):
+            raise InvalidAnnotationError(f"{len(values)} arguments: {kind.name} take {', '.join(kind.arguments)}")
+        ordered = dict(zip(kind.arguments, values, strict=False))
+        twice = next((name for name in ordered if name in columns), None)
+        if twice is not None:
+            raise InvalidAnnotationError(f"{twice} is given twice: in its place and by its name")
+        one = of_columns(kind, {**ordered, **columns})
+    else:
+        one = to_annotation(values[0] if len(values) == 1 else values, task)
+    return _labelled(one, task if task in TASK_KINDS else None)
+
+
+def collection(task: str, annotations: Any) -> Collection:
+    """The annotations of many tracks in memory as one ragged collection.
+
+    Parameters
+    ----------
+    task : str
+    annotations : mapping, data frame, Collection or dataset of one
+        A mapping of tracks to annotations, each as `annotation` takes it; or a data frame with a column ``track`` and
+        the columns of the kind.
+
+    Returns
+    -------
+    Collection
+
+    Raises
+    ------
+    AnnotationError
+        If there is no track, or annotations cannot be understood: all of them are listed.
+
+    Examples
+    --------
+    >>> collection("beat", {"a": [0.5, 1.0], "b": [0.7]}).tracks
+    ('a', 'b')
+    """
+    sources = sources_of(annotations, task, "annotation")
+    problems = problems_of(sources.values(), read_source)
+    if problems:
+        raise together(problems)
+    return collect({track: read_source(source) for track, source in sources.items()})
 
 
 def load_collection(

@@ -32,7 +32,8 @@ class Progress:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
         self._timer: Timer | None = None
-        self.total = self.done = 0
+        self.total: int | None = 0
+        self.done = 0
         self.began = time.monotonic()
 
     def __enter__(self) -> Progress:
@@ -58,8 +59,8 @@ class Progress:
         if self._stream is not None:
             print(text, file=self._stream, flush=True)
 
-    def start(self, tracks: int) -> None:
-        """Begin to count so many tracks."""
+    def start(self, tracks: int | None) -> None:
+        """Begin to count so many tracks; None: nobody knows how many."""
         self.stage("")
         self.total, self.done = tracks, 0
         self.began = time.monotonic()
@@ -88,6 +89,9 @@ class Lines(Progress):
         if seconds - self._shown >= LINE_SECONDS:
             self._shown = seconds
             rate = self.done / seconds
+            if self.total is None:
+                self.message(f"{self.done} tracks, {rate:.0f}/s")
+                return
             left = (self.total - self.done) / rate
             self.message(f"{self.done}/{self.total} tracks, {rate:.0f}/s, {left:.0f} s left")
 

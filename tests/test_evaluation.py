@@ -35,7 +35,7 @@ def test_the_three_doors_give_the_same_numbers() -> None:
     expected = chord.evaluate(plain[0], REFERENCE.labels, plain[1], ESTIMATE.labels)
     assert one.metric.values.tolist() == list(expected)
     np.testing.assert_array_equal(one.score.values, list(expected.values()))
-    assert one.attrs == {"task": "chord", "convention": "mir_eval", "grid": "union"}
+    assert one.attrs.items() >= {"task": "chord", "convention": "mir_eval", "grid": "union"}.items()
 
 
 def test_datasets_jams_objects_and_metrics_are_taken() -> None:
@@ -147,7 +147,7 @@ def test_names_that_nothing_answers_to_are_errors() -> None:
         mirflow.evaluate(REFERENCE, ESTIMATE, "chord", convention="mirex2012")
     with pytest.raises(AnnotationError, match="two annotations or two collections"):
         mirflow.evaluate(REFERENCE, collect({"a": ESTIMATE}), "chord")
-    with pytest.raises(AnnotationError, match="not an annotation: list"):
+    with pytest.raises(AnnotationError, match="intervals need label, which is missing"):
         mirflow.evaluate([], ESTIMATE, "chord")
     with pytest.raises(MetricError, match="say which task"):
         mirflow.evaluate(Annotation("events", {"time": np.zeros(1)}), Annotation("events", {"time": np.zeros(1)}))

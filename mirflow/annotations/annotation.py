@@ -275,7 +275,8 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
         for name, column in one.columns.items()
         if name != "label" and not (name in optional and len(column) and _is_missing(column))
     }
-    return Annotation(kind, columns, labels, one.counts[1:], attrs=dict(attrs or {}))
+    lines = () if kind == "audio" else None
+    return Annotation(kind, columns, labels, one.counts[1:], lines, dict(attrs or {}))
 
 
 def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:

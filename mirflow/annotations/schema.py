@@ -113,6 +113,9 @@ class Kind:
         Tasks of other kinds whose rows may look the same.
     rows : mapping of str to tuple of str
         Task -> columns of its rows as messages show them, where they are not those of `usual_order`.
+    arguments : tuple of str
+        Arguments that mir_eval's functions take of one side, in their order, as :mod:`mirflow.annotations.arrays` takes
+        them: names of variables, or of arrays that hold several.
     """
 
     name: str
@@ -138,6 +141,7 @@ class Kind:
     followed_by: Literal["", "label", "position", "velocity", "pitches"] = ""
     alike: tuple[str, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    arguments: tuple[str, ...] = ()
 
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
@@ -230,6 +234,7 @@ KINDS = MappingProxyType(
                 rows=dict.fromkeys(("beat", "downbeat"), ("time", "position", "bar")),
                 drawn_as="ticks",
                 gridded_as="events",
+                arguments=("time", "label"),
             ),
             Kind(
                 "intervals",
@@ -244,6 +249,7 @@ KINDS = MappingProxyType(
                 followed_by="label",
                 drawn_as="segments",
                 gridded_as="labels",
+                arguments=("intervals", "label"),
             ),
             Kind(
                 "hierarchy",
@@ -259,6 +265,7 @@ KINDS = MappingProxyType(
                 gridded_as="levels",
                 level="intervals",
                 part="level",
+                arguments=("intervals", "label"),
             ),
             Kind(
                 "notes",
@@ -281,6 +288,7 @@ KINDS = MappingProxyType(
                 drawn_as="notes",
                 gridded_as="notes",
                 height="pitch",
+                arguments=("intervals", "pitch", "velocity", "label"),
             ),
             Kind(
                 "series",
@@ -299,6 +307,7 @@ KINDS = MappingProxyType(
                 drawn_as="curve",
                 gridded_as="curve",
                 height="frequency",
+                arguments=("time", "frequency", "voicing"),
             ),
             Kind(
                 "multipitch",
@@ -315,6 +324,7 @@ KINDS = MappingProxyType(
                 drawn_as="frames",
                 gridded_as="pitches",
                 height="frequency",
+                arguments=("time", "frequency"),
             ),
             Kind(
                 "patterns",
@@ -327,6 +337,7 @@ KINDS = MappingProxyType(
                 rows={"pattern": ("onset", "pitch")},
                 drawn_as="patterns",
                 height="pitch",
+                arguments=("patterns",),
             ),
             Kind(
                 "tempo",
@@ -338,6 +349,7 @@ KINDS = MappingProxyType(
                 ("finite", "not_negative"),
                 rows={"tempo": ("tempo", "tempo", "strength")},
                 drawn_as="text",
+                arguments=("tempo", "weight"),
             ),
             Kind(
                 "key",
@@ -345,6 +357,7 @@ KINDS = MappingProxyType(
                 (Variable("label", "str", "tonic and mode"),),
                 rows={"key": ("tonic", "mode")},
                 drawn_as="text",
+                arguments=("label",),
             ),
             Kind(
                 "labels",
@@ -368,6 +381,7 @@ KINDS = MappingProxyType(
                 ordered_by=("value",),
                 rows={"classification": ("label",)},
                 drawn_as="text",
+                arguments=("label", "value"),
             ),
             Kind(
                 "ranking",
@@ -401,6 +415,7 @@ KINDS = MappingProxyType(
                 ordered_by=("value", "rank"),
                 rows={"retrieval": ("item",)},
                 drawn_as="list",
+                arguments=("label", "value"),
             ),
             Kind(
                 "judgements",
@@ -428,6 +443,7 @@ KINDS = MappingProxyType(
                 ordered_by=("value", "rank", "broad"),
                 rows={"similarity": ("candidate", "grader", "broad", "fine")},
                 drawn_as="list",
+                arguments=("label", "broad", "value", "grader"),
             ),
             Kind(
                 "following",
@@ -452,6 +468,7 @@ KINDS = MappingProxyType(
                 alike=("transcription", "segment"),  # which have two times and a pitch, too
                 drawn_as="steps",
                 height="position",
+                arguments=("notes",),
             ),
             Kind(
                 "audio",
@@ -459,6 +476,7 @@ KINDS = MappingProxyType(
                 # Samples stay where they are until they are scored: a column of signals, not of amplitudes.
                 (Variable("signal", "signal", "recording"), Variable("label", "str", "source's name", optional=True)),
                 part="source",
+                arguments=("sources", "rate", "label"),
             ),
         )
     }

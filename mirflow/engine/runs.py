@@ -26,14 +26,23 @@ from ..cells import (
     relabel,
 )
 from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted
-from ..metrics.base import Sparse, get_task
+from ..metrics.base import Sparse
 from ..metrics.measures import describe
 from ..pipeline import PlannedPipeline, plan_pipeline
 from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress
 from ..ragged import Bool
-from ..store.format import IMPORTED, column, kept_cautions, kept_classes, kept_metrics, plain_attrs, usable_text
+from ..store.format import (
+    IMPORTED,
+    column,
+    kept_cautions,
+    kept_metrics,
+    kept_settings,
+    metric_coords,
+    plain_attrs,
+    usable_text,
+)
 from ..store.packs import open_pack
 from ..store.read import group_names, read_group
 from ..store.write import StoreWriter, software_versions
@@ -111,20 +120,9 @@ def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     """The group as the store is to hold it, with attributes beside the plan's own."""
     plan = job.plan
-    scalars = [measure for measure in plan.measures if not measure.metric.dims]
-    own = {
-        "task": plan.task,
-        "convention": plan.convention,
-        "grid": plan.grid,
-        "combine": plan.combine,
-        "parameters": {str(measure): dict(measure.parameters) for measure in plan.measures if measure.parameters},
-        SIGNATURES: dict(plan.signatures),
-        **(kept_classes(plan.classes) if get_task(plan.task).convention(plan.convention).bind else {}),
-        **kept_metrics(plan.measures),
-        **kept_cautions(plan.cautions),
-    }
-    metric_coords = {name: values.tolist() for name, values in describe(scalars).items() if name != "metric"}
-    coords = metric_coords, dict(plan.system_meta), dict(plan.track_meta)
+    rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
+    own = kept_settings(*rules, {SIGNATURES: dict(plan.signatures)})
+    coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
     return GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs})
 
 
@@ -361,7 +359,7 @@ def run(
                 writer.journal.clear()
             for job in jobs:
                 if job.plan.on_error == "raise":  # a failure that the store or the journal knows
-                    _raise_failure(_latest(job.plan, job.cells(), ~job.stale.cells))
+                    raise_failure(_latest(job.plan, job.cells(), ~job.stale.cells))
             works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
             chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
             _compute(works, writer, chosen, workers, shown)
@@ -402,12 +400,13 @@ def _compute(
         job.done.append(cells)
         progress.advance(len(work.tracks))
         if job.plan.on_error == "raise":
-            _raise_failure(cells)
+            raise_failure(cells)
 
     execute([work for _, work in works], scheduler, done, workers)
 
 
-def _raise_failure(cells: Cells) -> None:
+def raise_failure(cells: Cells) -> None:
+    """Raise a RunError for the first cell without a score, if there is one."""
     failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
     if len(failed):
         first = int(failed[0])

@@ -12,15 +12,15 @@ from ..errors import InvalidAnnotationError
 from ..ragged import Column, Float, Int
 
 
-def order_names(annotation: Annotation, name: str | Path) -> Annotation:
+def order_names(annotation: Annotation, name: str | Path | None) -> Annotation:
     """A list in the order of its ranks, a ranking without any in that of its scores, others as they are.
 
     Parameters
     ----------
     annotation : Annotation
         Perhaps with a column ``rank``, which is taken off it. Equal scores keep the order of their rows.
-    name : path
-        Name of the file in messages.
+    name : path or None
+        Name of the file in messages; None: there is none.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def order_names(annotation: Annotation, name: str | Path) -> Annotation:
     return reorder(annotation, columns, order)
 
 
-def demand_numbers(annotation: Annotation, name: str | Path) -> None:
+def demand_numbers(annotation: Annotation, name: str | Path | None) -> None:
     """Raise if a value is NaN, as of a label without a number among others with one."""
     for item in np.flatnonzero(np.isnan(annotation.columns.get("value", np.zeros(0)))).tolist():
         text = (annotation.labels or [""])[item]
@@ -74,7 +74,7 @@ def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -
     return Annotation(annotation.kind, moved, labels, lines=lines, attrs=annotation.attrs)
 
 
-def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str | Path) -> None:
+def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:
     """Raise unless ranks are whole numbers from 1 on, each of which occurs once."""
     for item in np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank))).tolist():
         message = f"not a rank: {rank[item]:g}; ranks count from 1"
@@ -85,7 +85,7 @@ def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str |
         raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
 
 
-def _check_consecutive(annotation: Annotation, rank: Float, order: Int, name: str | Path) -> None:
+def _check_consecutive(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:
     """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in whatever order."""
     ranks = rank[order]
     wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + (0.0 if len(ranks) and ranks[0] == 0 else 1.0))

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy.typing as npt
 from ..annotations.classes import Classes
 from ..cells import CELL_ATTRS, Entry, GroupContent, cell_places
 from ..errors import StoreError
-from ..metrics.base import Sparse
-from ..metrics.measures import Measure, to_record
+from ..metrics.base import Grid, Sparse, get_task
+from ..metrics.measures import Measure, describe, to_record
 
 if TYPE_CHECKING:
     from ..pipeline.plan import Caution
@@ -109,6 +110,43 @@ def kept_metrics(measures: Iterable[Measure]) -> dict[str, dict[str, Any]]:
     """The attribute that keeps the records of metrics from outside of mirflow; none where there is none."""
     kept = {one.metric.name: to_record(one.metric) for one in measures if one.metric.origin}
     return {DECLARED_METRICS: kept} if kept else {}
+
+
+def kept_settings(
+    task: str,
+    convention: str,
+    grid: Grid,
+    combine: str,
+    measures: Iterable[Measure],
+    classes: Classes | None = None,
+    cautions: Iterable[Caution] = (),
+    others: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """The attributes that keep how an evaluation was scored, with others behind the parameters of its metrics.
+
+    Examples
+    --------
+    >>> kept_settings("key", "mir_eval", "union", "", [])
+    {'task': 'key', 'convention': 'mir_eval', 'grid': 'union', 'combine': '', 'parameters': {}}
+    """
+    measures = list(measures)
+    return {
+        "task": task,
+        "convention": convention,
+        "grid": grid,
+        "combine": combine,
+        "parameters": {str(measure): dict(measure.parameters) for measure in measures if measure.parameters},
+        **others,
+        **(kept_classes(classes) if get_task(task).convention(convention).bind else {}),
+        **kept_metrics(measures),
+        **kept_cautions(cautions),
+    }
+
+
+def metric_coords(measures: Iterable[Measure]) -> dict[str, list[Any]]:
+    """The coordinates along ``metric`` beside the identities of the scalar measures."""
+    described = describe([measure for measure in measures if not measure.metric.dims])
+    return {name: values.tolist() for name, values in described.items() if name != "metric"}
 
 
 Array = npt.NDArray[Any]

@@ -1,0 +1,412 @@
+"""Annotations from plain arrays: in the order of mir_eval's functions, or as columns by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidAnnotationError, suggest
+from ..ragged import Column, Float, Int
+from .annotation import Annotation
+from .audio import HeldSignal, signal_column
+from .schema import Kind
+
+RANK = "rank"
+"""The column by which lists of names are put in order when they are read; it is no variable of an annotation."""
+Values = dict[str, Any]
+Laid = tuple[Values, tuple[Int, ...]]
+"""Flat columns, and the counts of the dims below the outermost."""
+
+
+def from_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
+    """An annotation from the arguments that mir_eval's functions take of one side.
+
+    Parameters
+    ----------
+    kind : Kind
+    values : sequence
+        In the order of `Kind.arguments`; optional ones may be left out at the end, or be None.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If they cannot be what the kind takes.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.schema import KINDS
+    >>> from_arguments(KINDS["intervals"], [np.array([[0.0, 1.5]]), ["C:maj"]]).columns["end"].tolist()
+    [1.5]
+    """
+    if len(values) > len(kind.arguments):
+        raise InvalidAnnotationError(f"{len(values)} arguments: {kind.name} take {', '.join(kind.arguments)}")
+    annotation = from_columns(kind, dict(zip(kind.arguments, values, strict=False)))
+    if kind.arguments[:2] == ("time", "frequency") and not kind.dims[1:]:
+        _demand_times_first(annotation)
+    return annotation
+
+
+def _demand_times_first(annotation: Annotation) -> None:
+    """Refuse times and frequencies in the wrong order, which would otherwise be sorted as times that are not."""
+    first, second = (np.diff(annotation.columns[name]) for name in ("time", "frequency"))
+    if (first < 0).any() and (second > 0).all():
+        raise InvalidAnnotationError(
+            "time is not in order, but frequency is: the arguments are time and frequency, in this order"
+        )
+
+
+def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:
+    """An annotation from columns by name.
+
+    Parameters
+    ----------
+    kind : Kind
+    given : mapping of str to array or sequence
+        Variables of the kind, arguments such as ``intervals`` in their place, and for nested kinds the outer dims
+        (``level``; ``pattern`` and ``occurrence``) as columns that number the item of each row. None: left out.
+
+    Returns
+    -------
+    Annotation
+        Of float64 columns and text, its items counted from 1 in messages.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If columns are missing, unknown, of different lengths, or do not hold numbers or text as they should.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.schema import KINDS
+    >>> columns = {"level": [0, 1, 1], "start": [0, 0, 1], "end": [2, 1, 2], "label": ["A", "a", "b"]}
+    >>> from_columns(KINDS["hierarchy"], columns).inner_counts[0].tolist()
+    [1, 2]
+    """
+    present = {name: value for name, value in given.items() if value is not None}
+    known = known_columns(kind)
+    for name in present:
+        if name not in known:
+            raise InvalidAnnotationError(f"{kind.name} have no column {name!r}; {suggest(str(name), known)}")
+    if kind.name == "audio":
+        return _audio(present)
+    columns, counts = _LAYOUTS.get(kind.name, _flat)(kind, present)
+    return _annotation(kind, columns, counts)
+
+
+def known_columns(kind: Kind) -> tuple[str, ...]:
+    """Names that columns of a kind can have.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.schema import KINDS
+    >>> known_columns(KINDS["patterns"])
+    ('onset', 'pitch', 'patterns', 'pattern', 'occurrence')
+    """
+    if kind.name == "audio":
+        return kind.arguments
+    names = (*(one.name for one in kind.variables), *kind.arguments, *kind.dims[:-1])
+    return tuple(dict.fromkeys((*names, *(name for name in (RANK,) if name in kind.columns))))
+
+
+def _annotation(kind: Kind, columns: Values, counts: tuple[Int, ...]) -> Annotation:
+    missing = [name for name in kind.required if name not in columns]
+    if missing:
+        raise InvalidAnnotationError(f"{kind.name} need {', '.join(missing)}, which {_is(missing)} missing")
+    labels = texts("label", columns.pop("label")) if "label" in columns else None
+    arrays: dict[str, Column] = {}
+    for name, values in columns.items():
+        as_text = name != RANK and kind.variable(name).dtype == "str"
+        arrays[name] = np.array(texts(name, values), dtype=np.str_) if as_text else numbers(name, values)
+    sizes = {name: len(column) for name, column in arrays.items()} | ({} if labels is None else {"label": len(labels)})
+    innermost = {name: size for name, size in sizes.items() if kind.depths.get(name, len(kind.dims)) == len(kind.dims)}
+    if len(set(innermost.values())) > 1:
+        listed = ", ".join(f"{name} has {size}" for name, size in innermost.items())
+        raise InvalidAnnotationError(f"columns differ in length: {listed}")
+    return Annotation(kind.name, arrays, labels, counts)
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def as_array(name: str, value: Any) -> Column:
+    """Anything with ``__array__`` or ``__dlpack__``, or a sequence, as an array; masked items are NaN.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If it is none of them, or refuses, as a tensor on a GPU does.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(value.astype(np.float64), np.nan))
+    try:
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            return np.asarray(np.from_dlpack(value))
+        array = np.asarray(value)
+    except Exception as error:  # whatever the type of the user's object raises
+        what = "rows differ in length" if isinstance(value, list | tuple) else f"{type(value).__name__}: {error}"
+        raise InvalidAnnotationError(f"{name} is not an array: {what}") from None
+    if array.dtype == object and not array.ndim:
+        raise InvalidAnnotationError(f"{name} is not an array: {type(value).__name__}")
+    return array
+
+
+def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> Float:
+    """A column of numbers, float64, of a shape in which None stands for any size.
+
+    Examples
+    --------
+    >>> numbers("time", [0.5, "C:maj"])
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: time is not a number: 'C:maj'
+    """
+    array = as_array(name, value)
+    if array.dtype.kind not in "iuf":
+        for item in value if isinstance(value, list | tuple) and array.ndim == 1 else array.ravel().tolist():
+            if item is not None and (isinstance(item, bool) or not isinstance(item, Real)):
+                raise InvalidAnnotationError(f"{name} is not a number: {item!r}")
+    array = array.astype(np.float64)
+    if not array.size and len(shape) > 1:
+        array = array.reshape([size or 0 for size in shape])
+    fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
+    if not fits:
+        wanted = ", ".join("n" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else "")
+        raise InvalidAnnotationError(f"{name} has the shape {array.shape}, not ({wanted})")
+    return np.ascontiguousarray(array) if shape else array
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """A column of text: a sequence of str, in which whole numbers become text, and None and NaN are empty."""
+    if isinstance(value, str | bytes) or not (isinstance(value, Sequence) or hasattr(value, "__array__")):
+        raise InvalidAnnotationError(f"{name} is not a sequence of text: {value!r}")
+    items = as_array(name, value).tolist() if hasattr(value, "__array__") else list(value)
+    if not isinstance(items, list):
+        raise InvalidAnnotationError(f"{name} is not a sequence of text: {value!r}")
+    return [item if type(item) is str else _text(name, item) for item in items]
+
+
+def _text(name: str, item: Any) -> str:
+    if isinstance(item, str):
+        return str(item)
+    if item is None or (isinstance(item, float) and math.isnan(item)):
+        return ""
+    if isinstance(item, Integral) and not isinstance(item, bool):
+        return str(int(item))
+    raise InvalidAnnotationError(f"{name} is not text: {item!r}")
+
+
+def _flat(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """Columns of kinds with one dim, from columns and from arrays that hold several."""
+    columns = dict(given)
+    for argument, unfold in (("intervals", _intervals), ("notes", _table)):
+        if argument in columns:
+            held = unfold(kind, columns.pop(argument))
+            _demand_alone(argument, columns, tuple(held))
+            columns |= held
+    return columns, ()
+
+
+def _intervals(kind: Kind, value: Any) -> Values:
+    return dict(zip(("start", "end"), numbers("intervals", value, (None, 2)).T.copy(), strict=True))
+
+
+def _demand_alone(argument: str, columns: Mapping[str, Any], names: Sequence[str]) -> None:
+    twice = [name for name in names if name in columns]
+    if twice:
+        raise InvalidAnnotationError(f"{argument} and {twice[0]} are given: one of them holds the other")
+
+
+def _table(kind: Kind, value: Any) -> Values:
+    """Notes of a performance: rows of time, position and pitch, or with the time of detection behind the time."""
+    table = as_array("notes", value)
+    width = table.shape[1] if table.ndim == 2 else len(kind.narrow_order)
+    names = kind.usual_order if width == len(kind.usual_order) else kind.narrow_order
+    return dict(zip(names, numbers("notes", value, (None, len(names))).T.copy(), strict=True))
+
+
+def _listed(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """Names, perhaps as a mapping to their numbers."""
+    columns = dict(given)
+    label = columns.get("label")
+    if isinstance(label, Mapping):
+        if "value" in columns:
+            raise InvalidAnnotationError("the label has numbers, and value is given: one of them is enough")
+        columns |= {"label": list(label), "value": list(label.values())}
+    elif isinstance(label, AbstractSet):
+        if kind.name == "ranking":
+            raise InvalidAnnotationError("a set has no order: give a list, or items with their numbers")
+        columns["label"] = sorted(label)
+    elif isinstance(label, str) and kind.name == "labels":
+        columns["label"] = [label]
+    return columns, ()
+
+
+def _key(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """The key of a track, with one blank for several, as in files."""
+    label = given.get("label")
+    labels = [label] if isinstance(label, str) else ([] if label is None else texts("label", label))
+    return {**given, "label": [" ".join(one.split()) for one in labels]}, ()
+
+
+def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """One or two tempi, perhaps with the share of the first in the salience of both."""
+    columns = dict(given)
+    if "tempo" in columns and np.ndim(columns["tempo"]) == 0:
+        columns["tempo"] = [columns["tempo"]]
+    weight = columns.pop("weight", None)
+    if weight is not None:
+        share, count = float(numbers("weight", weight, ())), len(numbers("tempo", columns.get("tempo", ())))
+        if not 0 <= share <= 1:
+            raise InvalidAnnotationError(f"weight is the share of the first tempo, from 0 to 1, not {share}")
+        if "salience" in columns or count != 2:
+            what = "salience is given, too" if "salience" in columns else f"there are {count}"
+            raise InvalidAnnotationError(f"weight is the share of the first of two tempi, and {what}")
+        columns["salience"] = [share, 1 - share]
+    return columns, ()
+
+
+def _levels(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """A hierarchy, as one array of intervals and one list of labels for each level, or as rows with their level."""
+    if "intervals" not in given:
+        return _nested(kind, given)
+    _demand_alone("intervals", given, ("start", "end", "level"))
+    levels = [numbers("intervals", level, (None, 2)) for level in _parts("intervals", given["intervals"])]
+    times = np.concatenate([np.zeros((0, 2)), *levels])
+    columns: Values = {"start": times[:, 0].copy(), "end": times[:, 1].copy()}
+    if "label" in given:
+        named = [texts("label", level) for level in _parts("label", given["label"])]
+        sizes, wanted = list(map(len, named)), list(map(len, levels))
+        if sizes != wanted:
+            raise InvalidAnnotationError(f"levels have {wanted} intervals and {sizes} labels")
+        columns["label"] = [label for level in named for label in level]
+    return columns, (np.array(list(map(len, levels)), dtype=np.int64),)
+
+
+def _frames(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """Times with an array of frequencies each, or rows of a time and a frequency, NaN where nothing sounds."""
+    given = dict(given)
+    frequency = given.get("frequency")
+    if "time" not in given or frequency is None:
+        return given, ()
+    time = numbers("time", given["time"])
+    if not _is_flat(frequency):
+        frames = [numbers("frequency", one) for one in frequency]
+        if len(frames) != len(time):
+            raise InvalidAnnotationError(f"columns differ in length: time has {len(time)}, frequency {len(frames)}")
+        counts = np.array(list(map(len, frames)), dtype=np.int64)
+        return {"time": time, "frequency": np.concatenate([np.zeros(0), *frames])}, (counts,)
+    flat = numbers("frequency", frequency)
+    if len(flat) != len(time):
+        raise InvalidAnnotationError(f"columns differ in length: time has {len(time)}, frequency {len(flat)}")
+    first = np.ones(len(time), dtype=np.bool_)
+    first[1:] = time[1:] != time[:-1]
+    sounding = ~np.isnan(flat)
+    counts = np.bincount(np.cumsum(first)[sounding] - 1, minlength=int(first.sum())).astype(np.int64)
+    return {"time": time[first], "frequency": flat[sounding]}, (counts,)
+
+
+def _is_flat(frequency: Any) -> bool:
+    """True for a column of numbers, False for the arrays of frames."""
+    if isinstance(frequency, Sequence) or getattr(getattr(frequency, "dtype", None), "kind", "") == "O":
+        return any(True for _ in frequency) and all(isinstance(one, Real) for one in frequency)
+    return as_array("frequency", frequency).ndim < 2
+
+
+def _patterns(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """Patterns as lists of occurrences, which are lists of (onset, pitch), or as rows with both their numbers."""
+    if "patterns" not in given:
+        return _nested(kind, given)
+    _demand_alone("patterns", given, [name for name in given if name != "patterns"])
+    patterns = [list(_parts("patterns", pattern)) for pattern in _parts("patterns", given["patterns"])]
+    occurrences = [
+        numbers("patterns", list(one) if isinstance(one, Sequence) else one, (None, 2))
+        for pattern in patterns
+        for one in pattern
+    ]
+    notes = np.concatenate([np.zeros((0, 2)), *occurrences])
+    counts = (list(map(len, patterns)), list(map(len, occurrences)))
+    columns = {"onset": notes[:, 0].copy(), "pitch": notes[:, 1].copy()}
+    return columns, tuple(np.array(one, dtype=np.int64) for one in counts)
+
+
+def _parts(name: str, value: Any) -> Sequence[Any]:
+    """The parts of a nested argument: items of a sequence, or rows of an array."""
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__"):
+        raise InvalidAnnotationError(f"{name} is not a sequence: {type(value).__name__}")
+    parts: Sequence[Any] = value
+    return parts
+
+
+def _nested(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """Rows with the numbers of the items that they belong to, in the order of these."""
+    columns, outer = dict(given), kind.dims[:-1]
+    missing = [name for name in (*outer, *kind.required) if name not in given]
+    if missing:
+        whole = f", or {kind.arguments[0]}" if kind.arguments[0] not in given else ""
+        raise InvalidAnnotationError(f"{kind.name} need {', '.join(missing)}{whole}")
+    keys = [_places(name, columns.pop(name)) for name in outer]
+    sizes = {len(key) for key in keys} | {np.size(as_array(name, columns[name])) for name in kind.required}
+    if len(sizes) > 1:
+        raise InvalidAnnotationError(f"columns differ in length: {', '.join(map(str, sorted(sizes)))} rows")
+    order = np.lexsort(keys[::-1])
+    path = np.column_stack(keys)[order]
+    counts: list[Int] = []
+    item = np.zeros(len(path), dtype=np.int64)
+    for depth in range(len(outer)):
+        first = np.ones(len(path), dtype=np.bool_)
+        first[1:] = (path[1:, : depth + 1] != path[:-1, : depth + 1]).any(axis=1)
+        if depth:
+            counts.append(np.bincount(item[first]).astype(np.int64))
+        item = np.cumsum(first, dtype=np.int64) - 1
+    counts.append(np.bincount(item).astype(np.int64))
+    return {name: [list(values)[place] for place in order] for name, values in columns.items()}, tuple(counts)
+
+
+def _places(name: str, value: Any) -> Int:
+    """The place of the item of each row: numbers in ascending order, text in the order of appearance."""
+    array = as_array(name, value)
+    if array.dtype.kind in "iuf":
+        return np.unique(numbers(name, array), return_inverse=True)[1].astype(np.int64)
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(text, len(known)) for text in texts(name, value)], dtype=np.int64)
+
+
+def _audio(given: Mapping[str, Any]) -> Annotation:
+    """Sources as an array (sources, samples) or (sources, samples, channels) of amplitudes, and their rate in Hz."""
+    missing = [name for name in ("sources", "rate") if name not in given]
+    if missing:
+        raise InvalidAnnotationError(f"audio needs {', '.join(missing)}: sources (n, samples) and their rate in Hz")
+    array, rate = as_array("sources", given["sources"]), float(numbers("rate", given["rate"], ()))
+    if array.dtype.kind != "f":
+        raise InvalidAnnotationError(f"sources have to be floating point, from -1 to 1, not {array.dtype}")
+    if array.ndim not in (1, 2, 3):
+        raise InvalidAnnotationError(
+            f"sources have the shape {array.shape}, not (n, samples) or (n, samples, channels)"
+        )
+    if not (math.isfinite(rate) and rate > 0):
+        raise InvalidAnnotationError(f"rate is samples a second in Hz, not {rate}")
+    array = np.atleast_2d(array)
+    channels = array[:, np.newaxis] if array.ndim == 2 else array.transpose(0, 2, 1)
+    labels = texts("label", given["label"]) if "label" in given else None
+    if labels is not None and len(labels) != len(array):
+        raise InvalidAnnotationError(f"columns differ in length: sources has {len(array)}, label {len(labels)}")
+    signals = [HeldSignal(source, rate) for source in channels]
+    return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=())
+
+
+_LAYOUTS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Laid]] = {
+    "hierarchy": _levels,
+    "multipitch": _frames,
+    "patterns": _patterns,
+    "tempo": _tempi,
+    "key": _key,
+    "labels": _listed,
+    "ranking": _listed,
+    "judgements": _listed,
+}

@@ -1,0 +1,383 @@
+"""Objects that hold an annotation, told apart by their types: datasets, jams and MIDI objects, tables, plain arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.arrays import as_array, from_arguments, from_columns, known_columns, texts
+from ..annotations.labelled import from_dataset
+from ..annotations.schema import KINDS, TASK_KINDS, Kind
+from ..annotations.source import Source
+from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError, suggest
+from ..ragged import Column, Int
+from ..theory.pitch import to_hertz
+from .jams import is_jams, open_objects
+from .midi import PROGRAMS
+from .options import Reading
+from .ranks import order_by_score, order_names
+from .sources import source_at
+
+Convert = Callable[[Any, str], Annotation]
+"""(object, task or kind) -> annotation."""
+CONVERTERS: list[tuple[Callable[[object], bool], Convert]] = []
+"""Tests of an object's type, which import nothing, and what makes an annotation of such an object: the first that holds
+counts. The types of other packages are declared with `converts`."""
+
+
+def converts(test: Callable[[object], bool]) -> Callable[[Convert], Convert]:
+    """Declare what makes an annotation of the objects of a type.
+
+    Parameters
+    ----------
+    test : callable
+        (object) -> True for such an object. It looks at names of types, and imports nothing.
+    """
+
+    def declare(convert: Convert) -> Convert:
+        CONVERTERS.append((test, convert))
+        return convert
+
+    return declare
+
+
+def is_type(thing: object, module: str, *names: str) -> bool:
+    """True for an instance of a class of those names of a module, or of one derived from it; nothing is imported.
+
+    Examples
+    --------
+    >>> is_type(np.zeros(1), "numpy", "ndarray"), is_type([], "numpy", "ndarray")
+    (True, False)
+    """
+    return any(
+        one.__name__ in names and (one.__module__ == module or one.__module__.startswith(f"{module}."))
+        for one in type(thing).__mro__
+    )
+
+
+def kind_named(task: str) -> Kind:
+    """The kind of a task, or the kind of that name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is neither.
+
+    Examples
+    --------
+    >>> kind_named("chord").name, kind_named("notes").name
+    ('intervals', 'notes')
+    """
+    if task not in TASK_KINDS and task not in KINDS:
+        raise UnknownNameError("task or kind", task, {*TASK_KINDS, *KINDS})
+    return KINDS[TASK_KINDS.get(task, task)]
+
+
+def to_annotation(thing: Any, task: str) -> Annotation:
+    """The annotation that an object holds, by its type.
+
+    Parameters
+    ----------
+    thing : object
+        An `Annotation`, xr.Dataset, jams object, pretty_midi object, path, table, mapping of columns, tuple of the
+        arguments of mir_eval's functions, or the first of these alone. A str is a path, but in tasks whose annotations
+        are text (``key``, ``classification``) it is that text.
+    task : str
+        A task, or a kind.
+
+    Raises
+    ------
+    AnnotationError
+        If it holds no annotation of the task.
+
+    Examples
+    --------
+    >>> to_annotation(([[0.0, 1.5]], ["C:maj"]), "chord").labels
+    ['C:maj']
+    """
+    kind = kind_named(task)
+    for test, convert in CONVERTERS:
+        if test(thing):
+            found = convert(thing, task)
+            if found.kind != kind.name:
+                raise InvalidAnnotationError(f"holds {found.kind}, the task {task} compares {kind.name}")
+            return found
+    if is_path(thing, kind):
+        return source_at(thing, _reading(task)).open()
+    if is_table(thing):
+        return of_columns(kind, table_columns(thing))
+    if isinstance(thing, Mapping):
+        return of_columns(kind, {kind.arguments[0]: thing} if are_numbers(thing, kind) else thing)
+    if isinstance(thing, tuple) and not _is_first_argument(thing, kind):
+        return of_arguments(kind, thing)
+    return of_arguments(kind, (thing,))
+
+
+def of_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
+    """The annotation of the arguments of mir_eval's functions, a list of names in order as that of a file."""
+    annotation = from_arguments(kind, values)
+    return _in_order(annotation, values[0]) if kind.listed else annotation
+
+
+def of_columns(kind: Kind, columns: Mapping[str, Any]) -> Annotation:
+    """The annotation of some columns, a list of names in order as that of a file."""
+    annotation = from_columns(kind, columns)
+    return _in_order(annotation, columns.get("label")) if kind.listed else annotation
+
+
+def _in_order(annotation: Annotation, label: Any) -> Annotation:
+    """A list in the order of its ranks or scores, as of files; items that have scores by name are ordered as runs."""
+    ordered = order_names(annotation, None)
+    return order_by_score(ordered) if isinstance(label, Mapping) and annotation.kind == "ranking" else ordered
+
+
+def _reading(task: str) -> Reading:
+    return Reading.of(task) if task in TASK_KINDS else Reading.of(None, kind=task)
+
+
+def _is_first_argument(thing: tuple[Any, ...], kind: Kind) -> bool:
+    """True for a tuple that is the first argument itself: a sequence of numbers or of names."""
+    return len(thing) > 0 and all(isinstance(one, Real | str) for one in thing) and kind.name != "tempo"
+
+
+def is_path(thing: object, kind: Kind) -> bool:
+    """True for a path, in tasks of audio also for a list of them.
+
+    Examples
+    --------
+    >>> is_path("a.lab", KINDS["intervals"]), is_path("C major", KINDS["key"])
+    (True, False)
+    """
+    if kind.name == "audio" and isinstance(thing, list | tuple):
+        return bool(thing) and all(isinstance(one, str | os.PathLike) for one in thing)
+    return isinstance(thing, os.PathLike) or (isinstance(thing, str) and kind.name not in ("key", "labels"))
+
+
+def is_read(thing: object, task: str | None) -> bool:
+    """True for what is read by options of reading: paths, and objects of the jams package.
+
+    Examples
+    --------
+    >>> is_read("a.lab", "chord"), is_read([0.5], "beat")
+    (True, False)
+    """
+    if task is None:
+        return is_jams(thing) or isinstance(thing, str | os.PathLike)
+    return is_jams(thing) or is_path(thing, kind_named(task))
+
+
+def are_numbers(thing: Mapping[Any, Any], kind: Kind) -> bool:
+    """True for a mapping of names to numbers, as affinities of tags and scores of items are."""
+    return kind.listed and len(thing) > 0 and all(isinstance(one, Real) for one in thing.values())
+
+
+def is_annotation(thing: object, kind: Kind) -> bool:
+    """True for a mapping that is one annotation: of columns of the kind, or of names to numbers."""
+    if not isinstance(thing, Mapping) or not thing:
+        return False
+    columns = set(thing) <= set(known_columns(kind))
+    return are_numbers(thing, kind) or (columns and not any(isinstance(v, Mapping) for v in thing.values()))
+
+
+@converts(lambda thing: isinstance(thing, Annotation))
+def _as_it_is(thing: Annotation, task: str) -> Annotation:
+    return thing
+
+
+@converts(lambda thing: isinstance(thing, Source))
+def _from_source(thing: Source, task: str) -> Annotation:
+    return thing.open()
+
+
+@converts(lambda thing: hasattr(thing, "data_vars"))
+def _from_dataset(thing: Any, task: str) -> Annotation:
+    """Of the annotation in a labelled dataset; of one without a kind, by its task."""
+    return from_dataset(thing if "kind" in thing.attrs else thing.assign_attrs(kind=kind_named(task).name))
+
+
+@converts(is_jams)
+def _from_jams(thing: Any, task: str) -> Annotation:
+    return open_objects(thing).select(_reading(task), None)
+
+
+@converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))
+def _from_pretty_midi(thing: Any, task: str) -> Annotation:
+    """Notes by start and pitch, with velocities and the names of the programs; percussion is left out."""
+    played = [(note, PROGRAMS[one.program]) for one in thing.instruments if not one.is_drum for note in one.notes]
+    played.sort(key=lambda one: (one[0].start, one[0].pitch))
+    names = {"start": "start", "end": "end", "pitch": "pitch", "velocity": "velocity"}
+    columns: dict[str, Column] = {
+        column: np.array([getattr(note, name) for note, _ in played], dtype=np.float64)
+        for column, name in names.items()
+    }
+    columns["pitch"] = to_hertz(columns["pitch"], "notes", "MIDI")
+    return Annotation("notes", columns, [program for _, program in played], lines=())
+
+
+def is_table(thing: object) -> bool:
+    """True for a data frame of pandas or polars, or a table of arrow; nothing is imported.
+
+    Examples
+    --------
+    >>> is_table({"time": [0.5]})
+    False
+    """
+    return hasattr(thing, "__dataframe__") or hasattr(thing, "__arrow_c_stream__")
+
+
+def table_columns(table: Any) -> dict[str, Column]:
+    """The columns of a data frame or table by name.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If a name is given twice.
+    """
+    if not hasattr(table, "columns") and not hasattr(table, "column_names"):  # a stream of arrow
+        import pyarrow
+
+        table = pyarrow.table(table)
+    names = list(getattr(table, "column_names", None) or table.columns)
+    if len(set(names)) < len(names):
+        raise InvalidAnnotationError(f"the table has two columns {next(n for n in names if names.count(n) > 1)!r}")
+    return {str(name): as_array(str(name), table[name]) for name in names}
+
+
+TRACK, SYSTEM = "track", "system"
+
+
+@dataclass(frozen=True)
+class TrackTable:
+    """The annotations of many tracks as rows of one table.
+
+    Parameters
+    ----------
+    kind : Kind
+    columns : mapping of str to array
+    rows : mapping of (str, str) to int64 array
+        System, empty where the table names none, and track to the places of its rows.
+    """
+
+    kind: Kind
+    columns: Mapping[str, Column]
+    rows: Mapping[tuple[str, str], Int]
+    systems: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, table: Any, kind: Kind) -> TrackTable:
+        """Group the rows of a table by their columns ``track`` and, if there is one, ``system``.
+
+        Raises
+        ------
+        InvalidAnnotationError
+            If there is no column ``track``, or a row names none.
+        """
+        columns = table_columns(table)
+        if TRACK not in columns:
+            raise InvalidAnnotationError(f"a table of many tracks needs a column {TRACK!r}; {suggest(TRACK, columns)}")
+        keys = [_names(columns, name) for name in (SYSTEM, TRACK) if name in columns]
+        codes: dict[tuple[str, ...], int] = {}
+        owner = np.array([codes.setdefault(key, len(codes)) for key in zip(*keys, strict=True)], dtype=np.int64)
+        order = np.argsort(owner, kind="stable")
+        ends: Any = np.cumsum(np.bincount(owner, minlength=len(codes)))[:-1] if codes else []
+        places = np.split(order, ends) if codes else []
+        rows = {(key if len(key) == 2 else ("", *key)): rows for key, rows in zip(codes, places, strict=True)}
+        systems = dict.fromkeys(system for system, _ in rows) if SYSTEM in columns else ()
+        own = {name: column for name, column in columns.items() if name not in (TRACK, SYSTEM)}
+        return cls(kind, own, {(key[0], key[1]): one for key, one in rows.items()}, tuple(systems))
+
+    def tracks(self, system: str = "") -> Iterator[tuple[str, dict[str, Column]]]:
+        """Columns of each track of a system, without optional ones that have no value there."""
+        optional = [one.name for one in self.kind.variables if one.optional]
+        for (name, track), rows in self.rows.items():
+            if name == system:
+                columns = {column: values[rows] for column, values in self.columns.items()}
+                empty = [one for one in optional if one in columns and not any(map(_is_given, columns[one].tolist()))]
+                yield track, {column: values for column, values in columns.items() if column not in empty}
+
+
+def _is_given(value: Any) -> bool:
+    return value is not None and value != "" and value == value
+
+
+def _names(columns: Mapping[str, Column], name: str) -> list[str]:
+    found = texts(name, columns[name])
+    if "" in found:
+        raise InvalidAnnotationError(f"row {found.index('') + 1} of the table names no {name}")
+    return found
+
+
+def name_keys(keys: Sequence[Any], what: str) -> list[str]:
+    """Names of tracks or systems from the keys of a mapping: text, or whole numbers, and not some of each.
+
+    Examples
+    --------
+    >>> name_keys([3, 4], "track")
+    ['3', '4']
+    """
+    whole = [isinstance(key, Integral) and not isinstance(key, bool) for key in keys]
+    if all(whole):
+        return [str(int(key)) for key in keys]
+    wrong = [key for key in keys if not isinstance(key, str)]
+    if wrong:
+        others = ", others by text" if len(wrong) < len(keys) else ""
+        raise AnnotationError(f"a {what} is named {wrong[0]!r}{others}: name all of them by text, or by whole numbers")
+    return [str(key) for key in keys]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectSource(Source):
+    """A source whose annotation is in an object in memory, which is looked at when it is read.
+
+    Parameters
+    ----------
+    thing : object
+        As `to_annotation` takes it.
+    task : str
+    name : str
+        Name in messages, where the object does not know its file.
+
+    Examples
+    --------
+    >>> ObjectSource([0.5, "x"], "beat", "estimate a").read()
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: estimate a: time is not a number: 'x'
+    """
+
+    thing: Any
+    task: str
+    name: str
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its name."""
+        return (self.label,)
+
+    @property
+    def label(self) -> str:
+        """The file that the object names as its source, else its name."""
+        attrs = getattr(self.thing, "attrs", None)
+        return str(attrs.get("source", self.name)) if isinstance(attrs, Mapping) else self.name
+
+    def stat(self) -> tuple[int, int]:
+        """Nothing."""
+        return 0, 0
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation, and the digest that a source among the objects has."""
+        try:
+            if isinstance(self.thing, Source):
+                return self.thing.read()
+            return to_annotation(self.thing, self.task), ""
+        except AnnotationError as error:
+            if error.path is not None:
+                raise
+            known = type(error) if isinstance(error, UnreadableError) else InvalidAnnotationError
+            raise known(error.message, path=self.label, line=error.line) from None

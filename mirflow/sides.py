@@ -1,0 +1,294 @@
+"""Both sides of an evaluation in memory: the source of each track's reference, and of each system's estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .annotations.annotation import Annotation
+from .annotations.collection import Collection
+from .annotations.collection import from_dataset as collection_from_dataset
+from .annotations.schema import KINDS, Kind, kind_of
+from .annotations.source import Source
+from .engine.block import BLOCK, TrackWork
+from .engine.lazy import LazyCollection
+from .errors import AnnotationError, MetricError, ScoreError, suggest
+from .metrics.base import tasks
+from .pipeline.plan import Reference
+from .readers.objects import (
+    SYSTEM,
+    TRACK,
+    ObjectSource,
+    TrackTable,
+    is_annotation,
+    is_table,
+    name_keys,
+    table_columns,
+    to_annotation,
+)
+
+Annotated = Any
+"""One annotation, as :func:`mirflow.annotation` takes it, or those of many tracks."""
+Plain = Annotation | Collection | LazyCollection
+Sources = dict[str, Source]
+ESTIMATE = "estimate"
+"""The system of estimates that name none."""
+
+
+def work_of(track: str, reference: Source | None, estimates: Mapping[str, Source | None]) -> TrackWork:
+    """The work of one track: its reference, and the estimate of each system.
+
+    Parameters
+    ----------
+    track : str
+    reference : Source or None
+    estimates : mapping of str to Source or None
+        By system.
+    """
+    references = () if reference is None else (Reference(reference),)
+    return TrackWork(track, references, tuple(estimates), tuple(estimates.values()), (0,) * len(estimates))
+
+
+def to_plain(value: Annotated, task: str | None) -> Plain:
+    """One annotation as plain columns, or a collection.
+
+    Raises
+    ------
+    MetricError
+        If the task has to be said, as the value does not say what it is.
+    AnnotationError
+        If it is neither.
+    """
+    if isinstance(value, Plain):
+        return value
+    if _is_collection_dataset(value):
+        return collection_from_dataset(value if "kind" in value.attrs or task is None else _of_task(value, task))
+    if task is None and not hasattr(value, "data_vars"):
+        raise MetricError(f"say which task to score: {', '.join(tasks())}")
+    return to_annotation(value, str(value.attrs.get("kind")) if task is None else task)
+
+
+def _is_collection_dataset(value: object) -> bool:
+    return hasattr(value, "data_vars") and TRACK in getattr(value, "dims", ())
+
+
+def _of_task(dataset: Any, task: str) -> Any:
+    """A dataset of the user's own, which is of the task's kind."""
+    return dataset.assign_attrs(kind=kind_of(task).name)
+
+
+def task_of(given: Annotated) -> str:
+    """The task that a value was loaded for, or the only one of its kind.
+
+    Raises
+    ------
+    MetricError
+        If that is not clear.
+    """
+    attrs: Mapping[str, Any] = getattr(given, "attrs", {})
+    if "task" in attrs:
+        return str(attrs["task"])
+    kind = KINDS.get(str(getattr(given, "kind", None) or attrs.get("kind")))
+    possible = [task for task in (() if kind is None else kind.tasks) if task in tasks()]
+    if len(possible) != 1:
+        raise MetricError(f"say which task to score: {', '.join(possible or tasks())}")
+    return possible[0]
+
+
+def demand_kind(task: str, side: str, kind: str) -> None:
+    """Refuse annotations of another kind than the task compares.
+
+    Raises
+    ------
+    AnnotationError
+    """
+    wanted = kind_of(task).name
+    if kind != wanted:
+        raise AnnotationError(f"the {side} holds {kind}, the task {task} compares {wanted}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowSource(Source):
+    """One track of a collection in memory."""
+
+    collection: Collection
+    track: str
+    name: str
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its name."""
+        return (self.name,)
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name
+
+    def stat(self) -> tuple[int, int]:
+        """Nothing."""
+        return 0, 0
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation, without a digest."""
+        return self.collection.annotation(self.track), ""
+
+
+def sources_of(value: Annotated, task: str, side: str) -> Sources:
+    """The source of each track of one side.
+
+    Parameters
+    ----------
+    value : collection, dataset of one, table with a column ``track``, or mapping of tracks to annotations
+    task : str
+    side : str
+        ``reference`` or ``estimate``, for messages.
+
+    Raises
+    ------
+    AnnotationError
+        If it is none of them, or holds annotations of another kind.
+    """
+    if _is_collection_dataset(value):
+        value = to_plain(value, task)
+    if isinstance(value, LazyCollection | Collection):
+        demand_kind(task, side, value.kind)
+    if isinstance(value, LazyCollection):
+        return dict(zip(value.tracks, value.sources, strict=True))
+    if isinstance(value, Collection):
+        # Small ones, as the place of a row is found by counting all items of those before it.
+        parts = (value.isel(track=slice(start, start + BLOCK)) for start in range(0, len(value), BLOCK))
+        return {track: RowSource(part, track, _name(value, side, track)) for part in parts for track in part.tracks}
+    if is_table(value):
+        table = TrackTable.of(value, kind_of(task))
+        if table.systems:
+            raise AnnotationError(
+                f"the {side}s name systems: leave the column {SYSTEM!r} out, which estimates may have"
+            )
+        return _of_table(table, "", task, side)
+    if not isinstance(value, Mapping):
+        known = "a mapping of tracks to annotations, a collection, or a table with a column 'track'"
+        raise AnnotationError(f"the {side}s are neither {known}: {type(value).__name__}")
+    names = name_keys(list(value), TRACK)
+    return {
+        name: ObjectSource(one, task, f"{side} {name}")
+        for name, one in zip(names, value.values(), strict=True)
+        if one is not None
+    }
+
+
+def _name(collection: Collection, side: str, track: str) -> str:
+    return str(collection.attrs.get("source", f"{side} {track}"))
+
+
+def _of_table(table: TrackTable, system: str, task: str, side: str) -> Sources:
+    return {track: ObjectSource(columns, task, f"{side} {track}") for track, columns in table.tracks(system)}
+
+
+def systems_of(value: Annotated, task: str, tracks: Iterable[str]) -> dict[str, Sources]:
+    """The sources of the estimates, by system and track.
+
+    Parameters
+    ----------
+    value
+        As for `sources_of`; a table may have a column ``system``, and a mapping may be one of systems to estimates.
+    task : str
+    tracks : iterable of str
+        Those of the references.
+
+    Raises
+    ------
+    AnnotationError
+        If some values of a mapping are annotations and others hold those of many tracks.
+    """
+    kind = kind_of(task)
+    if is_table(value):
+        table = TrackTable.of(value, kind)
+        return {system or ESTIMATE: _of_table(table, system, task, ESTIMATE) for system in table.systems or ("",)}
+    if not isinstance(value, Mapping):
+        return {ESTIMATE: sources_of(value, task, ESTIMATE)}
+    several = {key: holds_tracks(one, kind) for key, one in value.items() if one is not None}
+    if not several or not any(several.values()):
+        return {ESTIMATE: sources_of(value, task, ESTIMATE)}
+    if not all(several.values()):
+        system, one = (next(key for key, many in several.items() if many is wanted) for wanted in (True, False))
+        raise AnnotationError(
+            f"estimates are by track, or by system and track: {system!r} holds many tracks, {one!r} is one annotation"
+        )
+    names = name_keys(list(several), SYSTEM)
+    found = {name: sources_of(value[key], task, ESTIMATE) for name, key in zip(names, several, strict=True)}
+    _refuse_columns(found, kind, set(tracks))
+    return found
+
+
+def _refuse_columns(systems: Mapping[str, Sources], kind: Kind, tracks: set[str]) -> None:
+    """Refuse a misspelt column, by which the estimates of tracks look like those of systems."""
+    for name, sources in systems.items():
+        unknown = [one for one in sources if one not in tracks]
+        if name in tracks and unknown and len(unknown) == len(sources):
+            known = (*kind.required, *kind.arguments)
+            raise AnnotationError(
+                f"{name!r} is a track of the references, and {unknown[0]!r} is no column of {kind.name}; "
+                f"{suggest(unknown[0], known)}"
+            )
+
+
+def holds_tracks(value: Annotated, kind: Kind) -> bool:
+    """True for what holds the annotations of many tracks, not one annotation, of a kind."""
+    if isinstance(value, Collection | LazyCollection) or _is_collection_dataset(value):
+        return True
+    if is_table(value):
+        return TRACK in table_columns(value)
+    return isinstance(value, Mapping) and not is_annotation(value, kind)
+
+
+def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
+    """The work of each of an iterable of pairs, one after the other.
+
+    Parameters
+    ----------
+    pairs : iterable of (track, reference, estimate) or (track, system, reference, estimate)
+        None for a side that is missing.
+    task : str
+
+    Raises
+    ------
+    ScoreError
+        If the iterable raises, or an item is not as above, or comes twice; with the last track.
+    """
+    seen: set[tuple[str, str]] = set()
+    last = "before any track"
+    items = iter(pairs)
+    while True:
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        except Exception as error:  # whatever the user's code raises
+            raise ScoreError(f"the pairs could not be read on: {type(error).__name__}: {error}; {last}") from error
+        track, system, reference, estimate = _parts(item, last)
+        if (track, system) in seen:
+            raise ScoreError(f"system {system!r} has two estimates of track {track!r}; {last}")
+        seen.add((track, system))
+        last = f"the last track is {track!r}"
+        sides = [
+            None if one is None else ObjectSource(one, task, f"{side} {track}")
+            for side, one in (("reference", reference), (ESTIMATE, estimate))
+        ]
+        yield work_of(track, sides[0], {system: sides[1]})
+
+
+def _parts(item: Any, last: str) -> tuple[str, str, Any, Any]:
+    if not isinstance(item, Sequence) or isinstance(item, str) or len(item) not in (3, 4):
+        what = f"{len(item)} values" if isinstance(item, tuple | list) else type(item).__name__
+        raise ScoreError(
+            f"pairs are (track, reference, estimate) or (track, system, reference, estimate): {what}; {last}"
+        )
+    track, *systems, reference, estimate = item
+    try:
+        (name,) = name_keys([track], TRACK)
+        system = name_keys(systems, SYSTEM)[0] if systems else ESTIMATE
+    except AnnotationError as error:
+        raise ScoreError(f"{error}; {last}") from None
+    return name, system, reference, estimate

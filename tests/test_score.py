@@ -1,0 +1,216 @@
+"""Scores of annotations in memory: one dataset, in whatever form references and estimates are given."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+
+import mirflow
+from mirflow.errors import AnnotationError, MirflowWarning, ScoreError
+
+from .annotation_strategies import annotations
+from .commands import rows
+from .forms import arguments, as_read, columns, dataset, in_rows, table
+from .groups import CODES
+from .samples import sample
+
+TASKS = sorted({row["task"] for row in rows("metrics")})
+each_task = pytest.mark.parametrize("task", TASKS)
+Annotations = dict[str, Any]
+
+
+def score(*sides: Any, **options: Any) -> xr.Dataset:
+    """Scores, without warnings of names that do not match, which random annotations give rise to."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)
+        return mirflow.score(*sides, **options).load()
+
+
+def pairs(references: Annotations, systems: dict[str, Annotations]) -> Iterator[tuple[str, str, Any, Any]]:
+    return ((track, name, references[track], one[track]) for name, one in systems.items() for track in references)
+
+
+@each_task
+@settings(max_examples=4, deadline=None)
+@given(data=st.data())
+def test_every_form_gives_the_same_scores(task: str, data: st.DataObject) -> None:
+    drawn = [as_read(data.draw(annotations(task))) for _ in range(6)]
+    references, ours, theirs = (dict(zip("ab", drawn[place : place + 2], strict=True)) for place in (0, 2, 4))
+    systems = {"ours": ours, "theirs": theirs}
+    expected = score(references, systems, task)
+    forms: list[Callable[[Any], Any]] = [arguments, columns, lambda one: dataset(one, task)]
+    for form in forms:
+        own = {track: form(one) for track, one in references.items()}
+        others = {name: {track: form(one) for track, one in side.items()} for name, side in systems.items()}
+        xr.testing.assert_identical(score(own, others, task), expected)
+    xr.testing.assert_identical(
+        score(mirflow.collection(task, references), {k: mirflow.collection(task, v) for k, v in systems.items()}, task),
+        expected,
+    )
+    if task not in ("retrieval", "similarity", "tagging", "classification"):  # whose names whole collections match
+        xr.testing.assert_identical(score(pairs(references, systems), task=task, block=3), expected)
+    if all(map(in_rows, drawn)):
+        both = pd.concat([table(side, name) for name, side in systems.items()])
+        xr.testing.assert_identical(score(table(references), both, task), expected)
+
+
+KEYED = [task for task in TASKS if task not in ("classification", "similarity", "separation")]
+
+
+@pytest.mark.parametrize("task", KEYED)
+def test_arrays_are_in_the_order_of_the_functions_over_one_pair(task: str) -> None:
+    rng = np.random.default_rng(5)
+    sides = [arguments(sample(task, rng)) for _ in range(2)]
+    if task == "tempo":
+        sides = [(np.array([60.0, 121.0]), 0.3), (np.array([61.0, 180.0]),)]
+    elif task == "score_following":
+        sides[0] = (sides[0][0][:, [0, 2, 3]],)
+    elif task in ("retrieval", "tagging"):
+        sides = [(dict(zip(*side, strict=False)) if len(side) == 2 else side[0],) for side in sides]
+    elif task in ("beat", "downbeat", "onset", "alignment"):
+        sides = [side[:1] for side in sides]
+    elif task == "key":
+        sides = [tuple(side[0]) for side in sides]
+    elif task == "transcription":
+        sides = [side[:2] for side in sides]
+    module = import_module(f"mirflow.metrics.{task}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)
+        expected = module.evaluate(*sides[0], *sides[1])
+    keys = {one.metric.key or one.metric.name: str(one) for one in module.TASK.convention().select()}
+    names = {key: name for key, name in keys.items() if key in expected}
+    assert len(names) > len(expected) / 2
+    scores = mirflow.score({"a": sides[0]}, {"a": sides[1]}, task).score.sel(metric=list(names.values()))
+    np.testing.assert_allclose(scores.values.ravel(), [expected[key] for key in names], rtol=0, atol=1e-12)
+
+
+REFERENCES = {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "status", "message"),
+    [
+        ([1.0, "x"], "invalid", "estimate b: time is not a number: 'x'"),
+        (np.zeros((2, 2)), "invalid", r"estimate b: time has the shape \(2, 2\), not \(n,\)"),
+        ({"time": [1.0], "label": ["x", "y"]}, "invalid", "columns differ in length: time has 1, label has 2"),
+        ([1.0, np.nan], "invalid", "estimate b:2: time is not finite: nan"),
+        (([1.0], ["x"], ["y"]), "invalid", "3 arguments: events take time, label"),
+        (object(), "invalid", "estimate b: time is not an array: object"),
+        ("absent.txt", "unreadable", "absent.txt: .*No such file"),
+        (mirflow.annotation("key", "C major"), "invalid", "holds key, the task onset compares events"),
+        (None, "missing_estimate", "system 'ours' has no estimate of track 'b'"),
+        ([], "empty_estimate", "system 'ours' has an empty estimate of track 'b'"),
+    ],
+)
+def test_a_bad_annotation_is_a_cell_with_a_message(estimate: Any, status: str, message: str) -> None:
+    estimates = {"ours": {"a": [1.0, 2.0], "b": estimate}}
+    scores = mirflow.score(REFERENCES, estimates, "onset", metrics=["f_measure"])
+    assert scores.status.values.tolist() == [[CODES["ok"], CODES[status]]]
+    assert scores.score.values[0, 0, 0] == 1.0
+    assert re.search(message, scores.message.values[0, 1])
+    if status != "empty_estimate":
+        with pytest.raises(ScoreError, match=f"system 'ours', track 'b': {status}: .*{message}") as caught:
+            mirflow.score(REFERENCES, estimates, "onset", metrics=["f_measure"], on_error="raise", block=1)
+        assert caught.value.scores.score.values[0, 0, 0] == 1.0
+
+
+def test_tracks_of_one_side_only_are_missing_on_the_other() -> None:
+    scores = mirflow.score(REFERENCES, {"ours": {"a": [1.0], "c": [1.0]}, "none": {}}, "onset")
+    assert scores.track.values.tolist() == ["a", "b", "c"]
+    wanted = [["ok", "missing_estimate", "missing_reference"], ["missing_estimate"] * 2 + ["missing_reference"]]
+    assert scores.status.values.tolist() == [[CODES[name] for name in row] for row in wanted]
+
+
+def test_tracks_without_any_in_common_are_warned_of() -> None:
+    with pytest.warns(MirflowWarning, match="no track in common: nearest are 'a' of the reference and 'a.wav'"):
+        scores = mirflow.score(REFERENCES, {"a.wav": [1.0]}, "onset")
+    assert "no track in common" in scores.attrs["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("references", "estimates", "message"),
+    [
+        ({}, {}, "nothing to score"),
+        ([], None, "nothing to score: no pair was given"),
+        (REFERENCES, None, "estimates are missing"),
+        (REFERENCES, [1.0], "the estimates are neither a mapping"),
+        ({"a": [1.0], 3: [1.0]}, {}, "a track is named 3, others by text"),
+        (REFERENCES, {"ours": {"a": [1.0]}, "b": [1.0]}, "'ours' holds many tracks, 'b' is one annotation"),
+        (REFERENCES, {"a": {"tiem": [1.0]}}, "'tiem' is no column of events; did you mean 'time'"),
+        (mirflow.collection("key", {"a": "C major"}), {"a": [1.0]}, "the reference holds key, the task onset compares"),
+        (table({"a": sample("onset", np.random.default_rng(0))}, "ours"), {}, "the references name systems"),
+    ],
+)
+def test_sides_in_no_form_are_errors(references: Any, estimates: Any, message: str) -> None:
+    with pytest.raises(AnnotationError, match=message):
+        mirflow.score(references, estimates, "onset")
+
+
+def broken(tracks: int) -> Iterator[tuple[str, Any, Any]]:
+    yield from ((f"t{number}", [1.0], [1.0]) for number in range(tracks))
+    raise KeyError("gone")
+
+
+@pytest.mark.parametrize(
+    ("items", "message", "kept"),
+    [
+        (broken(3), "could not be read on: KeyError: 'gone'; the last track is 't2'", 3),
+        (broken(0), "KeyError: 'gone'; before any track", 0),
+        ([("a", [1.0], [1.0])] * 2, "system 'estimate' has two estimates of track 'a'", 1),
+        ([("a", [1.0], [1.0]), ("b", [1.0])], "pairs are .*: 2 values; the last track is 'a'", 1),
+        ([("a", [1.0], [1.0]), (None, [1.0], [1.0])], "a track is named None", 1),
+    ],
+)
+def test_pairs_that_cannot_be_read_on_keep_what_was_scored(items: Any, message: str, kept: int) -> None:
+    with pytest.raises(ScoreError, match=message) as caught:
+        mirflow.score(items, task="onset", block=2)
+    assert caught.value.scores.sizes["track"] == kept
+    assert (caught.value.scores.score.sel(metric="f_measure") == 1.0).all()
+
+
+def test_pairs_are_held_no_longer_than_their_block() -> None:
+    alive: set[int] = set()
+
+    class Held(np.ndarray):
+        def __del__(self) -> None:
+            alive.discard(id(self))
+
+    most = 0
+
+    def stream() -> Iterator[tuple[str, Any, Any]]:
+        nonlocal most
+        for number in range(100):
+            one = np.array([1.0, 2.0]).view(Held)
+            alive.add(id(one))
+            most = max(most, len(alive))
+            yield f"t{number}", one, [1.0]
+
+    scores = mirflow.score(stream(), task="onset", block=4)
+    assert scores.sizes["track"] == 100
+    assert most <= 12
+
+
+def test_files_objects_and_tables_are_told_apart(tmp_path: Path) -> None:
+    import pretty_midi
+
+    played = pretty_midi.PrettyMIDI()
+    piano = pretty_midi.Instrument(program=0)
+    piano.notes = [pretty_midi.Note(velocity=64, pitch=69 + place, start=place, end=place + 0.5) for place in range(3)]
+    played.instruments = [piano]
+    played.write(str(tmp_path / "a.mid"))
+    plain = mirflow.load(tmp_path / "a.mid", "transcription")
+    scores = mirflow.score({"a": played}, {"file": {"a": tmp_path / "a.mid"}, "plain": {"a": plain}}, "transcription")
+    assert (scores.score.sel(metric=["f_measure", "onset_f_measure"]) == 1.0).all()
+    jam = mirflow.to_jams(mirflow.annotation("beat", [5.5, 6.0, 6.5]), task="beat")
+    assert (mirflow.score({"a": jam}, {"a": [5.5, 6.0, 6.5]}, "beat").score.sel(metric="f_measure") == 1.0).all()
