@@ -15,6 +15,7 @@ from mirflow.kernels.matching import (
     match,
     match_greedily,
     match_heaviest,
+    match_in_order,
     match_nearest_first,
     match_ranges,
 )
@@ -89,10 +90,23 @@ def test_nothing_is_within_a_window_that_is_none(window: float) -> None:
     assert match(np.array([1.0]), one, np.array([1.0]), one, window).counts.tolist() == [0]
 
 
+ranges_ = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=14)
+
+
 def most(ranges: list[tuple[int, int]]) -> int:
     """The size of mir_eval's matching of ranges, each a start and a length, with their elements."""
     graph = {place: list(range(start, start + length)) for place, (start, length) in enumerate(ranges)}
     return len(mir_eval.util._bipartite_match(graph))
+
+
+@settings(deadline=None, max_examples=300)
+@given(parts=st.lists(ranges_, min_size=1, max_size=4))
+def test_as_many_ranges_as_possible_get_an_element_in_each_part(parts: list[list[tuple[int, int]]]) -> None:
+    first = np.array([20 * number + start for number, part in enumerate(parts) for start, _ in part], dtype=np.int64)
+    length = np.array([length for part in parts for _, length in part], dtype=np.int64)
+    found = match_ranges(first, first + length)
+    counts = np.bincount(first[found] // 20, minlength=len(parts))
+    assert counts.tolist() == [most(part) for part in parts]
 
 
 def test_thousands_of_ranges_within_each_other() -> None:
@@ -150,6 +164,13 @@ def theirs(left: np.ndarray, right: np.ndarray) -> list[tuple[int, int]]:
     for one, other in zip(left.tolist(), right.tolist(), strict=True):
         graph.setdefault(other, []).append(one)
     return sorted(_bipartite_match(graph).items())
+
+
+@given(ordered_graphs())
+def test_the_matching_in_order_is_mir_evals(graph: Graph) -> None:
+    left, right, rows, columns = graph
+    found = match_in_order(right, left, columns, rows)
+    assert [(int(left[edge]), int(right[edge])) for edge in found] == theirs(left, right)
 
 
 def test_long_alternating_paths_need_no_recursion() -> None:

@@ -354,16 +354,6 @@ def test_the_schema_accepts_what_is_accepted_and_names_every_key() -> None:
     assert schema["properties"]["store"]["description"]
 
 
-def test_all_pairs_of_casd(shared_data: Path) -> None:
-    found = plan(
-        shared_data / "casd",
-        reference={"path": "{track}.jams", "annotator": "all", "combine": "each"},
-        estimates={"path": "{track}.jams", "annotator": "{system}"},
-    )
-    assert (found.shape, found.annotators) == ((4, 25), ("A1", "A2", "A3", "A4"))
-    assert {len(own) for own in found.references} == {4}
-
-
 def test_the_documented_file_has_the_right_form(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "pipeline.md").read_text()
     example = text.split("```yaml\n")[1].split("```")[0]

@@ -90,36 +90,6 @@ def stale_names(plan: EvaluationPlan, stale: Stale) -> set[str]:
     return {f"{plan.systems[s]}/{plan.tracks[t]}" for s, t in zip(*np.nonzero(stale.cells), strict=True)}
 
 
-def test_without_a_store_everything_is_new() -> None:
-    stale = stale_cells(make_plan(), None)
-    assert (stale.cells.all(), stale.counts) == (True, counts(new=6))
-
-
-def test_with_the_same_files_nothing_is_computed() -> None:
-    plan = make_plan()
-    stale = stale_cells(plan, stored(plan))
-    assert (len(stale), stale.counts) == (0, counts(reused=6))
-
-
-def test_a_changed_estimate_is_one_cell_and_a_changed_reference_one_track() -> None:
-    before, after = make_plan(), make_plan(sizes={"S2/b": 2, "c": 2})
-    stale = stale_cells(after, stored(before))
-    assert stale_names(after, stale) == {"S2/b", "S1/c", "S2/c"}
-    assert stale.counts == counts(changed=3, reused=3)
-
-
-def test_added_systems_and_tracks_are_new_and_the_order_does_not_matter() -> None:
-    before, after = make_plan(), make_plan(("S3", "S2", "S1"), ("d", "c", "b", "a"))
-    stale = stale_cells(after, stored(before))
-    assert stale_names(after, stale) == {"S3/a", "S3/b", "S3/c", "S1/d", "S2/d", "S3/d"}
-    assert stale.counts == counts(new=6, reused=6)
-
-
-def test_what_left_the_plan_is_removed() -> None:
-    before, after = make_plan(), make_plan(("S2",), ("a", "c"))
-    assert stale_cells(after, stored(before)).counts == counts(reused=2, removed=4)
-
-
 def test_a_store_without_cells() -> None:
     plan = make_plan()
     empty = make_plan((), ())
@@ -141,11 +111,6 @@ def test_measures_that_are_not_stored_as_they_are_now_make_all_stale(
 ) -> None:
     plan = make_plan()
     assert stale_cells(replace(plan, signatures=now), stored(plan)).counts == outcome
-
-
-def test_force_computes_everything() -> None:
-    plan = make_plan()
-    assert stale_cells(plan, stored(plan), force=True).counts == counts(changed=6)
 
 
 @pytest.mark.parametrize(
