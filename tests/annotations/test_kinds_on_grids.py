@@ -302,7 +302,7 @@ def _on_grid(draw: st.DrawFn, kind: str, hop: float) -> Annotation:
 
 
 @pytest.mark.parametrize("kind", _LOOPS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data(), hop=st.sampled_from((0.01, 0.1, 0.25, 256 / 22050)))
 def test_there_and_back(kind: str, data: st.DataObject, hop: float) -> None:
     one, other = data.draw(_on_grid(kind, hop)), data.draw(_on_grid(kind, hop))

@@ -84,7 +84,10 @@ class TestOneDeclarationOfAnOption:
         found = cli.get_command(click.Context(cli), command)
         assert found is not None
         params = {one.name: one for one in found.get_params(click.Context(found))}
-        assert params.keys() >= {name for name, one in OPTIONS.items() if one.help is not None}
+        names = {name for name, one in OPTIONS.items() if one.help is not None}
+        assert params.keys() >= names
+        sides = {"evaluate": ("reference", "estimate"), "check": ("reference",), "pack": ()}[command]
+        assert params.keys() >= {f"{side}_{name}" for side in sides for name in names}
         assert "max_bytes" not in params
 
     @pytest.mark.parametrize("function", [mirflow.load, mirflow.readers.read])
