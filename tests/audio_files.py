@@ -10,10 +10,10 @@ import pytest
 import soundfile
 
 from mirflow.annotations.audio import Signal
-from mirflow.metrics.base import Convention, Scores, Task
+from mirflow.metrics.base import Convention, Pairs, Scores, Task
 from mirflow.metrics.cleaning import Cleaned
 from mirflow.metrics.measures import Measure, Metric
-from mirflow.ragged import Float, Int, Ragged
+from mirflow.ragged import Float, Ragged
 
 RATE = 8000
 PIECE = 1000
@@ -50,14 +50,12 @@ def _clean(rows: Ragged) -> Cleaned:
     return Cleaned(rows, np.zeros(len(rows), dtype=np.int64))
 
 
-def _score(
-    references: Ragged, estimates: Ragged, left: Int, right: Int, measures: Sequence[Measure], grid: str | float
-) -> Scores:
+def _score(pairs: Pairs, measures: Sequence[Measure], grid: str | float) -> Scores:
     """Energy of the error over that of the reference, the mean over sources; 1 without an estimate, as if silent."""
-    score = np.full((len(left), len(measures)), np.nan)
+    score = np.full((len(pairs), len(measures)), np.nan)
     refused: dict[int, str] = {}
-    for pair, (own, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        one, two = references.take([own]).columns["signal"], estimates.take([other]).columns["signal"]
+    for pair in range(len(pairs)):
+        one, two = (side.columns["signal"] for side in pairs[pair : pair + 1].lay_out())
         if len(two) and [_form(signal) for signal in one] != [_form(signal) for signal in two]:
             refused[pair] = "lengths, rates or channels differ"
         else:
