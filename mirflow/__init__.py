@@ -39,9 +39,12 @@ if TYPE_CHECKING:
     from .loading import pack as pack
     from .metrics import display as display
     from .metrics import sonify as sonify
+    from .metrics.base import declare_task as declare_task
     from .metrics.pair_metrics import pair_metric as pair_metric
+    from .metrics.user_tasks import pair_task as pair_task
     from .published.score_tables import import_scores as import_scores
     from .readers.jams import to_jams as to_jams
+    from .readers.user_formats import declare_reader as declare_reader
 
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
 # here may have the name of a function: importing it would replace the function.
@@ -49,6 +52,8 @@ _HOMES = {
     "align": "engine.time_grids",
     "annotation": "loading",
     "collection": "loading",
+    "declare_reader": "readers.user_formats",
+    "declare_task": "metrics.base",
     "diff": "analysis.differences",
     "evaluate": "evaluation",
     "evaluate_paths": "evaluation",
@@ -61,6 +66,7 @@ _HOMES = {
     "open_store": "accessor",
     "pack": "loading",
     "pair_metric": "metrics.pair_metrics",
+    "pair_task": "metrics.user_tasks",
     "run": "engine.runs",
     "score": "evaluation",
     "to_jams": "readers.jams",

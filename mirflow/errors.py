@@ -199,6 +199,10 @@ class MetricError(MirflowError, ValueError):
     """A metric does not define a parameter, an aggregate or a grid."""
 
 
+class PluginError(MirflowError, ValueError):
+    """A module from outside of mirflow cannot be imported, or lacks what it should declare."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong in a pipeline file: where (a path such as ``evaluations[0].task``) and what."""

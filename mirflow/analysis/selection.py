@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MetricError, QueryError, UnknownNameError, refuse_unknown
+from ..errors import MetricError, MirflowError, QueryError, UnknownNameError, refuse_unknown
 from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
-from ..metrics.base import Convention, get_task, tasks
+from ..metrics.base import Convention, get_task, has_task, unknown_convention
 from ..metrics.measures import Measure, from_record, parse
 from ..ragged import Bool
 from ..store.format import DECLARED_METRICS
@@ -332,7 +332,7 @@ def headline_metric(ds: Scores) -> str | None:
     with others only; where it was not scored at all, the first metric of which high or low values are better.
     """
     task = str(ds.attrs.get("task", ""))
-    names = get_task(task).headline_of(str(ds.attrs.get("convention", ""))) if task in tasks() else ()
+    names = get_task(task).headline_of(str(ds.attrs.get("convention", ""))) if has_task(task) else ()
     metrics = names_of(ds, "metric")
     for name in names:
         own = [name] if name in metrics else [one for one in metrics if bare_name(one) == name]
@@ -507,13 +507,17 @@ def convention_of(ds: xr.Dataset) -> Convention | None:
     """The convention of an evaluation, with the metrics from outside of mirflow that it keeps; None if not known."""
     task, kept = str(ds.attrs.get("task", "")), ds.attrs.get(DECLARED_METRICS, {})
     try:
-        known = get_task(task).convention(ds.attrs.get("convention")) if task in tasks() else None
-    except UnknownNameError:
-        return None
-    if known is None or not kept:
+        known = get_task(task).convention(ds.attrs.get("convention")) if has_task(task) else None
+    except MirflowError:
+        known = None
+    if not kept:
         return known
     records = json.loads(kept) if isinstance(kept, str) else kept
-    return replace(known, metrics=(*known.metrics, *map(from_record, records.values())))
+    metrics = [from_record(one) for one in records.values()]
+    if known is None:
+        return unknown_convention(str(ds.attrs.get("convention", "")), metrics)
+    names = {one.name for one in known.metrics}
+    return replace(known, metrics=(*known.metrics, *(one for one in metrics if one.name not in names)))
 
 
 def _measure(convention: Convention | None, name: str) -> Measure | None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from ..errors import UnknownNameError
+from ..plugins import TASKS, declared, find
 
 TASK_KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -153,7 +154,8 @@ class Kind:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks whose references and estimates are of this kind."""
-        return tuple(task for task, kind in TASK_KINDS.items() if kind == self.name)
+        more = (name for name, task in declared(TASKS).items() if task.kind == self.name)
+        return (*(task for task, kind in TASK_KINDS.items() if kind == self.name), *more)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -486,13 +488,16 @@ TIMES = ("time", "start", "end")
 
 
 def kind_of(task: str) -> Kind:
-    """The kind of annotation that a task compares.
+    """The kind of annotation that a task compares, one of mirflow's or of a plugin.
 
     Examples
     --------
     >>> kind_of("chord").dims
     ('segment',)
     """
-    if task not in TASK_KINDS:
-        raise UnknownNameError("task", task, TASK_KINDS)
-    return KINDS[TASK_KINDS[task]]
+    if task in TASK_KINDS:
+        return KINDS[TASK_KINDS[task]]
+    found = find(TASKS, task)
+    if found is None:
+        raise UnknownNameError("task", task, [*TASK_KINDS, *declared(TASKS)])
+    return KINDS[found.kind]

@@ -16,17 +16,23 @@ from .output import choose_format, emit, for_people, output_options
 @option("convention", "Default: all conventions of the task.")
 @output_options
 def metrics_command(task: str | None, convention: str | None, style: str | None, output: Path | None) -> None:
-    """List the metrics of TASK, or of all tasks: range, weight, parameters, aggregates, sources."""
+    """List the metrics of TASK, or of all tasks: range, weight, parameters, aggregates, sources.
+
+    Those that installed packages declare are among them, with the package.
+    """
     from ..metrics.base import get_task, tasks
+    from ..plugins import TASKS, find_all
     from ..reports.summaries import full_table, short_table, tasks_overview_table
 
     style = choose_format(style, output)
     make = short_table if for_people(style) else full_table
+    if task is None:
+        find_all(TASKS)
     chosen = [get_task(name) for name in ([task] if task else tasks())]
     conventions = [
-        (one.name, rules)
+        (one.name, one.convention(name).with_installed())
         for one in chosen
-        for rules in ([one.convention(convention)] if convention else one.conventions.values())
+        for name in ([convention] if convention else one.conventions)
     ]
     tables = [make(name, rules) for name, rules in conventions]
     if for_people(style) and len(conventions) > 1:

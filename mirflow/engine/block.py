@@ -23,6 +23,7 @@ from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
 from ..metrics.cleaning import Cleaned, emptied
 from ..metrics.measures import LABELS, Measure
 from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
+from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
 from .pair_scores import BROKEN, LOST, score_pairs
@@ -71,6 +72,7 @@ class BlockWork:
     tracks: tuple[TrackWork, ...]
     by_annotator: bool = False
     classes: Classes | None = None
+    plugins: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return sum(len(track.systems) for track in self.tracks)
@@ -98,7 +100,7 @@ def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
         )
     rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
     return [
-        BlockWork(*rules, tuple(tracks[start : start + size]), by_annotator, plan.classes)
+        BlockWork(*rules, tuple(tracks[start : start + size]), by_annotator, plan.classes, plan.plugins)
         for start in range(0, len(tracks), size)
     ]
 
@@ -395,6 +397,8 @@ def score_block(work: BlockWork) -> Cells:
     Cells
         One per system of each track, whatever became of it: nothing that is wrong with a file raises.
     """
+    for module in work.plugins:
+        import_module(module)
     kind = kind_of(work.task)
     with one_thread() if kind.name == "audio" else nullcontext():
         convention = get_task(work.task).convention(work.convention, work.classes)

@@ -12,7 +12,7 @@ from ..errors import UnreadableError
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse
 from ..metrics.measures import Measure
 from ..metrics.pair_metrics import layout_of, read_result
-from ..metrics.plugins import describe_failure, function_of
+from ..metrics.user_metrics import describe_failure, function_of
 from ..ragged import Float
 
 BROKEN = "the metric failed: "

@@ -13,12 +13,13 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
-from ..annotations.schema import TASK_KINDS
-from ..errors import MetricError, MirflowError, UnknownNameError
+from ..annotations.schema import KINDS, TASK_KINDS
+from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
+from ..plugins import TASKS, declare, declared, find
 from ..ragged import Column, Float, Int, Ragged
 from .cleaning import Cleaned
 from .measures import Measure, Metric, expand, parse, select
-from .plugins import installed_metrics, is_reference, load_metrics, metrics_from
+from .user_metrics import installed_metrics, is_reference, load_metrics, metrics_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +233,12 @@ class Convention:
             if measure.metric.name in self.unbound:
                 raise MetricError(f"{measure} needs to know what errors are worth: give classes with a tree or credits")
 
+    def with_installed(self) -> Convention:
+        """The same convention with the metrics that installed packages declare for its task."""
+        names = {metric.name for metric in self.metrics}
+        more = [metric for metric in installed_metrics(self.task) if metric.name not in names]
+        return replace(self, metrics=(*self.metrics, *more)) if more else self
+
     def demand_grid(self, measures: Sequence[Measure], grid: Grid) -> None:
         """Raise a MetricError for functions over a pair on any grid but the default, of which they know nothing."""
         for measure in measures:
@@ -337,6 +344,8 @@ class Task:
         evaluation holds.
     headlines : mapping of str to tuple of str
         The same of conventions that have another one.
+    kind : str
+        Kind of the annotations, of tasks from outside of mirflow.
     """
 
     name: str
@@ -344,6 +353,7 @@ class Task:
     conventions: Mapping[str, Convention]
     headline: tuple[str, ...]
     headlines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kind: str = ""
 
     def headline_of(self, convention: str) -> tuple[str, ...]:
         """The names of the headline metric under a convention; of one that is not known, those of the task.
@@ -365,8 +375,48 @@ class Task:
 
 
 def tasks() -> tuple[str, ...]:
-    """Names of the tasks that have metrics."""
-    return tuple(TASK_KINDS)
+    """Names of the tasks that have metrics: those of mirflow, and those of plugins that are in use."""
+    return (*TASK_KINDS, *declared(TASKS))
+
+
+def has_task(name: str) -> bool:
+    """True if there is a task of that name, also in an installed package."""
+    return name in TASK_KINDS or find(TASKS, name) is not None
+
+
+def declare_task(task: Task) -> Task:
+    """Declare a task from outside of mirflow, which pipelines, commands and queries then take by its name.
+
+    Parameters
+    ----------
+    task : Task
+        With the `kind` of its annotations.
+
+    Returns
+    -------
+    Task
+        The same.
+
+    Raises
+    ------
+    PluginError
+        If it is none, or has the name of a task of mirflow or a kind of annotation that there is not.
+
+    Examples
+    --------
+    >>> declare_task(replace(get_task("beat"), kind="events"))
+    Traceback (most recent call last):
+    ...
+    mirflow.errors.PluginError: task 'beat': mirflow has a task of this name; choose another
+    """
+    if not isinstance(task, Task):
+        raise PluginError(f"not a task: {task!r}; make one with mirflow.pair_task")
+    if task.name in TASK_KINDS:
+        raise PluginError(f"task {task.name!r}: mirflow has a task of this name; choose another")
+    if task.kind not in KINDS:
+        raise PluginError(f"task {task.name!r}: {UnknownNameError('kind of annotation', task.kind, KINDS)}")
+    declare(TASKS, task.name, task)
+    return task
 
 
 def get_task(name: str) -> Task:
@@ -382,10 +432,22 @@ def get_task(name: str) -> Task:
     >>> get_task("chord").convention().name
     'mir_eval'
     """
-    if name not in TASK_KINDS:
-        raise UnknownNameError("task", name, TASK_KINDS)
-    task: Task = importlib.import_module(f".{name}", __package__).TASK
-    return task
+    if name in TASK_KINDS:
+        task: Task = importlib.import_module(f".{name}", __package__).TASK
+        return task
+    found = find(TASKS, name)
+    if found is None:
+        raise UnknownNameError("task", name, tasks())
+    return declare_task(found)
+
+
+def unknown_convention(name: str, metrics: Sequence[Metric]) -> Convention:
+    """A convention of a task that is not at hand: its metrics are known, but nothing can be scored."""
+
+    def missing(*_: Any) -> Any:
+        raise MetricError(f"convention {name!r}: its task is not known here; import or install what declares it")
+
+    return Convention(name, "not known here", tuple(metrics), missing, missing)
 
 
 def refuse_namesakes(measures: Iterable[Measure]) -> None:

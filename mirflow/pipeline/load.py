@@ -8,13 +8,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from ..cells import CELL_ATTRS, Entry
-from ..errors import AnnotationError, PipelineError, Problem, UnreadableError, suggest
+from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import Measure, describe
+from ..plugins import READERS, TASKS, declared, digest_of, import_module
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
@@ -212,10 +214,26 @@ def plan_pipeline(
     block = (pipeline.execution if pipeline else Execution()).block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
     if rooted or all(problem.where != "root" for problem in problems):
-        plans = _each(document, pipeline, problems, lambda one: _plan(one, place, str(folder), open_pack, block))
+        plugins = _import_plugins(document, folder, problems)
+        how = str(folder), open_pack, block, plugins
+        plans = _each(document, pipeline, problems, lambda one: _plan(one, place, *how))
     if pipeline is None or problems:
         raise PipelineError(problems, path)
     return PlannedPipeline(pipeline, tuple(plans), document.text, place)
+
+
+def _import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
+    """Import the modules that declare tasks and readers: paths or names, with the digests of their sources."""
+    listed = document.data.get("plugins") if isinstance(document.data, Mapping) else None
+    found: dict[str, str] = {}
+    for position, one in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(one, str):
+            address = absolute(str(Path(folder, one))) if one.endswith(".py") else one
+            try:
+                found[address] = digest_of(import_module(address))
+            except PluginError as error:
+                problems.append(document.problem(("plugins", position), str(error)))
+    return found
 
 
 def find_files(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> tuple[EvaluationFiles, ...]:
@@ -345,7 +363,12 @@ def _files_of(found: Discovery) -> dict[str, Any]:
 
 
 def _plan(
-    evaluation: Evaluation, root: str, folder: str, open_pack: OpenPack | None, block: int
+    evaluation: Evaluation,
+    root: str,
+    folder: str,
+    open_pack: OpenPack | None,
+    block: int,
+    plugins: Mapping[str, str] = MappingProxyType({}),
 ) -> EvaluationPlan | list[Trouble]:
     found = _discover(evaluation, root, folder, open_pack)
     if isinstance(found, list):
@@ -373,6 +396,7 @@ def _plan(
         str(evaluation.estimates.annotator),
         evaluation.reference.combine or "",
         *([] if resolved.classes is None else [resolved.classes.digest]),
+        *(plugins.values() if _needs_plugins(resolved) else ()),
     )
     return EvaluationPlan(
         **files,
@@ -386,7 +410,14 @@ def _plan(
         on_error=evaluation.on_error,
         max_block=block,
         cautions=tuple(found.cautions),
+        plugins=tuple(plugins),
     )
+
+
+def _needs_plugins(resolved: Resolved) -> bool:
+    """True if the task or a reader is declared by a plugin."""
+    formats = {one.format for one in (resolved.reference, resolved.estimates)}
+    return resolved.convention.task in declared(TASKS) or not formats.isdisjoint(declared(READERS))
 
 
 def _definition(measure: Measure) -> list[str]:

@@ -25,10 +25,10 @@ from pydantic_core import core_schema
 
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
-from ..errors import AnnotationError, MetricError, UnknownNameError
+from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError
 from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, expand, parse
-from ..metrics.plugins import is_reference
+from ..metrics.user_metrics import is_reference
 from ..readers.class_tables import read_classes
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
@@ -346,6 +346,8 @@ class Pipeline(Strict):
     """For people; default: the file's name without its suffix."""
     root: str = "."
     """Folder that the paths below are relative to, itself relative to the file's folder."""
+    plugins: list[str] = Field(default_factory=list)
+    """Python files, relative to this file, or modules that declare tasks and readers: they are run."""
     evaluations: list[Evaluation] = Field(min_length=1)
     """What is compared."""
     store: str
@@ -385,13 +387,13 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
     try:
         kind_of(evaluation.task)
         task = get_task(evaluation.task)
-    except UnknownNameError as error:
+    except (UnknownNameError, PluginError) as error:
         return [(("task",), str(error))]
     readings = []
     for side in ("reference", "estimates"):
         try:
             readings.append(getattr(evaluation, side).reading(evaluation.task))
-        except (AnnotationError, UnknownNameError) as error:
+        except (AnnotationError, UnknownNameError, PluginError) as error:
             troubles.append(((side,), str(error)))
     try:
         convention = task.convention(evaluation.convention)
@@ -438,7 +440,7 @@ def _measures(
                 asked.append(convention.measures_of(text, folder))
             elif not is_reference(text):
                 asked.append([parse(one, convention.metrics) for one in expand(text)])
-        except (MetricError, UnknownNameError) as error:
+        except (MetricError, UnknownNameError, PluginError) as error:
             if folder is not None:
                 troubles.append((("metrics", position), str(error)))
     for measures in asked:

@@ -65,6 +65,8 @@ class EvaluationFiles:
     estimates : tuple of tuples of Source or None, ``estimates[system][track]``
     classes : Classes or None
         The classes or tags that there are, where the evaluation says so.
+    plugins : tuple of str
+        Python files and modules that declare tasks and readers, which workers import.
     """
 
     name: str
@@ -75,6 +77,7 @@ class EvaluationFiles:
     references: tuple[tuple[Reference, ...], ...]
     estimates: tuple[tuple[Source | None, ...], ...]
     classes: Classes | None = None
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..annotations.schema import KINDS, LATEST, kind_of
 from ..errors import AnnotationError, UnknownNameError, suggest
+from ..plugins import READERS, declared, find
 from ..ragged import Float
 from .namespaces import NAMESPACES, namespace_kind
 
@@ -300,7 +301,7 @@ class Reading(_Signed):
 
     kind: str
     task: str | None = None
-    format: Format | None = option(
+    format: Format | str | None = option(
         None,
         "Default: from the files' suffix.",
         "Of the files read: jams, csv, midi, ... Default: what their suffixes say.",
@@ -370,8 +371,8 @@ class Reading(_Signed):
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UnknownNameError("kind of annotation", self.kind, KINDS)
-        if self.format is not None and self.format not in FORMATS:
-            raise UnknownNameError("format", self.format, FORMATS)
+        if self.format is not None and self.format not in FORMATS and find(READERS, self.format) is None:
+            raise UnknownNameError("format", self.format, [*FORMATS, *declared(READERS)])
         holds = self.kind if self.namespace is None else namespace_kind(self.namespace)
         if self.namespace is not None and self.kind not in NAMESPACES[self.namespace].kinds:
             raise AnnotationError(

@@ -15,7 +15,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .delimited import parse_delimited
-from .options import TABLES, Reading, Select
+from .options import FORMATS, TABLES, Reading, Select
 from .patterns import Match, Pattern, fill, group_by
 from .positions import select_beats
 from .single_layout import PARSERS
@@ -25,6 +25,10 @@ PathLike = str | os.PathLike[str]
 
 def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
     """An annotation from the bytes of a file of any format but JAMS."""
+    if format not in FORMATS:
+        from .user_formats import parse_user_format
+
+        return parse_user_format(data, reading, name)
     if format in TABLES:
         raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
     if format == "midi":

@@ -12,7 +12,7 @@ from ..analysis.policies import alpha_of, say_test
 from ..analysis.queries import across_of, repeats
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
-from ..metrics.base import get_task, tasks
+from ..metrics.base import get_task, has_task
 from ..ragged import Float, Int
 from ..store.format import REFERENCES_DIFFER, WARNINGS
 
@@ -262,6 +262,6 @@ def _listed(names: Sequence[str]) -> str:
 def _frame(attrs: Mapping[str, Any]) -> tuple[str, str, str]:
     """The task, which tracks, and whose rules, as captions name them."""
     task, convention = attrs.get("task", ""), attrs.get("convention", "")
-    title = get_task(task).title if task in tasks() else task
+    title = get_task(task).title if has_task(task) else task
     where = f", where {attrs['where']}" if "where" in attrs else ""
     return title, where, f" The rules are those of {convention}." if convention else ""

@@ -335,6 +335,7 @@ def short_table(task: str, convention: Convention) -> Table:
     parameters = _share(metrics, lambda one: [_parameter(parameter) for parameter in one.parameters])
     notes += [f"parameter of {names}: {text}" for text, names in parameters]
     notes += [f"source of {names}: {text}" for text, names in _share(metrics, lambda one: [one.source])]
+    notes += [f"from {origin}: {names}" for origin, names in _share(metrics, lambda one: [one.origin])]
     asked = [metric.name for metric in metrics if not metric.default]
     if asked and not convention.default_measures:
         notes.append(f"computed only when named: {', '.join(asked)}")
@@ -356,7 +357,7 @@ def full_table(task: str, convention: Convention) -> Table:
     columns = (
         *("task", "convention", "metric", "title", "summary", "key", "aliases", "low", "high", "orientation", "unit"),
         *("weight", "weight_unit", "pooling", "standard_aggregate", "aggregates", "perfect", "perfect_exceptions"),
-        *("parameters", "dims", "default", "literature", "version"),
+        *("parameters", "dims", "default", "literature", "version", "origin"),
     )
     rows = tuple(
         (
@@ -370,7 +371,7 @@ def full_table(task: str, convention: Convention) -> Table:
             ),
             *(metric.pooling, _standard(metric), " ".join(_aggregates(metric)), metric.perfect),
             *(metric.perfect_exceptions, "; ".join(map(_parameter, metric.parameters)), " ".join(metric.dims)),
-            *(metric.default, metric.source, metric.version),
+            *(metric.default, metric.source, metric.version, metric.origin),
         )
         for metric in convention.metrics
     )

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
 import inspect
 import os
 import re
 import sys
-import threading
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MetricError, MirflowError, MirflowWarning, suggest
+from ..errors import MetricError, MirflowWarning, PluginError, suggest
+from ..plugins import METRICS, describe_error, digest_of, import_module, installed
 from .measures import Family, Measure, Metric
 from .pair_metrics import ResultError, layout_of, metrics_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-METRICS = "mirflow.metrics"
-"""Group of the entry points of metrics."""
 
 _REFERENCE = re.compile(r"(?P<module>.+\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?P<value>(?:\.\w+)*)(?P<rest>.*)")
 
@@ -69,7 +60,7 @@ def _function_at(address: Imported) -> Callable[..., Any]:
     module = import_module(address.module)
     found = getattr(module, address.name)
     if digest_of(module, found) != address.digest:
-        raise MetricError(f"{address.module}: is not as it was when the run began; run again")
+        raise PluginError(f"{address.module}: is not as it was when the run began; run again")
     records = _records(found)
     if not records:
         return found  # type: ignore[no-any-return]
@@ -83,107 +74,6 @@ def _records(found: Any) -> tuple[Metric, ...]:
     if isinstance(found, Family | list | tuple) and found and all(isinstance(one, Metric) for one in found):
         return tuple(found)
     return ()
-
-
-_lock = threading.RLock()
-_files: dict[str, tuple[bytes, ModuleType]] = {}
-
-
-def import_module(module: str) -> ModuleType:
-    """Import a module by its dotted name, or a Python file by its path; of a file that has changed its present text.
-
-    Modules beside a file can be imported by it.
-
-    Raises
-    ------
-    MetricError
-        If there is none, or it cannot be imported; with the line.
-    """
-    with _lock:
-        try:
-            return _import_file(module) if module.endswith(".py") else importlib.import_module(module)
-        except MirflowError:
-            raise
-        except (Exception, SystemExit) as error:
-            missing = (
-                isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}.")
-            )
-            if missing:
-                hint = f"; a file is named with its suffix: {module}.py"
-                raise MetricError(f"no module {module!r}{hint}") from None
-            raise MetricError(f"{module}: cannot be imported: {describe_error(error, module)}") from error
-
-
-def _import_file(path: str) -> ModuleType:
-    path = os.path.realpath(path)
-    try:
-        text = Path(path).read_bytes()
-    except OSError as error:
-        raise MetricError(f"{path}: cannot be read: {os.strerror(error.errno or 0)}") from None
-    known = _files.get(path)
-    if known is not None and known[0] == text:
-        return known[1]
-    name = f"{Path(path).stem}_{hashlib.blake2b(path.encode(), digest_size=4).hexdigest()}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    folder = str(Path(path).parent)
-    sys.path.insert(0, folder)
-    try:
-        exec(compile(text, path, "exec"), module.__dict__)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    finally:
-        sys.path.remove(folder)
-    _files[path] = text, module
-    return module
-
-
-def digest_of(module: ModuleType, found: Any) -> str:
-    """Digest of the source of a module, and of the file of a function that it has imported from elsewhere.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits; empty where there is no source.
-    """
-    files = [getattr(module, "__file__", None)]
-    with suppress(TypeError):
-        files.append(inspect.getsourcefile(inspect.unwrap(found)))
-    digest = hashlib.blake2b(digest_size=8)
-    paths = list(dict.fromkeys(os.path.realpath(one) for one in files if one))
-    for path in paths:
-        held = _files.get(path)
-        try:
-            digest.update(held[0] if held else Path(path).read_bytes())
-        except OSError:
-            return ""
-    return digest.hexdigest() if paths else ""
-
-
-def describe_error(error: BaseException, module: str = "") -> str:
-    """An error in one line, with the file and line where it was raised: of several places the last one in a module.
-
-    Parameters
-    ----------
-    error : BaseException
-    module : str
-        Path of the module; empty: the last place of all counts.
-
-    Examples
-    --------
-    >>> describe_error(ValueError("no beats"))
-    'ValueError: no beats'
-    """
-    text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    places = [(one.filename, one.lineno) for one in traceback.extract_tb(error.__traceback__)]
-    if isinstance(error, SyntaxError) and error.filename:
-        places.append((error.filename, error.lineno))
-    named = [place for place in places if module and os.path.realpath(place[0]) == os.path.realpath(module)] or places
-    return f"{said} ({Path(named[-1][0]).name}:{named[-1][1]})" if named else said
 
 
 def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
@@ -233,8 +123,10 @@ def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> 
 
     Raises
     ------
+    PluginError
+        If there is no such module or name.
     MetricError
-        If there is no such module or name, or it is no metric of the task.
+        If it is no metric of the task.
     """
     match = _REFERENCE.fullmatch(text.strip())
     assert match is not None, text
@@ -253,7 +145,7 @@ def _metrics_at(address: str, name: str, task: str, origin: str, named: str = ""
     module = import_module(address)
     if not hasattr(module, name):
         public = [one for one, value in vars(module).items() if callable(value) and not one.startswith("_")]
-        raise MetricError(f"{origin}: has no {name!r}; {suggest(name, public)}")
+        raise PluginError(f"{origin}: has no {name!r}; {suggest(name, public)}")
     found = getattr(module, name)
     path = os.path.realpath(address) if address.endswith(".py") else address
     digest = digest_of(module, found)
@@ -285,7 +177,8 @@ def metrics_from(found: Any, task: str) -> tuple[Metric, ...]:
         return tuple(one if one.origin else replace(one, origin=_origin(one.read)) for one in records)
     if not callable(found):
         raise MetricError(f"a metric is named by a text or is a function over one pair, not {found!r}")
-    return metrics_of(found, task)
+    module = sys.modules.get(getattr(found, "__module__", ""))
+    return metrics_of(found, task, digest="" if module is None else digest_of(module, found))
 
 
 def _origin(function: Any) -> str:
@@ -304,20 +197,20 @@ def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
 
     Raises
     ------
+    PluginError
+        If the one that is named cannot be loaded.
     MetricError
-        If the one that is named cannot be loaded or is for other tasks.
+        If it is for other tasks.
     """
-    from importlib.metadata import entry_points
-
     found: list[Metric] = []
-    for point in entry_points(group=METRICS):
+    for point in installed(METRICS):
         if name is not None:
             if point.name in (name, name.partition(".")[0]):
                 found += _of_entry_point(point, task)
             continue
         try:
             found += [one for one in _of_entry_point(point, "") if _fits(one, task)]
-        except MetricError as error:
+        except (MetricError, PluginError) as error:
             warnings.warn(str(error), MirflowWarning, stacklevel=2)
     return tuple(found)
 
@@ -325,7 +218,7 @@ def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
 def _of_entry_point(point: EntryPoint, task: str) -> tuple[Metric, ...]:
     package = f"{point.dist.name} {point.dist.version}, " if point.dist is not None else ""
     if not point.attr:
-        raise MetricError(f"{package}entry point {point.name!r}: names no function of {point.module}")
+        raise PluginError(f"{package}entry point {point.name!r}: names no function of {point.module}")
     metrics = _metrics_at(point.module, point.attr, task, f"{package}{point.module}:{point.attr}", point.name)
     for one in metrics:
         if one.pair is None and not one.tasks:

@@ -1,0 +1,70 @@
+"""Tasks of users, made of functions over one pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..ragged import Ragged
+from .base import Convention, Grid, Pairs, Scores, Task
+from .cleaning import Cleaned, set_aside
+from .measures import Measure
+from .user_metrics import metrics_from
+
+
+def pair_task(
+    name: str,
+    *,
+    kind: str,
+    metrics: Sequence[Callable[..., Any]],
+    title: str = "",
+    headline: str = "",
+    clean: Callable[[Ragged], Cleaned] | None = None,
+) -> Task:
+    """Make a task of functions over one pair.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        Kind of its annotations, as of :func:`mirflow.load`: ``events``, ``intervals``, ``notes``, ...
+    metrics : sequence of callable
+        Functions as of :func:`mirflow.pair_metric`; all of them are computed where no metrics are named.
+    title : str
+        For tables; default: the name in words.
+    headline : str
+        Name of the metric that ranks systems; default: the first.
+    clean : callable or None
+        Rows of annotations -> `mirflow.metrics.cleaning.Cleaned`; None: all that was read is scored as it is.
+
+    Returns
+    -------
+    Task
+        With one convention, ``default``. :func:`mirflow.declare_task` declares it.
+
+    Examples
+    --------
+    >>> def count_error(reference_times, estimated_times):
+    ...     return abs(len(reference_times) - len(estimated_times))
+    >>> task = pair_task("claps", kind="events", metrics=[count_error])
+    >>> task.title, [metric.name for metric in task.convention().metrics]
+    ('Claps', ['count_error'])
+    """
+    records = tuple(replace(one, default=True) for function in metrics for one in metrics_from(function, ""))
+    convention = Convention("default", "functions over one pair", records, clean or _as_read, _no_scores)
+    first = headline or next((one.name for one in records), "")
+    words = title or name.replace("_", " ").capitalize()
+    return Task(name, words, MappingProxyType({"default": convention}), (first,), kind=kind)
+
+
+def _as_read(rows: Ragged) -> Cleaned:
+    return set_aside(rows, [])
+
+
+def _no_scores(pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
+    nothing = np.zeros((len(pairs), len(measures)))
+    return Scores(nothing, nothing)

@@ -1,0 +1,214 @@
+"""Code from outside of mirflow: Python files and modules that are imported, and what they and packages declare."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .errors import MirflowError, PluginError
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from importlib.metadata import EntryPoint
+
+METRICS, TASKS, READERS = "mirflow.metrics", "mirflow.tasks", "mirflow.readers"
+"""Groups of the entry points by which installed packages declare metrics, tasks and readers."""
+
+_PREFIX = "mirflow_file_"
+"""Beginning of the names of modules that are files; the path follows, so that workers can import them by name."""
+
+
+class _FileLoader:
+    """Runs a Python file as a module; modules beside it can be imported by it."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Nothing: a usual module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the file in a module."""
+        text, folder = Path(self.path).read_bytes(), str(Path(self.path).parent)
+        module.__file__ = self.path
+        sys.path.insert(0, folder)
+        try:
+            exec(compile(text, self.path, "exec"), module.__dict__)
+        finally:
+            sys.path.remove(folder)
+        _files[self.path] = text, module
+
+
+class _FileFinder:
+    """A finder of such modules, which pickle asks for where something that they define is sent to a worker."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The specification of a file; None of other modules."""
+        if not name.startswith(_PREFIX):
+            return None
+        return _spec_of(os.fsdecode(bytes.fromhex(name.removeprefix(_PREFIX))))
+
+
+def _spec_of(path: str) -> ModuleSpec | None:
+    loader: Any = _FileLoader(path)
+    return importlib.util.spec_from_loader(f"{_PREFIX}{os.fsencode(path).hex()}", loader, origin=path)
+
+
+sys.meta_path.append(_FileFinder())
+_lock = threading.RLock()
+_files: dict[str, tuple[bytes, ModuleType]] = {}
+
+
+def import_module(module: str) -> ModuleType:
+    """Import a module by its dotted name, or a Python file by its path; of a file that has changed its present text.
+
+    Modules beside a file can be imported by it.
+
+    Raises
+    ------
+    PluginError
+        If there is none, or it cannot be imported; with the line.
+    """
+    with _lock:
+        try:
+            return _import_file(module) if module.endswith(".py") else importlib.import_module(module)
+        except MirflowError:
+            raise
+        except (Exception, SystemExit) as error:
+            missing = (
+                isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}.")
+            )
+            if missing:
+                hint = f"; a file is named with its suffix: {module}.py"
+                raise PluginError(f"no module {module!r}{hint}") from None
+            raise PluginError(f"{module}: cannot be imported: {describe_error(error, module)}") from error
+
+
+def _import_file(path: str) -> ModuleType:
+    path = os.path.realpath(path)
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise PluginError(f"{path}: cannot be read: {os.strerror(error.errno or 0)}") from None
+    known = _files.get(path)
+    if known is not None and known[0] == text:
+        return known[1]
+    spec = _spec_of(path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(spec.name)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        if before is not None:
+            sys.modules[spec.name] = before
+        raise
+    return module
+
+
+def digest_of(module: ModuleType, found: Any = None) -> str:
+    """Digest of the source of a module, and of the file of a function that it has imported from elsewhere.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits; empty where there is no source.
+    """
+    files = [getattr(module, "__file__", None)]
+    with suppress(TypeError):
+        files.append(inspect.getsourcefile(inspect.unwrap(found)))
+    digest = hashlib.blake2b(digest_size=8)
+    paths = list(dict.fromkeys(os.path.realpath(one) for one in files if one))
+    for path in paths:
+        held = _files.get(path)
+        try:
+            digest.update(held[0] if held else Path(path).read_bytes())
+        except OSError:
+            return ""
+    return digest.hexdigest() if paths else ""
+
+
+def describe_error(error: BaseException, module: str = "") -> str:
+    """An error in one line, with the file and line where it was raised: of several places the last one in a module.
+
+    Parameters
+    ----------
+    error : BaseException
+    module : str
+        Path of the module; empty: the last place of all counts.
+
+    Examples
+    --------
+    >>> describe_error(ValueError("no beats"))
+    'ValueError: no beats'
+    """
+    text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    places = [(one.filename, one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((error.filename, error.lineno))
+    named = [place for place in places if module and os.path.realpath(place[0]) == os.path.realpath(module)] or places
+    return f"{said} ({Path(named[-1][0]).name}:{named[-1][1]})" if named else said
+
+
+def installed(group: str) -> Iterable[EntryPoint]:
+    """The entry points of a group in all installed packages."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
+
+
+_declared: dict[str, dict[str, Any]] = {TASKS: {}, READERS: {}}
+
+
+def declare(group: str, name: str, value: Any) -> None:
+    """Declare a task or a reader; a later one of the same name takes its place."""
+    _declared[group][name] = value
+
+
+def declared(group: str) -> Mapping[str, Any]:
+    """The tasks or readers that have been declared so far, by their names."""
+    return MappingProxyType(_declared[group])
+
+
+def find(group: str, name: str) -> Any:
+    """A task or a reader that is declared, or else that of the entry point of this name; None if there is none.
+
+    Raises
+    ------
+    PluginError
+        If the entry point cannot be loaded.
+    """
+    if name not in _declared[group]:
+        for point in installed(group):
+            if point.name == name:
+                value = import_module(point.module)
+                for part in filter(None, (point.attr or "").split(".")):
+                    if not hasattr(value, part):
+                        raise PluginError(f"{point.module}: has no {part!r}, which its entry point {name!r} names")
+                    value = getattr(value, part)
+                _declared[group].setdefault(name, value)
+    return _declared[group].get(name)
+
+
+def find_all(group: str) -> Mapping[str, Any]:
+    """All tasks or readers that are declared or installed, by their names."""
+    for point in installed(group):
+        find(group, point.name)
+    return declared(group)
