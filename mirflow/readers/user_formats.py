@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ..annotations.annotation import Annotation
+from ..annotations.arrays import from_arguments, from_columns
 from ..annotations.schema import KINDS
-from ..errors import AnnotationError, InvalidAnnotationError, PluginError, suggest
+from ..errors import AnnotationError, InvalidAnnotationError, PluginError
 from ..plugins import READERS, declare, describe_error, find
 from .options import FORMATS
 
@@ -20,8 +19,9 @@ _Function = TypeVar("_Function", bound=Callable[[bytes], Any])
 def declare_reader(format: str) -> Callable[[_Function], _Function]:
     """Declare a function that reads files of a format, which then has a name in pipelines, Python and commands.
 
-    The function takes the bytes of a file. It returns an `Annotation`, or columns by the names of the variables of the
-    kind: ``{"time": [0.5, 1.0]}`` of events, ``{"start": ..., "end": ..., "label": ...}`` of intervals.
+    The function takes the bytes of a file. It returns what :func:`mirflow.annotation` takes: the arrays of one side in
+    mir_eval's order, a tuple where there are several, or columns by name, such as ``{"time": [0.5, 1.0]}``; or an
+    `Annotation`.
 
     Parameters
     ----------
@@ -63,37 +63,20 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
     Raises
     ------
     InvalidAnnotationError
-        If the reader raises an error or returns no annotation of the kind.
+        If the reader raises an error, or returns what is no annotation of the kind.
     """
     reader = find(READERS, reading.format)
     try:
         found = reader(data)
         if isinstance(found, Mapping):
-            found = _from_columns(reading.kind, found)
+            found = from_columns(KINDS[reading.kind], found)
+        elif not isinstance(found, Annotation):
+            found = from_arguments(KINDS[reading.kind], found if isinstance(found, tuple) else (found,))
     except AnnotationError as error:
         raise InvalidAnnotationError(error.message, path=error.path or name, line=error.line) from error
     except Exception as error:  # of whoever wrote the reader: it may cost the file, not the run
         raise InvalidAnnotationError(f"format {reading.format!r}: {describe_error(error)}", path=name) from error
-    if not isinstance(found, Annotation) or found.kind != reading.kind:
-        what = f"{found.kind}" if isinstance(found, Annotation) else f"a {type(found).__name__}"
-        message = f"format {reading.format!r}: its reader returned {what}, not {reading.kind}"
+    if found.kind != reading.kind:
+        message = f"format {reading.format!r}: its reader returned {found.kind}, not {reading.kind}"
         raise InvalidAnnotationError(message, path=name)
     return found
-
-
-def _from_columns(kind: str, given: Mapping[str, Any]) -> Annotation:
-    schema = KINDS[kind]
-    known = [one.name for one in schema.variables]
-    if len(schema.dims) > 1:
-        raise InvalidAnnotationError(f"{kind} have several dims: return an Annotation")
-    for name in given:
-        if name not in known:
-            raise InvalidAnnotationError(f"{kind} have no column {name!r}; {suggest(str(name), known)}")
-    missing = [name for name in schema.required if name not in given]
-    sizes = {name: len(column) for name, column in given.items()}
-    if missing or len(set(sizes.values())) > 1:
-        what = f"lack {', '.join(missing)}" if missing else f"differ in length: {sizes}"
-        raise InvalidAnnotationError(f"columns of {kind} {what}")
-    labels = [str(label) for label in given["label"]] if "label" in given else None
-    numbers = {name: np.asarray(column, dtype=np.float64) for name, column in given.items() if name != "label"}
-    return Annotation(kind, numbers, labels)
