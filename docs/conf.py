@@ -10,8 +10,15 @@ project = "mirflow"
 author = "the authors of mirflow"
 version = release = _version("mirflow")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mirflow_docs"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mirflow_docs"]
 exclude_patterns = ["_build", "_ext"]
+
+# Notebooks have no outputs in the repository: they are executed here, each in an empty folder.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]

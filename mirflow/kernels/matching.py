@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from ..ragged import Bool, Float, Int, offsets_of, ranges, rows_of
 from .ragged_ops import advance, search_rows
@@ -484,15 +483,10 @@ def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
     ones = np.ones(len(edges), dtype=np.int8)
     part = connected_components(coo_array((ones, (rows, columns + size)), shape=(size + width, size + width)))[1]
     large = (np.bincount(part) > _LARGE)[part[:size]][rows]
-    graph = csr_array((ones[~large], (_narrow(rows[~large]), _narrow(columns[~large]))), shape=(size, width))
+    graph = csr_array((ones[~large], (rows[~large], columns[~large])), shape=(size, width))
     partner = maximum_bipartite_matching(graph, perm_type="column")
     others = match_in_order(rows[large], columns[large], size, width)
     return np.concatenate([edges[~large][partner[rows[~large]] == columns[~large]], edges[large][others]])
-
-
-def _narrow(places: Int) -> npt.NDArray[np.int32]:
-    """Places in a graph in 32 bits: scipy before 1.15 matches no others."""
-    return places.astype(np.int32)
 
 
 def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
@@ -558,8 +552,8 @@ def _solve(left: Int, right: Int, weight: Float) -> Int:
     # Every left vertex may stay alone at a cost that no choice among real edges can make up for.
     own = np.arange(size)
     cost = np.concatenate([2.0 - weight, np.full(size, 4.0 * size)])
-    places = _narrow(np.concatenate([rows, own])), _narrow(np.concatenate([columns, own + width]))
-    graph = coo_array((cost, places), shape=(size, width + size))
+    place = np.concatenate([rows, own]), np.concatenate([columns, own + width])
+    graph = coo_array((cost, place), shape=(size, width + size))
     taken, partner = min_weight_full_bipartite_matching(graph.tocsr())
     matched = np.full(size, -1, dtype=np.int64)
     matched[taken] = partner
