@@ -241,7 +241,7 @@ def _plain(value: Any) -> Annotation:
         return value
     if hasattr(value, "data_vars"):
         return from_dataset(value)
-    raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.load reads files and jams objects")
+    raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.annotation makes one")
 
 
 def _form_of(kind: Kind, options: _Options) -> _Form:
