@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from filelock import FileLock
 
+from mirflow import plugins
 from mirflow.cli import cli
 from mirflow.metrics.base import get_task, tasks
 
@@ -78,6 +79,8 @@ def workspace(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (folder / "stores").mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "120")
+    # Tasks and readers of a page's plugins end with it.
+    monkeypatch.setattr(plugins, "_declared", {group: dict(names) for group, names in plugins._declared.items()})
     return folder
 
 
