@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mirflow.kernels.intervals import (
     batches,
     fragmentation,
+    frames_before,
     merge,
 )
 
@@ -41,6 +42,18 @@ def intervals(draw: st.DrawFn) -> np.ndarray:
     spans = np.array([bounds[:-1], bounds[1:]]).T
     kept = draw(st.lists(st.booleans(), min_size=len(spans), max_size=len(spans)))
     return spans[kept] if any(kept) else spans
+
+
+grid_times = st.sampled_from([number / 10 for number in range(30)]) | st.floats(0, 3)
+hops = st.sampled_from([0.1, 0.01, 0.3, 1 / 3, 1.0, 5.0])
+
+
+@given(grid_times, hops, grid_times)
+@settings(deadline=None)
+def test_frames_before_a_time_are_those_whose_own_time_is_earlier(start, hop, time) -> None:
+    count = int(frames_before(np.array([start]), hop, np.array([time]))[0])
+    assert count == 0 or start + (count - 1) * hop < time
+    assert start + count * hop >= time
 
 
 def test_stretches_that_are_not_counted_add_nothing() -> None:

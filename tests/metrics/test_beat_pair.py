@@ -17,6 +17,9 @@ from tests.event_strategies import pairs, sequences
 
 METRICS = ("f_measure", "cemgil", "goto", "p_score", "continuity", "information_gain")
 FUNCTIONS = (*METRICS, "evaluate", "trim_beats", "validate")
+BEATS = np.arange(14.0)
+OFF = (BEATS, BEATS + 0.25)
+"""A quarter of a beat apart, which is exactly what some limits allow."""
 NEED_INTERVALS = ("p_score", "continuity", "information_gain")
 
 
@@ -61,6 +64,11 @@ def test_every_function_gives_mir_evals_numbers_and_errors(pair: tuple[np.ndarra
     share=st.sampled_from([0.05, 0.35, 0.5, 0.99]),
     bins=st.sampled_from([2, 3, 40, 101]),
 )
+@example(pair=OFF, window=0.6, sigma=0.3, share=0.5, bins=41)
+@example(pair=OFF, window=0.25, sigma=0.3, share=0.25, bins=41)
+@example(pair=OFF, window=0.5, sigma=0.25, share=0.6, bins=41)
+@example(pair=(BEATS, np.delete(BEATS, [4, 8, 10])), window=0.6, sigma=0.6, share=0.35, bins=41)  # three are right: 0
+@example(pair=(BEATS, np.delete(BEATS, [5, 9, 11])), window=0.6, sigma=0.6, share=0.35, bins=41)  # four are right: 1
 def test_parameters_have_mir_evals_meaning(
     pair: tuple[np.ndarray, np.ndarray], window: float, sigma: float, share: float, bins: int
 ) -> None:

@@ -50,6 +50,8 @@ def outcome(call: Callable[[], Any]) -> list[float] | str:
 @given(segments() | messy_segments(), segments() | messy_segments())
 @settings(max_examples=150, deadline=None)
 @example(rows((0.0, 2.0, "a")), rows((0.0, 2.0, "a"), (2.0, 3.0, "b")))  # touches the reference's end
+@example(rows((0.0, 4.0, "a")), rows((0.0, 1.0, "a"), (4.0, 5.0, "b"), (1.0, 4.0, "c")))  # one begins there
+@example(rows((0.0, 4.0, "a")), rows((0.0, 1.0, "a"), (4.5, 5.0, "b"), (1.0, 4.0, "c")))  # and one behind it
 @example(rows((0.0, 2.0, "a")), rows((-1.0, 1.0, "a")))
 @example(rows((-3.0, -1.0, "a"), (0.0, 1.0, "b")), rows((0.0, 1.0, "a")))
 @example(rows((0.0, 0.0, "a"), (0.0, 1.0, "b")), rows((0.0, 1.0, "a")))
