@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .evaluation import score as score
     from .loading import annotation as annotation
     from .loading import collection as collection
+    from .loading import from_mirdata as from_mirdata
     from .loading import load as load
     from .loading import load_collection as load_collection
     from .loading import pack as pack
@@ -59,6 +60,7 @@ _HOMES = {
     "evaluate_paths": "evaluation",
     "explain": "evaluation",
     "from_grid": "engine.time_grids",
+    "from_mirdata": "loading",
     "import_scores": "published.score_tables",
     "load": "loading",
     "load_collection": "loading",

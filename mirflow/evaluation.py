@@ -312,7 +312,8 @@ def score(
         block) or its dataset, or a data frame with a column ``track`` and the columns of the kind. Without estimates
         an iterable of (track, reference, estimate) or (track, system, reference, estimate), of which no more than a
         block is held at a time. An annotation is whatever :func:`mirflow.annotation` takes: a tuple of arrays in
-        mir_eval's order, a dict of columns, a dataset, an object of jams or pretty_midi, a path.
+        mir_eval's order, a dict of columns, a dataset, an object of jams, pretty_midi or mirdata,
+        a path.
     estimates : the same, or None
         Of one system, which is called ``estimate``; or a mapping of systems to those, or a data frame with a column
         ``system``.

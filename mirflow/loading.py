@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .annotations.annotation import Annotation
 from .annotations.collection import Collection, collect
@@ -14,10 +17,20 @@ from .annotations.schema import KINDS, TASK_KINDS, kind_of
 from .annotations.source import Source
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, read_source
-from .errors import AnnotationError, InvalidAnnotationError, problems_of, together
+from .errors import (
+    AnnotationError,
+    InvalidAnnotationError,
+    MetricError,
+    counted,
+    problems_of,
+    together,
+    warn_caller,
+)
+from .ragged import Column
 from .readers import read, read_all
+from .readers.mirdata import MirdataDataset, task_of_value
 from .readers.objects import kind_named, of_columns, to_annotation
-from .readers.options import Reading, describe_options
+from .readers.options import Reading, Select, describe_options
 from .readers.patterns import Pattern
 from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
@@ -99,7 +112,8 @@ def annotation(task: str, *values: Any, **columns: Any) -> xr.Dataset:
         ``(times, frequencies, voicing)``, several pitches ``(times, list of arrays)``, a hierarchy ``(list of arrays,
         list of lists)``, patterns ``(patterns,)``, tempi ``(tempi, weight)``, a key ``("C major",)``, sources ``(array,
         rate)``. Whatever has ``__array__`` or ``__dlpack__`` is an array, so tensors in the memory of the CPU are. Or
-        one object: a mapping of columns, a data frame, a dataset, an object of jams or pretty_midi, a path.
+        one object: a mapping of columns, a data frame, a dataset, an object of jams, pretty_midi
+        or mirdata, a path.
     **columns
         Columns by name: the variables of the kind, such as ``start``, ``end`` and ``label``, and arguments as above,
         such as ``intervals``. Rows of nested kinds name their ``level``, or ``pattern`` and ``occurrence``.
@@ -238,6 +252,112 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     matches = [replace(match, name=match.path) for match in matches]
     found = gather(matches, text, matcher.names, reading, annotator)
     return {values["track"]: source for source, values in found}
+
+
+def from_mirdata(
+    dataset: str | Any,
+    annotation: str,
+    task: str | None = None,
+    *,
+    data_home: PathLike | None = None,
+    version: str = "default",
+    index: PathLike | None = None,
+    tracks: Sequence[str] | None = None,
+    split: str | None = None,
+    annotator: str | int | None = None,
+    select: Select | None = None,
+    metadata: Sequence[str] | None = None,
+    lazy: bool = False,
+    block: int = BLOCK,
+) -> Collection | LazyCollection:
+    """The annotations of a data set of mirdata as one ragged collection; nothing is downloaded.
+
+    Parameters
+    ----------
+    dataset : str or mirdata.core.Dataset
+        A name, such as ``beatles``, or what ``mirdata.initialize`` returns.
+    annotation : str
+        Attribute of the data set's tracks, such as ``chords``; see mirdata's documentation of the data set.
+    task : str or None
+        What it is used for, such as ``downbeat``. None: the usual task of its class; text, numbers and events need one.
+    data_home, version, index
+        Of a data set that is named: its folder, its version, and the path of an index other than that of the version.
+    tracks : sequence of str or None
+        Ids of some tracks; None: all.
+    split : str or None
+        One of the data set's splits.
+    annotator : str, int or None
+        Where several annotated the tracks: an id, or a position.
+    select : {"all", "downbeat"} or None
+        Beats to take; None: for the task ``downbeat`` those at position 1 in the bar, else all.
+    metadata : sequence of str or None
+        Attributes of the tracks that become metadata of the collection, such as ``artist``; None: all that are text or
+        numbers and are read from no file but the data set's table.
+    lazy : bool
+        Read the files, through dask, when the collection is computed.
+    block : int
+        Most tracks that one task reads.
+
+    Returns
+    -------
+    Collection or LazyCollection
+        Of the tracks that have the annotation.
+
+    Raises
+    ------
+    UnknownNameError
+        For a data set, version, track, split or attribute that there is not.
+    AnnotationError
+        If files are missing, cannot be read, or hold another kind: all of them are listed.
+    """
+    home, place = (None if path is None else os.path.expanduser(path) for path in (data_home, index))  # noqa: PTH111
+    opened = MirdataDataset.of(dataset, home, version, place)
+    names = opened.tracks(tracks, split)
+    task = task or _task_of(opened, names, annotation)
+    sources = opened.sources(names, annotation, Reading.of(task, select=select), annotator)
+    left_out = [name for name in names if name not in sources]
+    if left_out:
+        warn_caller(f"{counted(len(left_out), 'track')} of {opened.name} without {annotation} left out: {left_out[0]}")
+    values, problem = opened.metadata(tuple(sources), metadata)
+    if problem:
+        warn_caller(problem)
+    kind = kind_of(task)
+    taken = {*kind.dims, *(variable.name for variable in kind.variables), "track"}
+    columns = {
+        f"meta_{name}" if name in taken else name: _column([values[track].get(name) for track in sources])
+        for name in dict.fromkeys(name for own in values.values() for name in own)
+    }
+    collection = LazyCollection(kind.name, tuple(sources), tuple(sources.values()), block, columns)
+    return collection if lazy else _read(collection)
+
+
+def _task_of(dataset: MirdataDataset, tracks: Sequence[str], annotation: str) -> str:
+    """The usual task of the annotation, by that of the first track that can be read."""
+    problems = []
+    for source in dataset.sources(tracks, annotation, Reading.of("beat")).values():
+        try:
+            value = source.value()
+        except AnnotationError as error:
+            problems.append(error)
+            continue
+        task = task_of_value(value)
+        if task is not None:
+            return task
+        if value is not None:
+            raise MetricError(f"{annotation} of {dataset.name} is {type(value).__name__}: say its task")
+    raise together(problems) if problems else AnnotationError(f"no track of {dataset.name} has {annotation}")
+
+
+def _column(values: Sequence[str | int | float | None]) -> Column:
+    """Metadata of tracks as an array; of several types as text, a missing value as NaN or empty text."""
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, str) for value in present) or any(isinstance(one, bool) for one in present):
+        if len(present) == len(values) and all(isinstance(value, bool) for value in present):
+            return np.array(values, dtype=np.bool_)
+        return np.array(["" if value is None else str(value) for value in values])
+    if len(present) == len(values) and all(isinstance(value, int) for value in present):
+        return np.array(values, dtype=np.int64)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def pack(

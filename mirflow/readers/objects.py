@@ -20,6 +20,8 @@ from ..ragged import Column, Int
 from ..theory.pitch import to_hertz
 from .jams import is_jams, open_objects
 from .midi import PROGRAMS
+from .mirdata import convert as from_mirdata_object
+from .mirdata import is_mirdata
 from .options import Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
@@ -85,9 +87,9 @@ def to_annotation(thing: Any, task: str) -> Annotation:
     Parameters
     ----------
     thing : object
-        An `Annotation`, xr.Dataset, jams object, pretty_midi object, path, table, mapping of columns, tuple of the
-        arguments of mir_eval's functions, or the first of these alone. A str is a path, but in tasks whose annotations
-        are text (``key``, ``classification``) it is that text.
+        An `Annotation`, xr.Dataset, object of jams, pretty_midi or mirdata, path, table, mapping of columns, tuple of
+        the arguments of mir_eval's functions, or the first of these alone. A str is a path, but in tasks whose
+        annotations are text (``key``, ``classification``) it is that text.
     task : str
         A task, or a kind.
 
@@ -204,6 +206,11 @@ def _from_dataset(thing: Any, task: str) -> Annotation:
 @converts(is_jams)
 def _from_jams(thing: Any, task: str) -> Annotation:
     return open_objects(thing).select(_reading(task), None)
+
+
+@converts(is_mirdata)
+def _from_mirdata(thing: Any, task: str) -> Annotation:
+    return from_mirdata_object(thing, _reading(task))
 
 
 @converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))

@@ -1,0 +1,614 @@
+"""Data sets of mirdata: annotations of its classes, and sources that read the tracks of its loaders."""
+
+from __future__ import annotations
+
+import inspect
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from time import time_ns
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.source import Source
+from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError
+from ..ragged import Column, Float
+from ..theory.pitch import to_hertz
+from .content import digest_of, file_stat, mix_stats
+from .options import Reading
+from .positions import select_beats
+
+Entry = str | int | float | bool | None
+"""A value of a track's metadata."""
+PACKAGE = "mirdata"
+_SECONDS: Mapping[str, float] = MappingProxyType({"s": 1.0, "ms": 1000.0})
+"""Units of a second, by mirdata's names of units of time."""
+_PITCH_UNITS = MappingProxyType({"hz": "Hz", "midi": "MIDI"})
+_TASKS: Mapping[str, str] = MappingProxyType(
+    {
+        "BeatData": "beat",
+        "ChordData": "chord",
+        "SectionData": "segment",
+        "KeyData": "key",
+        "NoteData": "transcription",
+        "F0Data": "melody",
+        "MultiF0Data": "multipitch",
+        "TempoData": "tempo",
+        "LyricData": "alignment",
+    }
+)
+"""The task of the annotations of a class, where none is named. Events may be those of any."""
+_PLAIN = (str, int, float, list, tuple)
+
+
+def is_mirdata(thing: object) -> bool:
+    """True for an object of a class of mirdata, or of one derived from it; nothing is imported.
+
+    Examples
+    --------
+    >>> is_mirdata([0.5])
+    False
+    """
+    return any(one.__module__.partition(".")[0] == PACKAGE for one in type(thing).__mro__)
+
+
+def task_of_value(value: object) -> str | None:
+    """The usual task of an annotation of mirdata, or of both annotators' one; None where it has to be named."""
+    if type(value).__name__ == "MultiAnnotator":
+        held = [one for one in value.annotations if one is not None]  # type: ignore[attr-defined]
+        return task_of_value(held[0]) if held else None
+    return next((_TASKS[one.__name__] for one in type(value).__mro__ if one.__name__ in _TASKS), None)
+
+
+def convert(value: Any, reading: Reading, annotator: str | int | None = None) -> Annotation:
+    """The annotation that an object of mirdata holds, in seconds and Hz.
+
+    Parameters
+    ----------
+    value : object of mirdata.annotations, str, number, or sequence of str
+        Text is a key, or a class; a sequence of it tags; a number a tempo.
+    reading : Reading
+        Kind of annotation, and the selection of beats.
+    annotator : str, int or None
+        Of a `MultiAnnotator`: an id, or a position among those who annotated the track.
+
+    Returns
+    -------
+    Annotation
+        Of events, which have an interval in mirdata, the starts. Confidences are kept as velocities of notes if that
+        is their unit, and as saliences of tempi. A beat's position in the bar is its label.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For a class that holds nothing of the kind, and for units that cannot be converted.
+    """
+    if type(value).__name__ == "MultiAnnotator":
+        value = _choose_annotator(value, annotator)
+    elif annotator is not None:
+        raise InvalidAnnotationError(f"{type(value).__name__} has one annotator: leave {annotator!r} out")
+    if isinstance(value, _PLAIN):
+        return _from_plain(value, reading.kind)
+    names = [one.__name__ for one in type(value).__mro__]
+    made = next((_CLASSES[name] for name in names if name in _CLASSES), None)
+    if made is None:
+        known = ", ".join(_CLASSES)
+        raise InvalidAnnotationError(f"{names[0]} is no annotation that can be scored; those of mirdata are {known}")
+    if reading.kind not in made:
+        raise InvalidAnnotationError(f"{names[0]} holds {' or '.join(made)}, the task compares {reading.kind}")
+    annotation = made[reading.kind](value)
+    if names[0] == "BeatData":
+        return _select_beats(annotation, value.position_unit, reading)
+    return select_beats(annotation, reading.selection, names[0]) if annotation.kind == "events" else annotation
+
+
+def _choose_annotator(value: Any, annotator: str | int | None) -> Any:
+    """The annotation of one annotator among those who annotated the track."""
+    held = {str(name): one for name, one in zip(value.annotators, value.annotations, strict=True) if one is not None}
+    if isinstance(annotator, int) and 0 <= annotator < len(held):
+        return list(held.values())[annotator]
+    if annotator is None and len(held) == 1:
+        return next(iter(held.values()))
+    if annotator not in held:
+        what = "say which annotator" if annotator is None else f"has no annotator {annotator!r}"
+        raise InvalidAnnotationError(f"{what}: it holds {', '.join(held) or 'none'}")
+    return held[str(annotator)]
+
+
+def _from_plain(value: Any, kind: str) -> Annotation:
+    """The annotation of plain text or numbers: a key, tags, a tempo."""
+    texts = [value] if isinstance(value, str) else value
+    if kind in ("key", "labels") and isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
+        return Annotation(kind, {}, [" ".join(one.split()) for one in texts], lines=())
+    if kind == "tempo" and isinstance(value, int | float) and not isinstance(value, bool):
+        return Annotation(kind, {"tempo": np.array([value], dtype=np.float64)}, lines=())
+    raise InvalidAnnotationError(f"{type(value).__name__} {value!r:.60} holds no {kind}")
+
+
+def _seconds(times: Any, unit: str) -> Float:
+    """Times, or intervals, in seconds."""
+    if unit not in _SECONDS:
+        raise InvalidAnnotationError(f"times in {unit} cannot be converted to seconds, as those in s and ms can")
+    times = np.asarray(times, dtype=np.float64)
+    seconds: Float = times if unit == "s" else times / _SECONDS[unit]
+    return seconds
+
+
+def _hertz(pitches: Any, unit: str, kind: str) -> Float:
+    """Pitches in Hz; 0 stays where nothing sounds."""
+    if unit not in _PITCH_UNITS:
+        raise InvalidAnnotationError(f"pitches in {unit} cannot be converted to Hz, as those in hz and midi can")
+    pitch = np.asarray(pitches, dtype=np.float64)
+    hertz = to_hertz(pitch, kind, _PITCH_UNITS[unit])
+    return hertz if kind == "notes" else np.where(pitch == 0, 0.0, hertz)
+
+
+def _spans(value: Any) -> dict[str, Column]:
+    """Starts and ends. Chords do not keep their unit; every loader of mirdata 1.0 makes them in seconds."""
+    intervals = _seconds(value.intervals, getattr(value, "interval_unit", "s")).reshape(-1, 2)
+    return {"start": intervals[:, 0].copy(), "end": intervals[:, 1].copy()}
+
+
+def _intervals(labels: str) -> Callable[[Any], Annotation]:
+    """Labelled intervals, whose labels are in an attribute of that name."""
+
+    def make(value: Any) -> Annotation:
+        texts = getattr(value, labels)
+        if texts is None:
+            raise InvalidAnnotationError(f"{type(value).__name__} has no labels")
+        return Annotation("intervals", _spans(value), list(map(str, texts)), lines=())
+
+    return make
+
+
+def _starts(labels: str) -> Callable[[Any], Annotation]:
+    """Labelled events at the starts of intervals."""
+    return lambda value: Annotation(
+        "events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=()
+    )
+
+
+def _beats(value: Any) -> Annotation:
+    """Beats; only whole positions in the bar are labels."""
+    positions = value.positions if value.position_unit == "bar_index" else None
+    labels = None if positions is None else [f"{float(one):g}" for one in positions]
+    return Annotation("events", {"time": _seconds(value.times, value.time_unit)}, labels, lines=())
+
+
+def _select_beats(annotation: Annotation, unit: str | None, reading: Reading) -> Annotation:
+    """The selected beats. Data without positions in the bar hold all beats, not the downbeats alone."""
+    selection = reading.selection or "downbeat"
+    if selection != "all" and annotation.labels is None:
+        what = f"positions are in {unit}" if unit not in (None, "bar_index") else "no positions are given"
+        raise InvalidAnnotationError(f"downbeats need positions in the bar (bar_index), and {what}")
+    return select_beats(annotation, selection, "BeatData")
+
+
+def _keys(value: Any) -> Annotation:
+    return Annotation("key", {}, list(map(str, value.keys)), lines=())
+
+
+def _notes(value: Any) -> Annotation:
+    columns = {**_spans(value), "pitch": _hertz(value.pitches, value.pitch_unit, "notes")}
+    if value.confidence is not None and value.confidence_unit == "velocity":
+        columns["velocity"] = np.asarray(value.confidence, dtype=np.float64)
+    return Annotation("notes", columns, lines=())
+
+
+def _melody(value: Any) -> Annotation:
+    """A melody; degrees of voicing are 0 or 1, or likelihoods."""
+    frequency = _hertz(value.frequencies, value.frequency_unit, "series")
+    time, voicing = _seconds(value.times, value.time_unit), np.asarray(value.voicing, dtype=np.float64)
+    return Annotation("series", {"time": time, "frequency": frequency, "voicing": voicing}, lines=())
+
+
+def _frames(times: Float, frames: Sequence[Float]) -> Annotation:
+    """Pitches of each frame, without zeros, at which nothing sounds."""
+    sounding = [frame[frame > 0] for frame in frames]
+    counts = np.array(list(map(len, sounding)), dtype=np.int64)
+    columns: dict[str, Column] = {"time": times, "frequency": np.concatenate([np.zeros(0), *sounding])}
+    return Annotation("multipitch", columns, inner_counts=(counts,), lines=())
+
+
+def _pitches(value: Any) -> Annotation:
+    unit = value.frequency_unit
+    frames = [_hertz(frame, unit, "multipitch") for frame in value.frequency_list]
+    return _frames(_seconds(value.times, value.time_unit), frames)
+
+
+def _voiced_pitches(value: Any) -> Annotation:
+    """A melody as one pitch where it is voiced."""
+    if value.voicing_unit != "binary":
+        raise InvalidAnnotationError(f"a voicing in {value.voicing_unit} does not say which frames sound")
+    melody = _melody(value).columns
+    frequency = np.where(melody["voicing"] > 0, melody["frequency"], 0.0)
+    return _frames(melody["time"], list(frequency[:, np.newaxis]))
+
+
+def _tempi(value: Any) -> Annotation:
+    if value.tempo_unit != "bpm":
+        raise InvalidAnnotationError(f"tempi are in {value.tempo_unit}, not in bpm")
+    columns: dict[str, Column] = {"tempo": np.asarray(value.tempos, dtype=np.float64)}
+    if value.confidence is not None:
+        if value.confidence_unit != "likelihood":
+            raise InvalidAnnotationError(f"the confidence of tempi is in {value.confidence_unit}, not a likelihood")
+        columns["salience"] = np.asarray(value.confidence, dtype=np.float64)
+    return Annotation("tempo", columns, lines=())
+
+
+_CLASSES: Mapping[str, Mapping[str, Callable[[Any], Annotation]]] = MappingProxyType(
+    {
+        "BeatData": {"events": _beats},
+        "ChordData": {"intervals": _intervals("labels")},
+        "SectionData": {"intervals": _intervals("labels")},
+        "KeyData": {"key": _keys, "intervals": _intervals("keys")},
+        "NoteData": {"notes": _notes},
+        "F0Data": {"series": _melody, "multipitch": _voiced_pitches},
+        "MultiF0Data": {"multipitch": _pitches},
+        "TempoData": {"tempo": _tempi},
+        "LyricData": {"events": _starts("lyrics"), "intervals": _intervals("lyrics")},
+        "EventData": {"events": _starts("events"), "intervals": _intervals("events")},
+    }
+)
+"""Classes of `mirdata.annotations`, and the kinds of annotation that each can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class MirdataDataset:
+    """A data set of mirdata, by what opens it again in another process. Nothing is ever downloaded.
+
+    Parameters
+    ----------
+    loader : str
+        Module and class, as ``mirdata.datasets.beatles:Dataset``.
+    name, data_home, version, index : str
+        ``index`` is the path of the index file.
+    opened : int
+        When it was opened, in ns: files may have changed since an earlier time.
+    """
+
+    loader: str
+    name: str
+    data_home: str
+    version: str
+    index: str
+    opened: int = field(default_factory=time_ns)
+
+    @classmethod
+    def of(
+        cls, dataset: Any, data_home: str | None = None, version: str = "default", index: str | None = None
+    ) -> MirdataDataset:
+        """The data set that a name, or an object of mirdata, means.
+
+        Parameters
+        ----------
+        dataset : str or mirdata.core.Dataset
+        data_home : str or None
+            Folder of the data; None: that of the object, or mirdata's.
+        version : str
+            Of the data set; an object has one already.
+        index : str or None
+            Path of an index file, in place of that of the version.
+
+        Raises
+        ------
+        UnknownNameError
+            If mirdata has no such data set, or the data set no such version.
+        AnnotationError
+            If mirdata, or what its loader needs, is not installed.
+        """
+        if isinstance(dataset, str):
+            dataset = _initialize(dataset, data_home, version)
+        elif not is_mirdata(dataset) or not hasattr(dataset, "track_ids"):
+            raise AnnotationError(f"not a data set of mirdata: {type(dataset).__name__}; name one, or initialize it")
+        elif data_home is not None or version != "default":
+            raise AnnotationError("the data set is initialized: its data_home and version are known")
+        own = type(dataset)
+        found = cls(
+            f"{own.__module__}:{own.__qualname__}",
+            str(dataset.name),
+            str(dataset.data_home),
+            str(dataset.version),
+            str(dataset.index_path if index is None else index),
+        )
+        dataset.index_path = found.index
+        _keep(found, dataset)
+        return found
+
+    def open(self) -> Any:
+        """The mirdata.core.Dataset, opened once in each process."""
+        if self not in _OPENED:
+            module, _, name = self.loader.partition(":")
+            dataset = getattr(import_module(module), name)(data_home=self.data_home, version=self.version)
+            dataset.index_path = self.index
+            _keep(self, dataset)
+        return _OPENED[self]
+
+    @property
+    def remedy(self) -> str:
+        """What to do where files are missing."""
+        return f"download the data with mirdata.initialize({self.name!r}, {self.data_home!r}).download()"
+
+    def tracks(self, chosen: Sequence[str] | None = None, split: str | None = None) -> tuple[str, ...]:
+        """Ids of the tracks, all or some, of all splits or one.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such track or split.
+        AnnotationError
+            If the index is missing or the data set has no splits.
+        """
+        dataset = self.open()
+        try:
+            known = list(map(str, dataset.track_ids))
+        except FileNotFoundError:
+            message = f"mirdata's index of {self.name} is missing: {self.index}; {self.remedy}"
+            raise UnreadableError(message.replace(".download()", '.download(["index"])')) from None
+        except (AttributeError, KeyError, ValueError, OSError) as error:
+            raise UnreadableError(f"the tracks cannot be listed: {error}", path=self.index) from None
+        for track in chosen or ():
+            if track not in known:
+                raise UnknownNameError(f"track of {self.name}", track, known)
+        wanted = set(known if chosen is None else chosen)
+        if split is not None:
+            try:
+                splits = dataset.get_track_splits()
+            except (AttributeError, NotImplementedError):
+                raise AnnotationError(f"{self.name} has no splits: leave {split!r} out") from None
+            except FileNotFoundError as error:
+                raise UnreadableError(f"the splits of {self.name} cannot be read: {error}; {self.remedy}") from None
+            if split not in splits:
+                raise UnknownNameError(f"split of {self.name}", split, map(str, splits))
+            wanted &= set(map(str, splits[split]))
+        return tuple(track for track in known if track in wanted)
+
+    def sources(
+        self, tracks: Iterable[str], annotation: str, reading: Reading, annotator: str | int | None = None
+    ) -> dict[str, MirdataSource]:
+        """The source of each track that has the annotation by the index, or in the data set's table of metadata.
+
+        Raises
+        ------
+        UnknownNameError
+            If tracks have no such attribute.
+        UnreadableError
+            If no track has its files.
+        """
+        dataset = self.open()
+        found: dict[str, MirdataSource] = {}
+        for name in tracks:
+            track = dataset.track(name)
+            if not hasattr(type(track), annotation) and annotation not in vars(track):
+                raise UnknownNameError(f"annotation of {self.name}", annotation, annotations_of(track))
+            paths = paths_of(track, annotation)
+            files = tuple(path for path in paths if path is not None)
+            if files or not paths:
+                found[name] = MirdataSource(self, name, annotation, reading, annotator, files)
+        if not found:
+            raise UnreadableError(f"no track of {self.name} has {annotation}")
+        files = tuple(file for source in found.values() for file in source.files)
+        if files and not any(Path(file).exists() for file in files):
+            raise UnreadableError(f"{self.name} has no file of {annotation} in {self.data_home!r}; {self.remedy}")
+        return {name: source for name, source in found.items() if source.files or source.value() is not None}
+
+    def metadata(
+        self, tracks: Sequence[str], names: Sequence[str] | None = None
+    ) -> tuple[dict[str, dict[str, Entry]], str]:
+        """Values of the tracks' plain attributes, and of those that the data set's table of metadata gives.
+
+        Parameters
+        ----------
+        tracks : sequence of str
+        names : sequence of str or None
+            Attributes; None: all that are text or a number for some track, and need no other file.
+
+        Returns
+        -------
+        values : dict of str to dict
+            By track and name.
+        problem : str
+            Why there is no table of metadata; empty where it was read.
+        """
+        dataset, problem = self.open(), ""
+        values: dict[str, dict[str, Entry]] = {}
+        for name in tracks:
+            track = dataset.track(name)
+            own = values.setdefault(name, {})
+            for one in _plain_names(track) if names is None else names:
+                if names is not None and not hasattr(type(track), one) and one not in vars(track):
+                    raise UnknownNameError(f"attribute of tracks of {self.name}", one, annotations_of(track))
+                try:
+                    value = getattr(track, one)
+                except AttributeError:  # a track that the table does not have
+                    continue
+                except (OSError, KeyError, ValueError) as error:
+                    problem = problem or f"{self.name}: {one} is unknown: {error}"
+                    continue
+                value = value.item() if isinstance(value, np.generic) else value
+                if isinstance(value, str | int | float) and value == value and value != "":
+                    own[one] = value
+        return values, problem
+
+
+_OPENED: dict[MirdataDataset, Any] = {}
+_MOST_OPENED = 8
+
+
+def _keep(name: MirdataDataset, dataset: Any) -> None:
+    """Keep a data set, and forget the oldest of many."""
+    _OPENED[name] = dataset
+    for old in list(_OPENED)[:-_MOST_OPENED]:
+        _OPENED.pop(old, None)
+
+
+def _initialize(name: str, data_home: str | None, version: str) -> Any:
+    try:
+        import mirdata
+    except ImportError:
+        raise AnnotationError("needs the package mirdata: pip install 'mirflow[mirdata]'") from None
+    if name not in mirdata.list_datasets():
+        raise UnknownNameError("data set of mirdata", name, mirdata.list_datasets())
+    try:
+        module = import_module(f"mirdata.datasets.{name}")
+    except ImportError as error:
+        raise AnnotationError(f"mirdata's loader of {name} cannot be imported: {error}") from None
+    if version not in module.INDEXES:
+        raise UnknownNameError(f"version of {name}", version, module.INDEXES)
+    return module.Dataset(data_home=data_home, version=version)
+
+
+def _code_of(track: Any, name: str) -> Any:
+    """The code of a property, cached or not; None for a plain attribute."""
+    held = inspect.getattr_static(type(track), name, None)
+    function = getattr(held, "fget", None) or getattr(held, "func", None)
+    return getattr(function, "__code__", None)
+
+
+def paths_of(track: Any, annotation: str) -> tuple[str | None, ...]:
+    """Paths that a track's annotation is read from, None for those that the index does not have.
+
+    They are the attributes with ``path`` in their names that the code of the property reads, itself or by way of
+    another property; empty if there is none.
+    """
+    seen: set[str] = set()
+    wanted, paths = [annotation], dict[str, str | None]()
+    while wanted:
+        name = wanted.pop()
+        code = _code_of(track, name)
+        if name in seen or code is None:
+            continue
+        seen.add(name)
+        for read in code.co_names:
+            if "path" in read and read in vars(track):
+                value = vars(track)[read]
+                paths |= {read: value} if value is None or isinstance(value, str) else {}
+            elif _code_of(track, read) is not None:
+                wanted.append(read)
+    return tuple(paths.values())
+
+
+def annotations_of(track: Any) -> list[str]:
+    """Names of the public properties and plain attributes of a track, without paths and audio.
+
+    Examples
+    --------
+    >>> class Track:
+    ...     title, audio = property(lambda self: "x"), property(lambda self: None)
+    >>> annotations_of(Track())
+    ['title']
+    """
+    names = [name for name in dir(type(track)) if _code_of(track, name) is not None] + list(vars(track))
+    return [name for name in names if not (name.startswith("_") or "path" in name or "audio" in name)]
+
+
+def _plain_names(track: Any) -> list[str]:
+    """Names of the attributes that need no file but the data set's table of metadata."""
+    names = annotations_of(track)
+    plain = [name for name in names if name in vars(track) and name != "track_id"]
+    codes = {name: _code_of(track, name) for name in names}
+    return plain + [name for name, code in codes.items() if code is not None and "_track_metadata" in code.co_names]
+
+
+@dataclass(frozen=True, slots=True)
+class MirdataSource(Source):
+    """The annotation of a track of a data set of mirdata.
+
+    Parameters
+    ----------
+    dataset : MirdataDataset
+    track, annotation : str
+        Id, and name of the attribute.
+    reading : Reading
+    annotator : str, int or None
+        As for `convert`.
+    files : tuple of str
+        That it is read from; empty for an attribute that the data set's table of metadata gives.
+    """
+
+    dataset: MirdataDataset
+    track: str
+    annotation: str
+    reading: Reading
+    annotator: str | int | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its files; without any its name."""
+        return self.files or (self.label,)
+
+    @property
+    def label(self) -> str:
+        """Data set, track and annotation, with the annotator in brackets."""
+        name = f"mirdata:{self.dataset.name}/{self.track}/{self.annotation}"
+        return name if self.annotator is None else f"{name} [{self.annotator}]"
+
+    def stat(self) -> tuple[int, int]:
+        """Size and time of its files, mixed with mirdata's version; without files a number made of its contents."""
+        return self.stat_now()
+
+    def stat_now(self) -> tuple[int, int]:
+        """As `stat`; of files that are missing, and of contents that cannot be read, nothing."""
+        from importlib.metadata import version
+
+        stats = [(0, zlib.crc32(version(PACKAGE).encode()))]
+        try:
+            if not self.files:
+                stats.append((0, zlib.crc32(self.read()[1].encode())))
+        except AnnotationError:
+            pass
+        for file in self.files:
+            stats.append(file_stat(file) if Path(file).exists() else (0, 0))
+        return mix_stats(stats)
+
+    def value(self) -> Any:
+        """The value of the attribute, as mirdata reads it.
+
+        Raises
+        ------
+        UnreadableError
+            If a file is missing, or mirdata cannot read it.
+        """
+        try:
+            return getattr(self.dataset.open().track(self.track), self.annotation)
+        except FileNotFoundError as error:
+            missing = next((file for file in self.files if not Path(file).exists()), error.filename or error)
+            message = f"there is no file {str(missing)!r}; {self.dataset.remedy}"
+            raise UnreadableError(message, path=self.label) from None
+        except Exception as error:  # whatever a loader raises
+            where = f" {', '.join(map(repr, self.files))}" if self.files else ""
+            message = f"mirdata cannot read{where or ' it'}: {type(error).__name__}: {error}"
+            raise UnreadableError(message, path=self.label) from None
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation, and a digest of its contents."""
+        value = self.value()
+        if value is None:
+            raise UnreadableError(f"has no {self.annotation}", path=self.label)
+        try:
+            annotation = convert(value, self.reading, self.annotator)
+        except AnnotationError as error:
+            raise InvalidAnnotationError(error.message, path=self.label) from None
+        return replace(annotation, attrs={**annotation.attrs, "source": self.label}), _digest(annotation)
+
+    def annotators(self) -> tuple[str, ...]:
+        """Ids of those who annotated the track; empty where the annotation is one."""
+        value = self.value()
+        if type(value).__name__ != "MultiAnnotator":
+            return ()
+        held = zip(value.annotators, value.annotations, strict=True)
+        return tuple(str(name) for name, one in held if one is not None)
+
+
+def _digest(annotation: Annotation) -> str:
+    """A fingerprint of the contents of an annotation."""
+    parts = [annotation.kind.encode(), "\0".join(annotation.labels or ()).encode()]
+    parts += [counts.tobytes() for counts in annotation.inner_counts]
+    parts += [name.encode() + annotation.columns[name].tobytes() for name in sorted(annotation.columns)]
+    return digest_of(b"\0".join(parts))
