@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .published.score_tables import import_scores as import_scores
     from .readers.jams import to_jams as to_jams
     from .readers.user_formats import declare_reader as declare_reader
+    from .store.write import save as save
 
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
 # here may have the name of a function: importing it would replace the function.
@@ -70,6 +71,7 @@ _HOMES = {
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
     "run": "engine.runs",
+    "save": "store.write",
     "score": "evaluation",
     "to_jams": "readers.jams",
 }

@@ -20,6 +20,7 @@ from .format import (
     OWN_DIMS,
     Array,
     StoredVariable,
+    nested_attrs,
     plain_attrs,
     usable_text,
     variables,
@@ -256,6 +257,93 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
         {one.name: variable(one) for one in coords},
         plain_attrs(content.attrs),
     )
+
+
+def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
+    """The evaluation that a dataset holds: the inverse of `dataset_of`, also of a part of its cells and metrics.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        As a store's group; what it lacks beside scores, weights and statuses is empty.
+    name : str or None
+        Of the group; None: the task.
+
+    Raises
+    ------
+    StoreError
+        If the dataset holds no scores of an evaluation.
+    """
+    missing = [one for one in ("score", "weight", "status") if one not in ds.data_vars]
+    missing += [dim for dim in DIMS if dim not in ds.dims or dim not in ds.coords]
+    if missing:
+        raise StoreError(f"not the scores of an evaluation: no {', '.join(missing)} in this dataset")
+    ds = ds.transpose(*DIMS, ...)
+    systems, tracks, measures = (tuple(map(str, ds[dim].values.tolist())) for dim in DIMS)
+    attrs = {str(key): value for key, value in nested_attrs(ds.attrs).items() if key != CREATED}
+    # Cells that xarray filled when it joined datasets have no status.
+    status = np.nan_to_num(ds["status"].values).astype(np.int8).ravel()
+    at = np.flatnonzero(status)
+    cell_at = np.full(len(status), -1, dtype=np.int64)
+    cell_at[at] = np.arange(len(at))
+    system, track = np.divmod(at, max(1, len(tracks)))
+
+    def column(key: str, missing: Any) -> Any:
+        return ds[key].values.reshape(-1)[at] if key in ds.data_vars else np.full(len(at), missing)
+
+    def texts(key: str) -> tuple[str, ...]:
+        return tuple("" if text != text else str(text) for text in column(key, "").tolist())
+
+    shape = len(status), len(measures)
+    cells = Cells(
+        tuple(systems[place] for place in system.tolist()),
+        tuple(tracks[place] for place in track.tolist()),
+        measures,
+        ds["score"].values.reshape(shape)[at],
+        np.nan_to_num(ds["weight"].values.reshape(shape)[at]),
+        status[at],
+        np.nan_to_num(column("repairs", 0)).astype(np.int32),
+        texts("message"),
+        texts("digest"),
+        np.zeros(len(at), dtype=np.int64),
+        _durations(ds)[track],
+        {str(key): _to_sparse(one, cell_at) for key, one in ds.data_vars.items() if _has_extra_dims(one.dims)},
+    )
+    coords: dict[str, dict[str, list[Entry]]] = {dim: {} for dim in DIMS}
+    for key, one in ds.coords.items():
+        if one.ndim == 1 and one.dims[0] in DIMS and key != one.dims[0]:
+            coords[str(one.dims[0])][str(one.attrs.get("long_name", key))] = one.values.tolist()
+    group = name or str(attrs.get("task", ""))
+    return GroupContent(group, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
+
+
+def _has_extra_dims(dims: tuple[Any, ...]) -> bool:
+    return dims[:2] == DIMS[:2] and len(dims) > 2 and dims != DIMS
+
+
+def _durations(ds: xr.Dataset) -> Array:
+    if "duration" not in ds.data_vars:
+        return np.full(ds.sizes["track"], np.nan)
+    given = ds["duration"]
+    return np.asarray((given.max("system") if "system" in given.dims else given).values, dtype=np.float64)
+
+
+def _to_sparse(variable: xr.DataArray, cell_at: Int) -> Sparse:
+    """A variable with extra dims as coordinates and values, read a system at a time."""
+    dims = tuple(map(str, variable.dims[2:]))
+    attrs = {str(key): value for key, value in variable.attrs.items() if key != OWN_DIMS}
+    tracks = variable.sizes["track"]
+    blocks = [variable[system].values for system in range(variable.sizes["system"])]
+    fill = np.nan if any(np.isnan(block).any() for block in blocks) else 0.0
+    indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
+    for system, block in enumerate(blocks):
+        at = np.nonzero(~np.isnan(block) if np.isnan(fill) else block)
+        cells = cell_at[system * tracks + at[0]]
+        indices.append(np.column_stack([cells, *at[1:]])[cells >= 0].astype(np.int64))
+        values.append(block[at][cells >= 0])
+    coords = tuple(tuple(map(str, variable[dim].values.tolist())) for dim in dims)
+    named = tuple(variable.attrs.get(OWN_DIMS, dims))
+    return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)
 
 
 def _read_sparse(sparse: Sparse, place: Int, shape: tuple[int, ...], key: tuple[Any, ...]) -> Array:

@@ -18,9 +18,10 @@ from ..ragged import Int
 from .format import StoredVariable, check, variables
 from .generations import generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
-from .read import CREATED, FORMAT, FORMAT_KEY, group_names, read_attrs, read_group
+from .read import CREATED, FORMAT, FORMAT_KEY, content_of, group_names, read_attrs, read_group
 
 if TYPE_CHECKING:
+    import xarray as xr
     import zarr
 
 _TRACKS_PER_CHUNK = 20_000
@@ -223,6 +224,77 @@ class StoreWriter:
             remove(away)
             entry.rename(away)
         remove(away)
+
+
+def save(
+    scores: xr.Dataset | xr.DataTree, path: str | Path, group: str | None = None, *, overwrite: bool = False
+) -> Path:
+    """Write scores in memory as a result store, which all commands read, or add them to one.
+
+    Parameters
+    ----------
+    scores : xr.Dataset or xr.DataTree
+        One evaluation, as :func:`mirflow.score` and groups of stores have it, perhaps only some of its systems, tracks
+        and metrics; or a tree of them, each a group.
+    path : str or path
+        By custom ``*.zarr``. Other groups of a store that is there are kept.
+    group : str or None
+        Name of the group, an identifier; None: the task. A tree has its names.
+    overwrite : bool
+        Whether groups of these names are replaced.
+
+    Returns
+    -------
+    Path
+        That of the store.
+
+    Raises
+    ------
+    StoreError
+        If these are no scores, a group of the name is there already, a pipeline writes the store, whose next run would
+        remove them, or it cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import mirflow
+    >>> scores = mirflow.score({"a": [1.0, 2.0]}, {"a": [1.0]}, "onset")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save(scores, Path(folder) / "x.zarr")
+    ...     mirflow.open_store(path)["onset"].score.sel(metric="recall").item()
+    0.5
+    """
+    contents = _contents(scores, group)
+    with StoreWriter(path) as writer:
+        attrs = writer.attrs()
+        if "pipeline" in attrs:
+            raise StoreError(
+                f"{writer.path}: holds the scores of a pipeline, whose next run would remove what is saved; "
+                "name another store"
+            )
+        names = [content.name for content in contents]
+        twice = next((name for name in names if name in writer.groups()), None)
+        if twice is not None and not overwrite:
+            raise StoreError(f"{writer.path}: holds group {twice!r} already; overwrite=True replaces it")
+        kept = [writer.previous(name) for name in writer.groups() if name not in names]
+        about = {name: value for name, value in attrs.items() if name not in (FORMAT_KEY, CREATED)}
+        about = {"name": writer.path.name.removesuffix(".zarr"), **about, "versions": software_versions()}
+        writer.publish([*(content for content in kept if content is not None), *contents], about)
+        return writer.path
+
+
+def _contents(scores: xr.Dataset | xr.DataTree, group: str | None) -> list[GroupContent]:
+    """The contents of one evaluation, or of a tree of them."""
+    import xarray as xr
+
+    if isinstance(scores, xr.DataTree):
+        nodes = [node for node in scores.subtree if "score" in node.data_vars]
+        if not nodes:
+            raise StoreError("the tree has no scores to save")
+        if group is not None and len(nodes) > 1:
+            raise StoreError(f"group {group!r}: the tree has {len(nodes)} groups; save them one by one")
+        return [content_of(node.to_dataset(), group or node.name or None) for node in nodes]
+    return [content_of(scores, group)]
 
 
 def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
