@@ -10,13 +10,14 @@ import os
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .errors import MirflowError, PluginError
+from .errors import MirflowError, MirflowWarning, PluginError
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
@@ -208,7 +209,10 @@ def find(group: str, name: str) -> Any:
 
 
 def find_all(group: str) -> Mapping[str, Any]:
-    """All tasks or readers that are declared or installed, by their names."""
+    """All tasks or readers that are declared or installed, by their names; warns of those that cannot be loaded."""
     for point in installed(group):
-        find(group, point.name)
+        try:
+            find(group, point.name)
+        except PluginError as error:
+            warnings.warn(str(error), MirflowWarning, stacklevel=2)
     return declared(group)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from ..errors import UnknownNameError
+from ..errors import PluginError, UnknownNameError
 from ..plugins import TASKS, declared, find
 
 TASK_KINDS: Mapping[str, str] = MappingProxyType(
@@ -154,7 +154,7 @@ class Kind:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The tasks whose references and estimates are of this kind."""
-        more = (name for name, task in declared(TASKS).items() if task.kind == self.name)
+        more = (name for name, task in declared(TASKS).items() if getattr(task, "kind", "") == self.name)
         return (*(task for task, kind in TASK_KINDS.items() if kind == self.name), *more)
 
     @property
@@ -500,4 +500,7 @@ def kind_of(task: str) -> Kind:
     found = find(TASKS, task)
     if found is None:
         raise UnknownNameError("task", task, [*TASK_KINDS, *declared(TASKS)])
-    return KINDS[found.kind]
+    kind = str(getattr(found, "kind", ""))
+    if kind not in KINDS:
+        raise PluginError(f"task {task!r}: what is declared has the kind {kind!r}; one of {', '.join(KINDS)} is needed")
+    return KINDS[kind]

@@ -381,7 +381,7 @@ def tasks() -> tuple[str, ...]:
 
 def has_task(name: str) -> bool:
     """True if there is a task of that name, also in an installed package."""
-    return name in TASK_KINDS or find(TASKS, name) is not None
+    return name in TASK_KINDS or (bool(name) and find(TASKS, name) is not None)
 
 
 def declare_task(task: Task) -> Task:

@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mirflow.annotations.annotation import to_ragged
+from mirflow.annotations.arrays import from_arguments
+from mirflow.annotations.schema import kind_of
 from mirflow.evaluation import evaluate_paths
 from mirflow.metrics.arguments import layouts_of
 from mirflow.metrics.base import get_task, tasks
 from mirflow.metrics.pair_metrics import pair_metric
+from mirflow.readers import read
 
 OPTIONS = {"transcription_velocity": {"columns": {"start": 0, "end": 1, "pitch": 2, "velocity": 3}}}
 TASKS = ("alignment", "beat", "chord", "key", "melody", "multipitch", "onset", "pattern", "segment", "tempo")
@@ -54,3 +58,15 @@ def test_forms_of_a_task_differ_in_the_number_of_arguments() -> None:
     for task in tasks():
         sizes = [len(layout) for layout in layouts_of(task)]
         assert len(set(sizes)) == len(sizes) > 0
+
+
+@pytest.mark.parametrize("task", ["beat", "chord", "melody", "multipitch", "pattern", "key", "transcription"])
+def test_arguments_make_the_annotation_that_they_come_from(task: str, shared_data: Path) -> None:
+    path = sorted((shared_data / "mir_eval-fixtures" / task).glob("ref*"))[0]
+    row = to_ragged([read(path, task=task)])
+    layout = layouts_of(task)[0]
+    again = to_ragged([from_arguments(kind_of(task), layout.arguments(row, row)[: len(layout.reference)])])
+    assert [counts.tolist() for counts in again.counts] == [counts.tolist() for counts in row.counts]
+    assert again.labels == row.labels
+    for name, column in again.columns.items():
+        np.testing.assert_array_equal(column, row.columns[name])
