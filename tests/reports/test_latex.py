@@ -24,6 +24,7 @@ COMMANDS = {
     "textgreater": ">",
     "textbar": "|",
     "char34": '"',
+    "pm": "±",
 }
 
 
@@ -31,9 +32,9 @@ def printed(text: str) -> str:
     """What TeX would print for an escaped name: groups vanish, commands stand for characters."""
     out, place = [], 0
     while place < len(text):
-        command = re.compile(r"\\([a-z]+\d*)\{\}|\\([_%&#${}])").match(text, place)
+        command = re.compile(r"\\([a-z]+\d*)\{\}|\$\\(pm)\$|\\([_%&#${}])").match(text, place)
         if command:
-            out.append(COMMANDS[command[1]] if command[1] else command[2])
+            out.append(COMMANDS[command[1] or command[2]] if command[1] or command[2] else command[3])
             place = command.end()
         else:
             assert text[place] not in r"\%#$&_^~"
