@@ -60,7 +60,7 @@ class _FileFinder:
         """The specification of a file; None of other modules."""
         if not name.startswith(_PREFIX):
             return None
-        return _spec_of(os.fsdecode(bytes.fromhex(name.removeprefix(_PREFIX))))
+        return _spec_of(_path_in(name))
 
 
 def _spec_of(path: str) -> ModuleSpec | None:
@@ -143,6 +143,25 @@ def digest_of(module: ModuleType, found: Any = None) -> str:
         except OSError:
             return ""
     return digest.hexdigest() if paths else ""
+
+
+def origin_of(function: Any) -> str:
+    """Module and name of a function; of one of a Python file the file's name.
+
+    Examples
+    --------
+    >>> origin_of(origin_of)
+    'mirflow.plugins:origin_of'
+    """
+    module, name = str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", ""))
+    if module.startswith(_PREFIX):
+        module = Path(_path_in(module)).name
+    return f"{module}:{name.removesuffix('.read')}"
+
+
+def _path_in(name: str) -> str:
+    """The path in the name of a module that is a file."""
+    return os.fsdecode(bytes.fromhex(name.removeprefix(_PREFIX)))
 
 
 def describe_error(error: BaseException, module: str = "") -> str:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from ..errors import MetricError, refuse_unknown
+from ..plugins import origin_of
 from .arguments import Layout, layouts_of
 from .measures import Metric, Parameter, Pooling
 
@@ -133,7 +134,7 @@ def metrics_of(
     about: dict[str, Any] = dict(getattr(function, _DECLARED, _DEFAULTS))
     title, values, named = about.pop("title"), about.pop("values"), about.pop("name")
     name = named or name or getattr(function, "__name__", "").strip("<>")
-    origin = origin or f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', name)}"
+    origin = origin or origin_of(function)
     tasks = tuple([about["tasks"]] if isinstance(about["tasks"], str) else about["tasks"])
     if task and tasks and task not in tasks:
         raise MetricError(f"{origin}: {name} is a metric of {' and '.join(tasks)}, not of {task}")

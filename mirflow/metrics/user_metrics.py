@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MetricError, MirflowWarning, PluginError, suggest
-from ..plugins import METRICS, describe_error, digest_of, import_module, installed
+from ..plugins import METRICS, describe_error, digest_of, import_module, installed, origin_of
 from .measures import Family, Measure, Metric
 from .pair_metrics import ResultError, layout_of, metrics_of
 
@@ -174,15 +174,11 @@ def metrics_from(found: Any, task: str) -> tuple[Metric, ...]:
     """
     records = _records(found)
     if records:
-        return tuple(one if one.origin else replace(one, origin=_origin(one.read)) for one in records)
+        return tuple(one if one.origin else replace(one, origin=origin_of(one.read)) for one in records)
     if not callable(found):
         raise MetricError(f"a metric is named by a text or is a function over one pair, not {found!r}")
     module = sys.modules.get(getattr(found, "__module__", ""))
     return metrics_of(found, task, digest="" if module is None else digest_of(module, found))
-
-
-def _origin(function: Any) -> str:
-    return f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', '').removesuffix('.read')}"
 
 
 def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
