@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mirflow.kernels.intervals import (
@@ -49,6 +49,7 @@ hops = st.sampled_from([0.1, 0.01, 0.3, 1 / 3, 1.0, 5.0])
 
 
 @given(grid_times, hops, grid_times)
+@example(0.0, 0.1, 3 * 0.1)  # three hops and a little more, by division
 @settings(deadline=None)
 def test_frames_before_a_time_are_those_whose_own_time_is_earlier(start, hop, time) -> None:
     count = int(frames_before(np.array([start]), hop, np.array([time]))[0])
