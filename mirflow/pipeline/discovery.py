@@ -9,14 +9,16 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
-from ..errors import AnnotationError, MirflowError, MirflowWarning, suggest
+from ..cells import Entry
+from ..errors import AnnotationError, MirflowError, MirflowWarning, UnknownNameError, suggest
 from ..readers.jams import annotators_of
+from ..readers.mirdata import MirdataDataset
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern, fill
@@ -74,6 +76,8 @@ def is_table(side: Estimates, task: str) -> bool:
 
 def is_lone(evaluation: Evaluation) -> bool:
     """True if it has one track only: neither side's pattern has a placeholder for it, nor a file of many tracks."""
+    if evaluation.reference.mirdata is not None:
+        return False
     sides = evaluation.reference, evaluation.estimates
     patterns = [Pattern(side.path) for side in sides if not is_table(side, evaluation.task)]
     return len(patterns) == 2 and not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
@@ -119,8 +123,8 @@ class Discovery:
     systems, tracks : list of str
     references : mapping of str to list of Reference, by track
     estimates : mapping of (str, str) to Source, by system and track
-    track_meta, system_meta : mapping of str to mapping of str to str
-        Values of other placeholders, by track or system.
+    track_meta, system_meta : mapping of str to mapping of str to str or number
+        Values of other placeholders, by track or system; and metadata of data sets of mirdata.
     cautions : list of Caution
         What was warned of.
     """
@@ -134,7 +138,7 @@ class Discovery:
     tracks: list[str] = field(default_factory=list)
     references: dict[str, list[Reference]] = field(default_factory=dict)
     estimates: dict[tuple[str, str], Source] = field(default_factory=dict)
-    track_meta: dict[str, dict[str, str]] = field(default_factory=dict)
+    track_meta: dict[str, dict[str, Entry]] = field(default_factory=dict)
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     cautions: list[Caution] = field(default_factory=list)
     # Names of the reference's files, by path; and one of them for each system whose files they seem to be.
@@ -159,9 +163,14 @@ def discover(
     """The tracks, systems, references and estimates of an evaluation; what is wrong is added to `troubles`."""
     found = Discovery(evaluation, resolved, root, open_pack, troubles)
     by_system = evaluation.estimates.annotator == "{system}"
-    references = _find_side(found, "reference", evaluation.reference.annotator in ("all", "{annotator}"))
+    each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
+    if evaluation.reference.mirdata is None:
+        references = _find_side(found, "reference", each)
+    else:
+        references, left_out = _tracks_of_mirdata(found, each)
     known = list(dict.fromkeys(values["track"] for _, values in references if "track" in values))
     estimates = _find_side(found, "estimates", by_system, known)
+    estimates = [one for one in estimates if one[1].get("track") not in left_out]
     if by_system:
         estimates = [
             (source, {"system" if name == "annotator" else name: value for name, value in values.items()})
@@ -224,6 +233,35 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
         except AnnotationError as error:
             found.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
     return [(source, {**values, "track": LONE_TRACK}) for source, values in sources] if lone else sources
+
+
+def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:
+    """The references in a data set of mirdata, and its tracks that do not take part; metadata are kept."""
+    side = found.evaluation.reference
+    assert side.mirdata is not None
+    assert side.annotation is not None
+    home, index = (
+        None if place is None else str(Path(found.root, Path(place).expanduser()))
+        for place in (side.data_home, side.index)
+    )
+    try:
+        dataset = MirdataDataset.of(side.mirdata, home, side.version, index)
+        chosen = dataset.tracks(side.tracks, side.split)
+        annotator = None if each_annotator else side.annotator
+        sources = dataset.sources(chosen, side.annotation, found.resolved.reference, annotator)
+        values, problem = dataset.metadata(tuple(sources))
+        references: list[Found] = []
+        for track, source in sources.items():
+            names = source.annotators() if each_annotator else ()
+            references += [(replace(source, annotator=name), {"track": track, "annotator": name}) for name in names]
+            references += [] if names else [(source, {"track": track})]
+    except (AnnotationError, UnknownNameError) as error:
+        found.trouble(("reference", "mirdata"), str(error))
+        return [], frozenset()
+    if problem:
+        found.warn(problem)
+    found.track_meta.update(values)
+    return references, frozenset(dataset.tracks()) - set(chosen)
 
 
 def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequence[Match]) -> Sequence[Match]:
@@ -525,6 +563,8 @@ def _demand_common_tracks(found: Discovery) -> None:
 
 def _remedy(evaluation: Evaluation, apart: Apart) -> str:
     """Remedy in the pipeline for names that do not match."""
+    if evaluation.reference.mirdata is not None:
+        return f"call the estimates by the ids of mirdata's tracks, as {apart.reference!r}"
     written = []
     for key, side, around in (
         ("reference", evaluation.reference, apart.around_reference),

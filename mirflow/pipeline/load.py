@@ -343,7 +343,8 @@ def _discover(
         found = discover(evaluation, resolved, root, open_pack, troubles)
         return troubles or found
     for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
-        find_matches(side, key, root, is_lone(evaluation) or is_table(side, evaluation.task), troubles)
+        if side.path:
+            find_matches(side, key, root, is_lone(evaluation) or is_table(side, evaluation.task), troubles)
     return [*resolved, *troubles]
 
 

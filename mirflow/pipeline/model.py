@@ -262,10 +262,44 @@ class Estimates(_Options):
 
 
 class References(Estimates):
-    """As estimates; several annotators of a track are combined."""
+    """As estimates; several annotators of a track are combined. Or a data set of mirdata."""
 
+    path: str = ""
+    """Pattern with {track}, ..., relative to root; one ending in .zarr names a pack."""
     combine: Literal["mean", "max", "each"] | None = None
     """What becomes of the scores against several references of a track; each keeps them along a dim annotator."""
+    mirdata: str | None = None
+    """A data set of mirdata, such as beatles, in place of a path; its data have to be downloaded before."""
+    annotation: str | None = None
+    """Of mirdata: the attribute of its tracks, such as chords."""
+    data_home: str | None = None
+    """Of mirdata: the folder of the data, relative to root; default: that of mirdata."""
+    version: str = "default"
+    """Of mirdata: the version of the data set."""
+    index: str | None = None
+    """Of mirdata: the path of an index file, relative to root; default: that of the version."""
+    split: str | None = None
+    """Of mirdata: one of the splits of the data set; default: all of its tracks."""
+    tracks: list[str] | None = None
+    """Of mirdata: ids of some tracks; default: all."""
+
+    @model_validator(mode="after")
+    def _check_mirdata(self) -> References:
+        own = ("annotation", "data_home", "version", "index", "split", "tracks")
+        if self.mirdata is None:
+            given = [name for name in own if getattr(self, name) != type(self).model_fields[name].default]
+            if given:
+                raise ValueError(f"{given[0]} is of data sets of mirdata: name one, as mirdata: beatles")
+            if not self.path:
+                raise ValueError("needs a path, or a data set of mirdata")
+            return self
+        if self.path or self.annotation is None:
+            needed = "an annotation, as annotation: chords" if self.annotation is None else "no path"
+            raise ValueError(f"a data set of mirdata needs {needed}")
+        for name, one in OPTIONS.items():
+            if name != "select" and one.keep(getattr(self, name)) != one.default:
+                raise ValueError(f"mirdata reads its own files: leave {name} out")
+        return self
 
 
 class Tracks(Shorthand):

@@ -6,6 +6,7 @@ import inspect
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from time import time_ns
@@ -555,9 +556,7 @@ class MirdataSource(Source):
 
     def stat_now(self) -> tuple[int, int]:
         """As `stat`; of files that are missing, and of contents that cannot be read, nothing."""
-        from importlib.metadata import version
-
-        stats = [(0, zlib.crc32(version(PACKAGE).encode()))]
+        stats = [(0, zlib.crc32(_version().encode()))]
         try:
             if not self.files:
                 stats.append((0, zlib.crc32(self.read()[1].encode())))
@@ -604,6 +603,13 @@ class MirdataSource(Source):
             return ()
         held = zip(value.annotators, value.annotations, strict=True)
         return tuple(str(name) for name, one in held if one is not None)
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version(PACKAGE)
 
 
 def _digest(annotation: Annotation) -> str:

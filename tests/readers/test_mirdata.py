@@ -12,11 +12,12 @@ from typing import Any
 import mir_eval
 import numpy as np
 import pytest
+import yaml
 
 import mirflow
 from mirflow.annotations.collection import Collection
 from mirflow.engine.lazy import LazyCollection
-from mirflow.errors import AnnotationError, MetricError, MirflowWarning, UnknownNameError
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning, PipelineError, UnknownNameError
 from mirflow.metrics.base import get_task
 
 from ..mirdata_sets import FILES, write_dataset
@@ -218,6 +219,70 @@ def test_every_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     first, second = str(caught.value).splitlines()[1:]
     assert re.search(r"mirdata:beatles/a/chords: there is no file '.*a/chords\.lab'; download the data", first)
     assert re.search(r"mirdata:beatles/b/chords: mirdata cannot read '.*b/chords\.lab': ValueError", second)
+
+
+def write_pipeline(folder: Path, task: str, estimates: Sequence[str], **reference: Any) -> Path:
+    """A pipeline with a data set of mirdata, and estimates of some tracks in the folder est/ours."""
+    write_dataset(folder, reference["mirdata"] if reference["mirdata"] in FILES else "beatles")
+    reference = {"data_home": ".", "index": "index.json", **reference}
+    evaluation = {"task": task, "reference": reference, "estimates": "est/{system}/{track}.lab"}
+    (folder / "p.yaml").write_text(yaml.safe_dump({"evaluations": [evaluation], "store": "s.zarr"}))
+    (folder / "est/ours").mkdir(parents=True)
+    for track in estimates:
+        (folder / f"est/ours/{track}.lab").write_text("0.0 1.0 C\n1.0 3.0 A:min\n")
+    return folder / "p.yaml"
+
+
+def counts(pipeline: Path) -> dict[str, int]:
+    """Cells of a run by what became of them."""
+    report = mirflow.run(pipeline, store=pipeline.parent / "s.zarr")
+    return {name: count for name, count in report.evaluations[0].counts.items() if count}
+
+
+def test_references_of_a_pipeline(tmp_path: Path) -> None:
+    pipeline = write_pipeline(tmp_path, "chord", "ab", mirdata="beatles", annotation="chords")
+    assert counts(pipeline) == {"new": 2}
+    scores = mirflow.open_store(tmp_path / "s.zarr")["chord"]
+    assert scores.meta_title.values.tolist() == ["sections", "sections"]
+    estimates = {track: tmp_path / f"est/ours/{track}.lab" for track in ("a", "b")}
+    references = mirflow.from_mirdata("beatles", "chords", data_home=tmp_path, index=tmp_path / "index.json")
+    wanted = mirflow.score(references, estimates, "chord").score.sel(system="estimate").load()
+    found = scores.score.sel(system="ours", track=["a", "b"], metric=wanted.metric)
+    np.testing.assert_array_equal(found.values, wanted.values)
+    assert counts(pipeline) == {"reused": 2}
+    (tmp_path / "b/chords.lab").write_text("0.0\t2.0\tC\n2.0\t3.0\tA:min\n")
+    assert counts(pipeline) == {"changed": 1, "reused": 1}
+    (tmp_path / "a/chords.lab").unlink()
+    report = mirflow.run(pipeline, store=tmp_path / "s.zarr")
+    assert any("mirdata:beatles/a/chords: there is no file" in one for one in report.evaluations[0].messages)
+    assert (report.evaluations[0].counts["changed"], report.evaluations[0].failed) == (1, 1)
+
+
+def test_annotators_of_a_data_set_are_combined(tmp_path: Path) -> None:
+    options = {"annotator": "all", "combine": "each", "tracks": ["2"]}
+    pipeline = write_pipeline(tmp_path, "segment", "23", mirdata="salami", annotation="sections_uppercase", **options)
+    assert counts(pipeline) == {"new": 1}
+    scores = mirflow.open_store(tmp_path / "s.zarr")["segment"]
+    assert scores.annotator.values.tolist() == ["5", "8"]
+    assert scores.artist.values.tolist() == ["RHCP"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"annotation": "chord"}, "unknown annotation of beatles 'chord'; did you mean 'chords'?"),
+        ({"annotation": None}, "a data set of mirdata needs an annotation, as annotation: chords"),
+        ({"mirdata": "beatls"}, "unknown data set of mirdata 'beatls'; did you mean 'beatles'?"),
+        ({"mirdata": None}, "annotation is of data sets of mirdata: name one, as mirdata: beatles"),
+        ({"path": "ref/{track}.lab"}, "a data set of mirdata needs no path"),
+        ({"header": True}, "mirdata reads its own files: leave header out"),
+        ({"data_home": "nowhere"}, "beatles has no file of chords in"),
+    ],
+)
+def test_problems_of_a_pipeline_are_named(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    pipeline = write_pipeline(tmp_path, "chord", "ab", **{"mirdata": "beatles", "annotation": "chords", **changes})
+    with pytest.raises(PipelineError, match=re.escape(message)):
+        mirflow.run(pipeline, store=tmp_path / "s.zarr")
 
 
 def test_mirdata_is_imported_for_its_own_objects_alone() -> None:
