@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import reports as reports
     from . import store as store
     from .accessor import open_store as open_store
+    from .accumulator import Accumulator as Accumulator
     from .analysis.differences import diff as diff
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
 # here may have the name of a function: importing it would replace the function.
 _HOMES = {
+    "Accumulator": "accumulator",
     "align": "engine.time_grids",
     "annotation": "loading",
     "collection": "loading",

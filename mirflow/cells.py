@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .kernels.agreement import NONE
 from .metrics.base import Sparse
 from .ragged import Float, Int
 
@@ -220,11 +221,14 @@ def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
         (int(start), part.extras[name]) for start, part in zip(starts, parts, strict=False) if name in part.extras
     ]
     first = pieces[0][1]
-    # Sorted, not in order of appearance: a run that was resumed must come to the same store.
+    # Sorted, not in order of appearance: a run that was resumed must come to the same store. No class comes last, as in
+    # the kernels.
     coords = tuple(
         labels
         if all(piece.coords[axis] == labels for _, piece in pieces)
-        else tuple(sorted({label for _, piece in pieces for label in piece.coords[axis]}))
+        else tuple(
+            sorted({label for _, piece in pieces for label in piece.coords[axis]}, key=lambda one: (one == NONE, one))
+        )
         for axis, labels in enumerate(first.coords)
     )
     shifted = []

@@ -240,7 +240,7 @@ def holds_tracks(value: Annotated, kind: Kind) -> bool:
         return True
     if is_table(value):
         return TRACK in table_columns(value)
-    return isinstance(value, Mapping) and not is_annotation(value, kind)
+    return isinstance(value, Mapping) and not hasattr(value, "data_vars") and not is_annotation(value, kind)
 
 
 def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:

@@ -65,6 +65,12 @@ def test_every_form_gives_the_same_scores(task: str, data: st.DataObject) -> Non
         xr.testing.assert_identical(score(table(references), both, task), expected)
 
 
+def test_one_dataset_of_a_nested_kind_is_one_annotation() -> None:
+    levels = dataset(sample("hierarchy", np.random.default_rng(0)), "hierarchy")
+    scores = mirflow.score({"a": levels}, {"a": levels}, "hierarchy")
+    assert scores.score.sel(metric="l_recall").item() == 1.0
+
+
 KEYED = [task for task in TASKS if task not in ("classification", "similarity", "separation")]
 
 

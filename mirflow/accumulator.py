@@ -1,0 +1,478 @@
+"""Scores of pairs that arrive one after the other, as in the validation of a model: kept, merged and aggregated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .analysis.policies import MISSING
+from .annotations.annotation import Annotation
+from .annotations.classes import Classes
+from .annotations.schema import kind_of
+from .annotations.source import Source
+from .cells import FAILED, Cells, Status, concatenate_cells, no_cells
+from .engine.block import TrackWork, block_size
+from .engine.runs import raise_failure
+from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
+from .evaluation import EvaluationRules
+from .metrics.base import Asked, Grid, Sparse
+from .ragged import Int
+from .readers.objects import TRACK, ObjectSource, name_keys
+from .sides import ESTIMATE, holds_tracks, sources_of, work_of
+from .store.format import kept_settings
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+State = dict[str, Any]
+"""What :meth:`Accumulator.state` gives: dicts, lists, text and numbers."""
+LAYOUT = 1
+"""The version of the layout of states."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopiedSource(Source):
+    """An annotation as it was when it was given, or the reason why there is none."""
+
+    name: str
+    annotation: Annotation | None = None
+    digest: str = ""
+    error: Exception | None = None
+
+    @classmethod
+    def of(cls, source: Source) -> CopiedSource:
+        """Read a source now; what it holds may change later."""
+        try:
+            annotation, digest = source.read()
+        except (AnnotationError, OSError) as error:
+            return cls(source.label, error=error)
+        thing = source.thing if isinstance(source, ObjectSource) else annotation
+        if not isinstance(
+            thing, tuple | list | dict | np.ndarray | str
+        ):  # of these the reader makes columns of its own
+            columns = {name: column.copy() for name, column in annotation.columns.items()}
+            labels = None if annotation.labels is None else annotation.labels[:]
+            annotation = replace(annotation, columns=columns, labels=labels)
+        return cls(source.label, annotation, digest)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its name."""
+        return (self.name,)
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name
+
+    def stat(self) -> tuple[int, int]:
+        """Nothing."""
+        return 0, 0
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation; errors as when it was given."""
+        if self.annotation is None:
+            assert self.error is not None
+            raise self.error
+        return self.annotation, self.digest
+
+
+class Accumulator:
+    """Scores of pairs of a reference and an estimate that arrive one after the other.
+
+    Pairs are kept in a buffer and scored together, so that an update takes little more than the copy of its arrays.
+    The scores of each pair are kept, not sums of them: an accumulator that is merged of others equals, to the bit, the
+    one that was given all pairs, in whatever order they came.
+
+    Parameters
+    ----------
+    task : str
+    metrics, convention, grid, classes
+        As for :func:`mirflow.evaluate`.
+    on_error : {"keep", "raise"}
+        ``keep``: a pair that cannot be scored has a status and a message in `dataset`, and `compute` warns of it.
+        ``raise``: `update` raises an error and leaves its pairs out. Each update is then scored at once, which takes
+        longer.
+
+    Raises
+    ------
+    MetricError, UnknownNameError
+        If there is no such task, convention or metric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = Accumulator("onset", metrics=["f_measure"])
+    >>> scores.update(np.array([1.0, 2.0, 3.0]), np.array([1.01, 2.0]), "a")
+    >>> scores.update([0.5, 1.5], [0.5, 1.5], "b")
+    >>> scores.compute()
+    {'onset/f_measure': 0.9}
+    """
+
+    def __init__(
+        self,
+        task: str,
+        *,
+        metrics: Sequence[Asked] | None = None,
+        convention: str | None = None,
+        grid: Grid | None = None,
+        classes: Classes | None = None,
+        on_error: Literal["keep", "raise"] = "keep",
+    ) -> None:
+        if on_error not in ("keep", "raise"):
+            raise UnknownNameError("on_error", str(on_error), ("keep", "raise"))
+        self._rules = EvaluationRules.of(task, metrics, convention, grid, classes)
+        self._kind = kind_of(task)
+        self._on_error = on_error
+        self._size = 1 if on_error == "raise" else block_size(task)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all pairs."""
+        self._tracks: dict[str, None] = {}
+        self._named: bool | None = None
+        self._buffer: list[TrackWork] = []
+        self._parts: list[Cells] = []
+
+    def __len__(self) -> int:
+        return len(self._tracks)
+
+    def __repr__(self) -> str:
+        return f"<mirflow.Accumulator: {self._rules.task}, {counted(len(self), 'pair')}>"
+
+    def update(self, references: Any, estimates: Any, tracks: Any = None) -> None:
+        """Add a pair, or many.
+
+        Parameters
+        ----------
+        references, estimates : annotation, mapping, collection, data frame or sequence
+            One annotation each, in any form that :func:`mirflow.annotation` takes; None where one is missing. Or those
+            of many tracks, in any form that :func:`mirflow.score` takes, or as a sequence with as many names in
+            `tracks`. Arrays are copied.
+        tracks : str, int, sequence of these, or None
+            The name of the track, or of each. None: pairs are numbered as they come, unless mappings, collections and
+            tables name their tracks.
+
+        Raises
+        ------
+        AnnotationError
+            If a track was given before, some pairs are named and others are not, or names and annotations differ in
+            number.
+        ScoreError
+            If a pair cannot be scored, under ``on_error="raise"``.
+        """
+        tracks = tracks.tolist() if hasattr(tracks, "tolist") else tracks
+        named = tracks is not None
+        if named and not isinstance(tracks, str) and hasattr(tracks, "__len__"):
+            names = name_keys(list(tracks), TRACK)
+            references, estimates = (
+                _by_track(names, side, many) for side, many in (("reference", references), (ESTIMATE, estimates))
+            )
+        elif named or not holds_tracks(references, self._kind):
+            name = name_keys([tracks], TRACK)[0] if named else str(len(self._tracks))
+            pair = [
+                None if one is None else ObjectSource(one, self._rules.task, f"{side} {name}")
+                for one, side in ((references, "reference"), (estimates, ESTIMATE))
+            ]
+            self._add({name: (pair[0], pair[1])}, named)
+            return
+        left = sources_of(references, self._rules.task, "reference")
+        right = sources_of(estimates, self._rules.task, ESTIMATE)
+        self._add({name: (left.get(name), right.get(name)) for name in {**left, **right}}, named=True)
+
+    def _add(self, pairs: Mapping[str, tuple[Source | None, Source | None]], named: bool) -> None:
+        if self._named not in (None, named):
+            raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
+        for name in pairs:
+            if name in self._tracks:
+                raise AnnotationError(f"track {name!r} was given before; reset forgets all of them")
+        works = []
+        for name, pair in pairs.items():
+            reference, estimate = (None if one is None else CopiedSource.of(one) for one in pair)
+            works.append(work_of(name, reference, {ESTIMATE: estimate}))
+            if self._on_error == "keep":
+                self._keep(name, named)
+                self._buffer.append(works[-1])
+                if len(self._buffer) >= self._size:
+                    self._flush()
+        if self._on_error == "raise" and works:
+            cells = self._rules.score(works)
+            try:
+                raise_failure(cells)
+            except RunError as error:
+                raise ScoreError(str(error)) from None
+            for name in pairs:
+                self._keep(name, named)
+            self._parts.append(cells)
+
+    def _keep(self, name: str, named: bool) -> None:
+        self._tracks[name] = None
+        self._named = named
+
+    def _flush(self) -> None:
+        """Score the pairs in the buffer."""
+        if self._buffer:
+            works, self._buffer = self._buffer, []
+            self._parts.append(self._rules.score(works))
+
+    def _cells(self) -> Cells:
+        """The results of all pairs, in the order in which they came."""
+        self._flush()
+        scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
+        self._parts = [concatenate_cells([no_cells(scalars), *self._parts])]
+        return self._parts[0]
+
+    def dataset(self) -> xr.Dataset:
+        """The scores of all pairs, as :func:`mirflow.score` gives them.
+
+        Returns
+        -------
+        xr.Dataset
+            Over (system, track, metric), with one system, ``estimate``, and tracks in the order of their names or
+            numbers.
+
+        Raises
+        ------
+        AnnotationError
+            If no pair was given.
+        """
+        return self._dataset(sorted(self._tracks, key=_natural))
+
+    def _dataset(self, tracks: Sequence[str]) -> xr.Dataset:
+        if not tracks:
+            raise AnnotationError("nothing to score: no pair was given; update adds some")
+        return self._rules.dataset([self._cells()], (ESTIMATE,), tracks)
+
+    def compute(self, aggregate: str | None = None, *, missing: str | None = None) -> dict[str, float]:
+        """Aggregates of all metrics over the tracks, by names as loggers of experiments take them.
+
+        Parameters
+        ----------
+        aggregate : str or None
+            ``mean``, ``median``, ``pooled``, ...: see the page on queries; metrics without it are left out. None: each
+            metric's standard one.
+        missing : {"skip", "zero", "raise"} or None
+            Pairs without a score: left out (None too, but with a warning), counted as 0, or an error.
+
+        Returns
+        -------
+        dict of str to float
+            ``task/metric`` to the aggregate. It depends on the pairs alone, not on the order of updates and merges:
+            scores are added up in the order of the tracks' names, those of numbered pairs in an order of their values.
+
+        Raises
+        ------
+        AnnotationError
+            If no pair was given.
+        QueryError, UnknownNameError
+            As for queries of a store.
+
+        Warns
+        -----
+        MirflowWarning
+            If pairs have no score, and `missing` is None.
+        """
+        from .analysis.queries import aggregate as aggregate_over_tracks
+
+        if missing is not None and missing not in MISSING:
+            raise UnknownNameError("missing", missing, MISSING)
+        if not any(not measure.metric.dims for measure in self._rules.measures):
+            raise MetricError("compute gives metrics that are one number a pair; query the dataset of the others")
+        cells = self._cells()
+        failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
+        if missing is None and len(failed):
+            first = int(failed[0])
+            text = f"track {cells.track[first]!r}: {Status(int(cells.status[first])).name}: {cells.message[first]}"
+            warn_caller(
+                f"{len(failed)} of {counted(len(cells), 'pair')} have no score and are left out, the first being "
+                f"{text}; dataset() has them all, missing='skip' leaves them out without a warning"
+            )
+        found = aggregate_over_tracks(self._dataset(self._canonical(cells)), aggregate=aggregate, missing=missing)
+        values = found["value"].values[0]
+        names = found["metric"].values.tolist()
+        return {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
+
+    def _canonical(self, cells: Cells) -> list[str]:
+        """Tracks in an order that depends on the pairs alone, as sums do on the order in their last bits."""
+        if self._named:
+            return sorted(self._tracks, key=_natural)
+        rows = np.column_stack([cells.status.astype(np.float64), cells.duration, cells.score, cells.weight])
+        rows[np.isnan(rows)] = np.nan  # of one sign
+        order = np.lexsort(rows.view(np.int64).T[::-1])
+        return [cells.track[place] for place in order.tolist()]
+
+    def state(self) -> State:
+        """All scores in dicts, lists, text and numbers, which pickle, JSON and msgpack take, to the bit."""
+        cells = self._cells()
+        columns: State = {
+            one.name: _listed(getattr(cells, one.name))
+            for one in fields(Cells)
+            if one.name not in ("measures", "system", "extras")
+        }
+        extras = {
+            name: {one.name: _listed(getattr(sparse, one.name)) for one in fields(Sparse)}
+            for name, sparse in cells.extras.items()
+        }
+        return {"layout": LAYOUT, "rules": self._settings(), "named": self._named, "cells": columns, "extras": extras}
+
+    def _settings(self) -> State:
+        """The rules by which pairs are scored, with the versions of the metrics."""
+        rules = self._rules
+        settings = kept_settings(rules.task, rules.convention.name, rules.grid, "", rules.measures, rules.classes)
+        versions = {str(measure): measure.metric.version for measure in rules.measures}
+        found: State = json.loads(json.dumps({"task": rules.task, "metrics": versions, **settings}))
+        return found
+
+    def load_state(self, state: State) -> None:
+        """Take the place of the accumulator that a state is of.
+
+        Parameters
+        ----------
+        state : dict
+            As `state` gives it, also through JSON or msgpack.
+
+        Raises
+        ------
+        AnnotationError
+            If it is no state, or one of pairs that were scored by other rules.
+        """
+        cells = self._cells_of(state)
+        self.reset()
+        self._append(cells, state["named"])
+
+    def _cells_of(self, state: State) -> Cells:
+        if not isinstance(state, Mapping) or state.get("layout") != LAYOUT:
+            raise AnnotationError("this is no state of an accumulator, or one of another version of mirflow")
+        own, other = self._settings(), state["rules"]
+        for name in {**own, **other}:
+            if own.get(name) != other.get(name):
+                raise AnnotationError(
+                    f"{name} differ: {other.get(name)!r} of the state and {own.get(name)!r} here; "
+                    "only scores by the same rules can be brought together"
+                )
+        given = state["cells"]
+        count = len(given["track"])
+        like = no_cells(tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims))
+        columns: dict[str, Any] = {"system": (ESTIMATE,) * count, "measures": like.measures}
+        for name, values in given.items():
+            empty = getattr(like, name)
+            whole = not isinstance(empty, tuple)
+            shape = (count, *empty.shape[1:]) if whole else ()
+            columns[name] = np.array(values, dtype=empty.dtype).reshape(shape) if whole else tuple(values)
+        return Cells(**columns, extras={name: _sparse(one) for name, one in state["extras"].items()})
+
+    def merge(self, other: Accumulator | State) -> Accumulator:
+        """Add the pairs of another accumulator, or of its state.
+
+        A named track that both have counts once if its results are the same, as those of samples that a distributed
+        sampler repeats. Numbered pairs are numbered on.
+
+        Parameters
+        ----------
+        other : Accumulator or dict
+
+        Returns
+        -------
+        Accumulator
+            This one.
+
+        Raises
+        ------
+        AnnotationError
+            If the other was scored by other rules, only one of them has named tracks, or both have a track with
+            different results.
+        """
+        state = other.state() if isinstance(other, Accumulator) else other
+        cells = self._cells_of(state)
+        named = state["named"]
+        if None not in (named, self._named) and named != self._named:
+            raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
+        if named:
+            cells = self._without_repeated(cells)
+        else:
+            cells = replace(cells, track=tuple(str(len(self) + place) for place in range(len(cells))))
+        self._append(cells, named)
+        return self
+
+    def _without_repeated(self, cells: Cells) -> Cells:
+        """The cells of tracks that are new here; the others have to be the same."""
+        twice = [place for place, name in enumerate(cells.track) if name in self._tracks]
+        if not twice:
+            return cells
+        own = self._cells()
+        places = {name: place for place, name in enumerate(own.track)}
+        for place in twice:
+            name = cells.track[place]
+            here, there = (_results(one, at) for one, at in ((own, places[name]), (cells, place)))
+            if here != there:
+                raise AnnotationError(f"track {name!r} has different results in both; give each track another name")
+        kept: Int = np.setdiff1d(np.arange(len(cells)), twice)
+        return cells.take(kept)
+
+    def _append(self, cells: Cells, named: bool | None) -> None:
+        self._flush()
+        self._tracks |= dict.fromkeys(cells.track)
+        self._named = self._named if named is None else named
+        self._parts.append(cells)
+
+    def __add__(self, other: Accumulator) -> Accumulator:
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        return copy(self).merge(other)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._flush()
+        return {**vars(self), "_tracks": dict(self._tracks), "_parts": list(self._parts), "_buffer": []}
+
+
+def _by_track(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
+    """The annotations of a sequence, by track."""
+    if isinstance(given, str | Mapping) or not hasattr(given, "__len__"):
+        raise AnnotationError(f"the {side}s are no sequence of annotations, one for each of the tracks")
+    if len(given) != len(names):
+        raise AnnotationError(f"{counted(len(names), 'track')} and {counted(len(given), side)}: give one for each")
+    if len(set(names)) < len(names):
+        raise AnnotationError(f"track {next(one for one in names if names.count(one) > 1)!r} is named twice")
+    return dict(zip(names, given, strict=True))
+
+
+def _natural(name: str) -> tuple[bool, int, str]:
+    """Numbers in their order, before other names."""
+    number = name.isdecimal()
+    return not number, int(name) if number else 0, name
+
+
+def _listed(values: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        return values.tolist()
+    if isinstance(values, tuple):
+        return [list(one) if isinstance(one, tuple) else one for one in values]
+    return dict(values) if isinstance(values, Mapping) else values
+
+
+def _sparse(state: State) -> Sparse:
+    index = np.array(state["index"], dtype=np.int64).reshape(-1, 1 + len(state["dims"]))
+    coords = tuple(map(tuple, state["coords"]))
+    value = np.array(state["value"], dtype=np.float64)
+    return Sparse(tuple(state["dims"]), coords, index, value, state["attrs"], state["fill"])
+
+
+def _results(cells: Cells, place: int) -> tuple[Any, ...]:
+    """What was computed of one cell, to the last digit."""
+    one = cells.take(np.array([place], dtype=np.int64))
+    extras = []
+    for name, sparse in sorted(one.extras.items()):
+        for entry, value in zip(sparse.index[:, 1:].tolist(), sparse.value.tolist(), strict=True):
+            labels = [coords[at] for coords, at in zip(sparse.coords, entry, strict=True)]
+            extras.append((name, labels, repr(value)))
+    return (
+        one.message,
+        one.status.tolist(),
+        repr((one.score.tolist(), one.weight.tolist(), one.duration.tolist())),
+        extras,
+    )

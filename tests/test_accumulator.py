@@ -1,0 +1,194 @@
+"""Accumulators: pairs in any order and any parts come to the dataset of `score` and the aggregates of `query`."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+import warnings
+from functools import reduce
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import Phase, given, settings
+
+import mirflow
+from mirflow import Accumulator
+from mirflow.errors import AnnotationError, MirflowWarning, QueryError, ScoreError, UnknownNameError
+
+from .annotation_strategies import annotations
+from .commands import rows
+from .forms import arguments, as_read, dataset
+from .groups import CODES
+from .samples import sample
+
+TASKS = sorted({row["task"] for row in rows("metrics")})
+Pairs = list[tuple[str, Any, Any]]
+
+
+def accumulated(task: str, pairs: Pairs, *, named: bool = True, **options: Any) -> Accumulator:
+    scores = Accumulator(task, **options)
+    for track, reference, estimate in pairs:
+        scores.update(reference, estimate, track if named else None)
+    return scores
+
+
+def computed(scores: Accumulator, *options: Any) -> bytes:
+    """The aggregates, to the bit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)
+        found = scores.compute(*options)
+    return json.dumps(found).encode()
+
+
+@pytest.mark.parametrize("task", TASKS)
+@settings(max_examples=4, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(data=st.data())
+def test_parts_in_any_order_come_to_the_scores_of_all_pairs(task: str, data: st.DataObject) -> None:
+    forms = [lambda one: one, arguments, lambda one: dataset(one, task)]
+    draw = [[as_read(data.draw(annotations(task))) for _ in range(6)] for _ in range(2)]
+    pairs = [(str(track), *pair) for track, pair in enumerate(zip(*draw, strict=True))]
+    given_pairs = [(track, *(data.draw(st.sampled_from(forms))(one) for one in pair)) for track, *pair in pairs]
+    expected = mirflow.score(pairs, task=task).load()
+    whole = accumulated(task, given_pairs)
+    xr.testing.assert_identical(whole.dataset().load(), expected)
+    values = expected.mirflow.query(missing="skip")
+    found = whole.compute(missing="skip")
+    assert list(found) == [f"{task}/{name}" for name in values.metric.values]
+    np.testing.assert_array_equal(list(found.values()), values["value"].values[0])
+
+    numbered = accumulated(task, given_pairs, named=False)
+    shuffled = random.Random(data.draw(st.integers(0, 99)))
+    for named in (True, False):
+        own = shuffled.sample(given_pairs, k=6)
+        cuts = sorted(shuffled.choices(range(7), k=3))
+        ranks = [accumulated(task, own[a:b], named=named) for a, b in zip([0, *cuts], [*cuts, 6], strict=True)]
+        states = [json.loads(json.dumps(one.state())) for one in ranks]
+        by_states = reduce(Accumulator.merge, states, Accumulator(task))
+        first, second, third, fourth = (pickle.loads(pickle.dumps(one)) for one in ranks)
+        left, right = (first + second) + (third + fourth), first + (second + (third + fourth))
+        for other in (by_states, left, right):
+            assert computed(other) == computed(whole if named else numbered)
+            assert len(other) == 6
+            if named:
+                xr.testing.assert_identical(other.dataset().load(), expected)
+        if not named:
+            xr.testing.assert_identical(left.dataset().load(), right.dataset().load())
+        assert list(map(len, ranks)) == [b - a for a, b in zip([0, *cuts], [*cuts, 6], strict=True)]
+
+
+REFERENCES = {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5]), "10": np.array([3.0]), "9": np.array([])}
+ESTIMATES = {"a": np.array([1.0]), "b": np.array([0.5, 1.5]), "10": np.array([3.0, 4.0]), "9": np.array([1.0])}
+
+
+def test_many_pairs_are_given_as_mappings_collections_tables_or_sequences() -> None:
+    expected = accumulated("onset", [(name, REFERENCES[name], ESTIMATES[name]) for name in REFERENCES]).dataset()
+    assert expected.track.values.tolist() == ["9", "10", "a", "b"]
+    sides = REFERENCES, ESTIMATES
+    for form in (dict, lambda side: mirflow.collection("onset", side)):
+        scores = Accumulator("onset")
+        scores.update(*map(form, sides))
+        xr.testing.assert_identical(scores.dataset().load(), expected.load())
+    scores = Accumulator("onset")
+    scores.update(*(list(side.values()) for side in sides), tracks=np.array(list(REFERENCES)))
+    xr.testing.assert_identical(scores.dataset().load(), expected.load())
+    scores.reset()
+    scores.update(*(list(side.values())[:2] for side in sides), tracks=np.array([7, 8]))
+    scores.update([1.0], [1.0], np.int64(9))
+    assert scores.dataset().track.values.tolist() == ["7", "8", "9"]
+
+
+@pytest.mark.parametrize("form", [lambda one: one, lambda one: mirflow.annotation("onset", one)])
+def test_arrays_may_change_after_an_update(form: Any) -> None:
+    times = np.array([1.0, 2.0])
+    given_form = form(times)
+    scores = Accumulator("onset", metrics=["f_measure"])
+    scores.update(given_form, [1.0, 2.0])
+    times += 9
+    if isinstance(given_form, xr.Dataset):
+        given_form.time.values[:] = 9.0
+    assert scores.compute() == {"onset/f_measure": 1.0}
+
+
+def test_aggregates_are_those_of_queries() -> None:
+    scores = Accumulator("chord", metrics=["majmin", "seg"])
+    scores.update(([[0, 3], [3, 4]], ["C:maj", "G:7"]), ([[0, 4]], ["C:maj"]))
+    scores.update(([[0, 12]], ["A:min"]), ([[0, 12]], ["A:min"]))
+    assert scores.compute() == {"chord/majmin": 15 / 16, "chord/seg": 0.875}
+    assert scores.compute("mean")["chord/majmin"] == 0.875
+    with pytest.raises(UnknownNameError, match="unknown aggregate 'men'"):
+        scores.compute("men")
+    with pytest.raises(UnknownNameError, match="unknown missing 'zreo'; did you mean 'zero'"):
+        scores.compute(missing="zreo")
+
+
+def test_pairs_without_a_score_are_kept_and_warned_of() -> None:
+    scores = accumulated("onset", [("a", [1.0], [1.0]), ("b", [1.0], [1.0, "x"]), ("c", [1.0], None)])
+    with pytest.warns(MirflowWarning, match="2 of 3 pairs .*, the first being track 'b': invalid: estimate b: time is"):
+        assert scores.compute()["onset/f_measure"] == 1.0
+    assert scores.compute(missing="zero")["onset/f_measure"] == 1 / 3
+    with pytest.raises(QueryError, match="track 'b': invalid"):
+        scores.compute(missing="raise")
+    wanted = [CODES[name] for name in ("ok", "invalid", "missing_estimate")]
+    assert scores.dataset().status.values.tolist() == [wanted]
+
+
+def test_an_error_leaves_the_pairs_of_its_update_out() -> None:
+    scores = Accumulator("onset", on_error="raise")
+    scores.update([1.0], [1.0], "a")
+    for bad, message in (([1.0, "x"], "time is not a number: 'x'"), ([1.0, np.nan], "b:2: time is not finite")):
+        with pytest.raises(ScoreError, match=f"track 'b': invalid: estimate {message if 'b:' in message else ''}"):
+            scores.update({"c": [1.0], "b": [1.0]}, {"c": [1.0], "b": bad})
+    scores.update({"c": [1.0], "b": [1.0]}, {"c": [1.0], "b": [1.0]})
+    assert scores.dataset().track.values.tolist() == ["a", "b", "c"]
+
+
+def test_repeated_tracks_count_once_if_their_results_are_the_same() -> None:
+    left = accumulated("onset", [("a", [1.0], [1.0]), ("b", [1.0, 2.0], [1.0])])
+    right = accumulated("onset", [("b", [1.0, 2.0], [1.0]), ("c", [1.0], [1.0])])
+    assert (left + right).dataset().track.values.tolist() == ["a", "b", "c"]
+    assert len(left) == len(right) == 2
+    with pytest.raises(AnnotationError, match="track 'b' has different results in both"):
+        left.merge(accumulated("onset", [("b", [1.0, 2.0], [9.0])]))
+
+
+def test_what_cannot_be_added_is_an_error() -> None:
+    scores = accumulated("onset", [("a", [1.0], [1.0])])
+    other = accumulated("onset", [("a", [1.0], [1.0])], named=False)
+    for call, message in (
+        (lambda: scores.update([1.0], [1.0], "a"), "track 'a' was given before"),
+        (lambda: scores.update([1.0], [1.0]), "some pairs are named and others are numbered"),
+        (lambda: scores.merge(other), "some pairs are named and others are numbered"),
+        (lambda: scores.update([[1.0]], [[1.0]], ["b", "c"]), "2 tracks and 1 reference: give one for each"),
+        (lambda: scores.update({"b": [1.0]}, {"b": [1.0]}, ["b"]), "the references are no sequence of annotations"),
+        (lambda: scores.update([[1.0]] * 2, [[1.0]] * 2, ["b", "b"]), "track 'b' is named twice"),
+        (lambda: scores.update([1.0], [1.0], 0.5), "a track is named 0.5"),
+        (lambda: scores.merge(Accumulator("beat")), "task differ: 'beat' of the state and 'onset' here"),
+        (lambda: scores.merge(Accumulator("onset", metrics=["f_measure"])), "metrics differ"),
+        (lambda: scores.load_state({"layout": 9}), "no state of an accumulator"),
+        (lambda: Accumulator("onset").compute(), "no pair was given"),
+    ):
+        with pytest.raises(AnnotationError, match=message):
+            call()
+    assert len(scores) == 1
+    with pytest.raises(UnknownNameError, match="on_error"):
+        Accumulator("onset", on_error="rise")  # type: ignore[arg-type]
+
+
+def test_a_state_takes_the_place_of_what_was_there() -> None:
+    scores, other = (accumulated("key", [(name, "C major", "G major")]) for name in "ab")
+    scores.load_state(other.state())
+    assert scores.dataset().track.values.tolist() == ["b"]
+    assert repr(scores) == "<mirflow.Accumulator: key, 1 pair>"
+
+
+def test_more_pairs_than_a_block_are_scored_as_each_alone() -> None:
+    rng = np.random.default_rng(3)
+    pairs = [(str(track), sample("beat", rng), sample("beat", rng)) for track in range(150)]
+    scores = accumulated("beat", pairs)
+    for track, reference, estimate in pairs[::37]:
+        alone = accumulated("beat", [(track, reference, estimate)]).dataset().score
+        np.testing.assert_array_equal(scores.dataset().score.sel(track=[track]), alone)
