@@ -284,6 +284,9 @@ class TestPairFunctions:
     def test_a_mapping_of_scores_is_put_in_order(self):
         assert retrieval.reciprocal_rank(["x"], {"x": 1.0, "a": 2.0}) == 0.5
 
+    def test_a_first_item_just_at_the_depth_counts(self):
+        assert [retrieval.reciprocal_rank(["x"], ["a", "x"], k=k) for k in (1, 2, 3)] == [0.0, 0.5, 0.5]
+
     def test_what_is_wrong_raises(self):
         with pytest.raises(ValueError, match="relevant: item 'x' occurs twice"):
             retrieval.validate(["x", "x"], ["y"])
