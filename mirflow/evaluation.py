@@ -134,9 +134,10 @@ def evaluate(
     Parameters
     ----------
     reference, estimate : xr.Dataset, Annotation, Collection, LazyCollection, path or jams object
-        Two annotations, or two collections; of collections the union of the tracks is scored. The files of a lazy
-        collection are read block by block, and one that cannot be read is a track with that status. Of audio also a
-        folder, a list of paths, or a path with ``{source}``: one file for each source.
+        Two annotations, also as :func:`mirflow.annotation` takes them, or two collections; of collections the union of
+        the tracks is scored. The files of a lazy collection are read block by block, and one that cannot be read is a
+        track with that status. Of audio also a folder, a list of paths, or a path with ``{source}``: one file for each
+        source.
     task : str or None
         None: the task that `load` was given, or the only one with metrics for this kind of annotation.
     metrics : sequence of str or callable, or None
@@ -311,7 +312,7 @@ def score(
         The annotation of each track: a mapping of tracks to annotations, a collection (lazy ones are read block by
         block) or its dataset, or a data frame with a column ``track`` and the columns of the kind. Without estimates
         an iterable of (track, reference, estimate) or (track, system, reference, estimate), of which no more than a
-        block is held at a time. An annotation is whatever :func:`mirflow.annotation` takes: a tuple of arrays in
+        block is held at a time, so that names of items are not matched there. An annotation is whatever :func:`mirflow.annotation` takes: a tuple of arrays in
         mir_eval's order, a dict of columns, a dataset, an object of jams, pretty_midi or mirdata,
         a path.
     estimates : the same, or None

@@ -220,3 +220,32 @@ def test_files_objects_and_tables_are_told_apart(tmp_path: Path) -> None:
     assert (scores.score.sel(metric=["f_measure", "onset_f_measure"]) == 1.0).all()
     jam = mirflow.to_jams(mirflow.annotation("beat", [5.5, 6.0, 6.5]), task="beat")
     assert (mirflow.score({"a": jam}, {"a": [5.5, 6.0, 6.5]}, "beat").score.sel(metric="f_measure") == 1.0).all()
+
+
+class Tensor:
+    """An array of another package, which numpy knows by its protocol alone."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values = np.array(values, dtype=np.float32)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
+
+
+class Refusing:
+    def __array__(self, *options: Any, **others: Any) -> Any:
+        raise TypeError("can't convert a device tensor")
+
+
+def test_arrays_and_tables_of_other_packages_are_taken() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    references = {"a": [1.0, 2.0], "b": [1.5]}
+    estimates = {"tensor": {"a": Tensor([1.0, 2.0]), "b": Refusing()}}
+    scores = mirflow.score(references, estimates, "onset", metrics=["recall"])
+    assert scores.score.values[0, 0, 0] == 1.0
+    assert "time is not an array: Refusing: can't convert a device tensor" in scores.message.values[0, 1]
+    long = pyarrow.table({"track": ["a", "b", "a"], "time": [1.0, 1.5, 2.0]})
+    assert mirflow.score(long, long, "onset", metrics=["recall"]).score.values.ravel().tolist() == [1.0, 1.0]

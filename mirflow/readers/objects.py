@@ -250,7 +250,7 @@ def table_columns(table: Any) -> dict[str, Column]:
         import pyarrow
 
         table = pyarrow.table(table)
-    names = list(getattr(table, "column_names", None) or table.columns)
+    names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
     if len(set(names)) < len(names):
         raise InvalidAnnotationError(f"the table has two columns {next(n for n in names if names.count(n) > 1)!r}")
     return {str(name): as_array(str(name), table[name]) for name in names}
