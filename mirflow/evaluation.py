@@ -312,9 +312,9 @@ def score(
         The annotation of each track: a mapping of tracks to annotations, a collection (lazy ones are read block by
         block) or its dataset, or a data frame with a column ``track`` and the columns of the kind. Without estimates
         an iterable of (track, reference, estimate) or (track, system, reference, estimate), of which no more than a
-        block is held at a time, so that names of items are not matched there. An annotation is whatever :func:`mirflow.annotation` takes: a tuple of arrays in
-        mir_eval's order, a dict of columns, a dataset, an object of jams, pretty_midi or mirdata,
-        a path.
+        block is held at a time, so that names of items are not matched there. An annotation is whatever
+        :func:`mirflow.annotation` takes: a tuple of arrays in mir_eval's order, a dict of columns, a dataset, an object
+        of jams, pretty_midi or mirdata, a path.
     estimates : the same, or None
         Of one system, which is called ``estimate``; or a mapping of systems to those, or a data frame with a column
         ``system``.
