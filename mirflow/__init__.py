@@ -22,9 +22,16 @@ if TYPE_CHECKING:
     from . import readers as readers
     from . import reports as reports
     from . import store as store
-    from .accessor import open_store as open_store
     from .accumulator import Accumulator as Accumulator
     from .analysis.differences import diff as diff
+    from .analysis.evaluations import open_store as open_store
+    from .api import check as check
+    from .api import compare as compare
+    from .api import plot as plot
+    from .api import problems as problems
+    from .api import query as query
+    from .api import report as report
+    from .api import show as show
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
     from .engine.time_grids import align as align
@@ -55,7 +62,9 @@ _HOMES = {
     "Accumulator": "accumulator",
     "align": "engine.time_grids",
     "annotation": "loading",
+    "check": "api",
     "collection": "loading",
+    "compare": "api",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
     "diff": "analysis.differences",
@@ -68,13 +77,18 @@ _HOMES = {
     "load": "loading",
     "load_collection": "loading",
     "open_pipeline": "engine.runs",
-    "open_store": "accessor",
+    "open_store": "analysis.evaluations",
     "pack": "loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.user_tasks",
+    "plot": "api",
+    "problems": "api",
+    "query": "api",
+    "report": "api",
     "run": "engine.runs",
     "save": "store.write",
     "score": "evaluation",
+    "show": "api",
     "to_jams": "readers.jams",
 }
 __all__ = [*_HOMES]
@@ -86,8 +100,9 @@ _MODULES |= {"display": "metrics.display", "sonify": "metrics.sonify"}
 del annotations  # of __future__, in place of the package
 
 _register_accessors()
-# Figures lie above the accessors that lead to them.
+# Figures and reports lie above the accessors that lead to them.
 _extend("plot", "mirflow.reports.figures", "Plots")
+_extend("report", "mirflow.api", "report")
 
 
 def __getattr__(name: str) -> Any:
@@ -105,4 +120,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted(
+        [*__all__, "display", "errors", "metrics", "sonify", *(name for name in globals() if name[:2] == "__")]
+    )

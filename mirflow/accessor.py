@@ -15,8 +15,8 @@ from .analysis.inference.resampling import Seed
 from .analysis.missing import find_gaps
 from .analysis.queries import aggregate as aggregate_group
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
-from .analysis.scores import arrays_of, as_scores, names_of
-from .analysis.selection import Names, Query, QueryOptions, make_query
+from .analysis.scores import arrays_of, as_scores, names_of, scores_frame
+from .analysis.selection import Names, Query, QueryOptions, find_metrics, make_query
 from .analysis.worst import extremes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
@@ -25,6 +25,7 @@ from .registration import extension
 from .store.format import REFERENCES_DIFFER, list_cautions
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 
@@ -46,8 +47,38 @@ class _AllOptions(IntervalOptions, QueryOptions):
 class Inference:
     """Statements about the systems of one evaluation. `group` names it in a tree that has several."""
 
+    _scored: xr.Dataset | xr.DataTree
+
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         raise NotImplementedError
+
+    @property
+    def plot(self) -> Any:
+        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.reports.figures`."""
+        return extension("plot", self._scored)()
+
+    def report(self, path: str | Path = "report.html", **options: Any) -> Any:
+        """Write one HTML page about the scores; see :func:`mirflow.report`."""
+        return extension("report", self._scored)(path, **options)
+
+    def to_dataframe(self, metric: Names = None, *, group: str | None = None) -> pd.DataFrame:
+        """The scores of single cells: a row for each system, track and metric.
+
+        Parameters
+        ----------
+        metric : str, sequence of str or None
+            Metrics that are one number a track; None: all.
+        group : str or None
+            The evaluation of a tree that has several.
+
+        Returns
+        -------
+        pd.DataFrame
+            Columns ``system``, ``track``, ``metric``, ``score``, ``weight``, ``unit``, ``status``, ``message``, and one
+            for each coordinate of the tracks.
+        """
+        _, ds = self._choose(metric, group)
+        return scores_frame(ds if metric is None else ds.isel(metric=find_metrics(ds, metric)))
 
     def intervals(
         self,
@@ -243,7 +274,7 @@ class DatasetAccessor(Inference):
     """
 
     def __init__(self, ds: xr.Dataset) -> None:
-        self._ds = ds
+        self._ds = self._scored = ds
         self._collection = collection_from_dataset(ds) if "row_size" in ds.variables else None
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
@@ -269,11 +300,6 @@ class DatasetAccessor(Inference):
         """The named tracks of a collection with their values, which xarray's own ``sel`` would leave behind."""
         return self.collection.sel(track=track).to_dataset()
 
-    @property
-    def plot(self) -> Any:
-        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.reports.figures`."""
-        return extension("plot", self._ds)
-
     def query(
         self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
     ) -> xr.Dataset:
@@ -289,7 +315,7 @@ class DataTreeAccessor(Inference):
     """``tree.mirflow``: queries to a whole store."""
 
     def __init__(self, tree: xr.DataTree) -> None:
-        self._tree = tree
+        self._tree = self._scored = tree
 
     def __repr__(self) -> str:
         return tree_overview(self._tree).text()
@@ -299,11 +325,6 @@ class DataTreeAccessor(Inference):
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         return choose_one(boards_of(self._tree), metric, group)
-
-    @property
-    def plot(self) -> Any:
-        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.reports.figures`."""
-        return extension("plot", self._tree)
 
     def query(
         self,
@@ -323,59 +344,3 @@ class DataTreeAccessor(Inference):
 
         nodes = {node.path: node for node in self._tree.subtree if "score" in node.data_vars}
         return xr.DataTree.from_dict({path: coverage(node.to_dataset()) for path, node in nodes.items()})
-
-
-Stores = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
-
-
-def open_store(path: Stores) -> xr.DataTree:
-    """A result store, or several as one, as a lazy tree whose ``.mirflow`` accessor answers queries.
-
-    Parameters
-    ----------
-    path : str or path, sequence of these, or mapping of str to these
-        The store, or a plain copy of one. Several stores, such as the campaigns of several years, are joined along
-        systems and tracks where groups have the same name; the coordinate ``store`` along tracks says where each comes
-        from. The keys of a mapping are put before the systems' names, ``2013/KO1``, so that the same system may be in
-        several stores.
-
-    Returns
-    -------
-    xarray.DataTree
-        One group an evaluation, of the generation that is current now; see :func:`mirflow.store.read.open_store`.
-        Values are read when they are asked for.
-
-    Raises
-    ------
-    StoreError
-        If nothing is there, or not a result store, or one of a later version, or a damaged one.
-    QueryError
-        If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
-        :func:`mirflow.analysis.combine.join_trees`.
-    """
-    from .store.read import open_store as open_tree
-
-    if isinstance(path, str | Path):
-        return open_tree(path)
-    from .analysis.combine import join_trees
-
-    if isinstance(path, Mapping):
-        return join_trees({name: open_tree(one) for name, one in path.items()}, label=True)
-    return join_trees({name: open_tree(one) for name, one in name_stores(path).items()})
-
-
-def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
-    """Stores by the names of their folders, or by their paths where these are alike.
-
-    Raises
-    ------
-    QueryError
-        If there is none, or the same one twice.
-    """
-    if not paths:
-        raise QueryError("no store to open")
-    stems = [Path(one).name.removesuffix(".zarr") for one in paths]
-    names = stems if len(set(stems)) == len(stems) else [str(one) for one in paths]
-    if len(set(names)) < len(names):
-        raise QueryError(f"the same store twice: {next(name for name in names if names.count(name) > 1)}")
-    return dict(zip(names, paths, strict=True))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -13,34 +14,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-_CLASSES: dict[str, tuple[str, str]] = {}
+_EXTENSIONS: dict[str, tuple[str, str]] = {}
 
 
-def extend(name: str, module: str, cls: str) -> None:
-    """Give the accessors an attribute: an instance of a class, made of the dataset or tree.
+def extend(name: str, module: str, made: str) -> None:
+    """Give the accessors an attribute that lies above them.
 
     Parameters
     ----------
     name : str
         The attribute.
-    module, cls : str
-        Module and name of the class.
+    module, made : str
+        Module and name of a function of the dataset or tree, or of a class.
     """
-    _CLASSES[name] = (module, cls)
+    _EXTENSIONS[name] = (module, made)
 
 
-def extension(name: str, scores: Any) -> Any:
-    """The instance for a dataset or a tree.
+def extension(name: str, scores: Any) -> Callable[..., Any]:
+    """The function or class, of a dataset or a tree.
 
     Raises
     ------
     AttributeError
         If nothing was added under this name.
     """
-    if name not in _CLASSES:
+    if name not in _EXTENSIONS:
         raise AttributeError(f"the accessor has no attribute {name!r}")
-    module, cls = _CLASSES[name]
-    return getattr(import_module(module), cls)(scores)
+    module, made = _EXTENSIONS[name]
+    return partial(getattr(import_module(module), made), scores)
 
 
 def register_accessors() -> None:
@@ -96,6 +97,22 @@ def _register() -> None:
 
         make.__doc__ = f"Queries of scores; see :class:`mirflow.accessor.{cls}`."
         register("mirflow")(make)
+
+
+def modules_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose modules are imported when they are first used."""
+
+    def names() -> list[str]:
+        from pkgutil import iter_modules
+
+        return [module.name for module in iter_modules(sys.modules[package].__path__)]
+
+    def get(name: str) -> Any:
+        if name.startswith("__") or name not in names():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return import_module(f"{package}.{name}")
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *names()})
 
 
 @contextmanager

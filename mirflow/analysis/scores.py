@@ -15,6 +15,7 @@ from ..ragged import Bool, Float, Int
 from ..store.format import dense_cells, nested_attrs, strings, usable_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 Array = npt.NDArray[Any]
@@ -118,6 +119,26 @@ def cell_texts(ds: Scores, name: str) -> Array:
     if name not in ds.data_vars:
         return np.full((ds.sizes["system"], ds.sizes["track"]), "")
     return _filled_text(ds[name].values)
+
+
+def coordinate_columns(coordinates: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Names of columns for coordinates of tracks, which may have the names of other columns."""
+    return [f"track_{name}" if name in taken else name for name in coordinates]
+
+
+def scores_frame(ds: xr.Dataset) -> pd.DataFrame:
+    """The scores of single cells as a data frame, a row for each system, track and metric."""
+    _, _, status, _ = arrays_of(ds)
+    about = {
+        "unit": ("metric", names_of(ds, "unit")),
+        "status": (_DIMS[:2], [[Status(one).name for one in own] for own in status.tolist()]),
+        "message": (_DIMS[:2], cell_texts(ds, "message")),
+    }
+    coords = coords_of(ds, "track")
+    named = coordinate_columns([*coords], (*_DIMS, "score", "weight", *about))
+    about |= {name: ("track", values) for name, values in zip(named, coords.values(), strict=True)}
+    part = ds[["score", "weight"]].reset_coords(drop=True).compute().assign(about)
+    return part.to_dataframe(list(_DIMS)).reset_index()
 
 
 def tables_of(ds: xr.Dataset) -> dict[str, xr.DataArray]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import counted, place_of
+from ..errors import place_of
 from .common_options import ReadingCommand, check_existing, option
-from .output import FAILED, choose_format, emit, for_people, output_options
+from .output import FAILED, choose_format, emit, output_options
 
 if TYPE_CHECKING:
     from ..linter import FileCheck
-    from ..reports.tables import Table
 
 
 @click.command(
@@ -54,30 +52,21 @@ def check_command(
     Options of reading (--columns, --time-unit, ...) apply to the --reference as well; with --reference- in front, as in
     --reference-time-unit ms, to it alone.
     """
-    from ..linter import check_paths, count_by_severity
+    from ..api import check
 
-    checks = list(
-        check_paths(
-            paths, task, convention=convention, schema=schema, annotator=annotator, reference=reference, **options
-        )
-    )
+    words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "reference": reference}
+    checks = check(paths, task, **words, **options)
     style = choose_format(style, output)
-    counts = count_by_severity(checks)
-    if for_people(style) and style == "table" and output is None:
+    if style == "table" and output is None:
         for one in checks:
             for line in _lines(one):
                 click.echo(line)
     else:
-        emit([_table(checks)], style, output)
-    summary = _counted(counts)
-    click.echo(f"{_counted(Counter(one.what for one in checks))}: {summary}", err=True)
-    if counts["error"]:
+        emit([checks.rows()], style, output)
+    for note in checks.notes:
+        click.echo(note, err=True)
+    if any(one.worst == "error" for one in checks):
         context.exit(FAILED)
-
-
-def _counted(counts: Mapping[Any, int]) -> str:
-    """``1 file, 2 tracks``."""
-    return ", ".join(counted(count, name) for name, count in counts.items())
 
 
 def _lines(check: FileCheck) -> list[str]:
@@ -89,15 +78,3 @@ def _lines(check: FileCheck) -> list[str]:
         severity = click.style(problem.severity, fg="red") if problem.severity == "error" else problem.severity
         lines.append(f"{place}: {severity}: {problem.message}{who} [{problem.rule}]")
     return lines
-
-
-def _table(checks: list[FileCheck]) -> Table:
-    from ..reports.tables import Table
-
-    columns = ("file", "line", "severity", "rule", "message", "annotator")
-    rows = tuple(
-        (check.path, problem.line, problem.severity, problem.rule, problem.message, problem.annotator)
-        for check in checks
-        for problem in check.problems
-    )
-    return Table(columns, rows, folds=("message",))

@@ -15,6 +15,7 @@ from ..registration import without_collection
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..analysis.evaluations import Stores
     from ..readers.options import Option
 
     NameChoice = click.Choice[str]
@@ -156,26 +157,23 @@ def option(name: str, help: str | None = None, **changes: Any) -> Callable[[Deco
     return click.option(*flags, **settings | ({} if help is None else {"help": help}) | changes)
 
 
-def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str | Path] | list[str | Path]:
-    """Several stores to be opened as one, by their labels if they have some."""
+def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> Stores:
+    """A store, or several to be opened as one, by their labels if they have some."""
     if labels and len(labels) != len(stores):
         raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
     if len(set(labels)) < len(labels):
         raise click.UsageError("two stores have the same label")
-    return dict(zip(labels, stores, strict=True)) if labels else [*stores]
+    if labels:
+        return dict(zip(labels, stores, strict=True))
+    return stores[0] if len(stores) == 1 else [*stores]
 
 
 def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
     """The evaluations of a store, or of several that are opened as one."""
     with without_collection():
-        from ..analysis.scores import read_store
+        from ..analysis.evaluations import evaluations_of
 
-        if len(stores) == 1 and not labels:
-            return read_store(stores[0])
-        from ..accessor import open_store
-        from ..analysis.queries import boards_of
-
-        return boards_of(open_store(label_stores(stores, labels)))
+        return evaluations_of(label_stores(stores, labels))
 
 
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..reports.results import Result
     from ..reports.tables import Table
+    from ..reports.tabulation import Tabulation
 
 OK = 0
 INTERNAL = 1
@@ -52,21 +51,6 @@ _SUFFIXES = {
     ".txt": "table",
     "": "table",
 }
-
-
-@dataclass(frozen=True)
-class Latex:
-    """Options of LaTeX tables: intervals below their values, another caption, a label, no notes."""
-
-    stacked: bool = False
-    caption: str | None = None
-    label: str | None = None
-    notes: bool = True
-
-    def options(self, place: int) -> dict[str, Any]:
-        """For one of several tables: labels must be different."""
-        label = f"{self.label}-{place + 1}" if self.label and place else self.label
-        return {"stacked": self.stacked, "caption": self.caption, "label": label, "notes": self.notes}
 
 
 def output_options(command: Command) -> Command:
@@ -117,11 +101,6 @@ def shows_styles(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def terminal_width() -> int:
-    """Columns to fill; 120 where there is no terminal and COLUMNS is not set."""
-    return shutil.get_terminal_size((120, 24)).columns
-
-
 def tables_of(
     ds: xr.Dataset | Result,
     style: str,
@@ -132,34 +111,30 @@ def tables_of(
     """The result of a query as the tables that a format wants; notes, and what runs across, are for people only."""
     from ..reports.layout import long_table, readable_tables
     from ..reports.results import Result
+    from ..reports.tabulation import terminal_width
 
     if for_people(style) or isinstance(ds, Result):
         return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
     return [long_table(ds)]
 
 
-def emit(tables: Sequence[Table], style: str, output: Path | None = None, latex: Latex | None = None) -> None:
+def emit(
+    shown: Tabulation[Any] | Sequence[Table], style: str, output: Path | None = None, latex: Mapping[str, Any] = {}
+) -> None:
     """Print tables, or write them to a file; programs get the rows of all of them as one table."""
-    from ..reports.tables import merge, to_csv, to_json, to_latex, to_markdown, to_text
+    from ..reports.tabulation import Tabulation
 
+    made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
     if style == "parquet":
-        from ..reports.tables import write_parquet
-
-        if output is not None:
-            write_parquet(merge(tables), output)
+        assert output is not None
+        made.to_parquet(output)
         return
-    if style == "csv":
-        text = to_csv(merge(tables))
-    elif style == "json":
-        text = to_json(merge(tables))
-    elif style == "markdown":
-        text = "\n".join(to_markdown(table) for table in tables)
-    elif style == "latex":
-        latex = latex or Latex()
-        text = "\n".join(to_latex(table, **latex.options(place)) for place, table in enumerate(tables))
+    if style == "latex":
+        text = made.to_latex(**latex)
+    elif style == "table":
+        text = made.to_text(bold=output is None and shows_styles(sys.stdout))
     else:
-        bold = output is None and shows_styles(sys.stdout)
-        text = "\n".join(to_text(table, terminal_width(), bold=bold) for table in tables)
+        text = {"csv": made.to_csv, "json": made.to_json, "markdown": made.to_markdown}[style]()
     if output is None:
         click.echo(text, nl=False)
     else:

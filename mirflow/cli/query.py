@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common_options import LEVEL, Command, open_evaluations, option, store_argument, stores_argument
-from .output import Latex, choose_format, emit, for_people, output_options, tables_of
+from ..registration import without_collection
+from .common_options import LEVEL, Command, label_stores, open_evaluations, option, store_argument, stores_argument
+from .output import choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from ..analysis.selection import Query
-    from ..reports.tables import Table
+    from ..analysis.missing import CellProblem
+    from ..reports.tabulation import Tabulation
 
 
 class _OptionalLevels(Command):
@@ -104,140 +102,34 @@ def query_command(
     Every result names its aggregate, the number of tracks (n), the numbers of cells without a score (missing) or
     with nothing to measure (undefined), and their treatment.
     """
-    from ..analysis.queries import choose
-
     style = choose_format(style, output)
-    _check_options(options, style)
-    query = _query(options, style)
-    boards = choose(open_evaluations(stores, labels), query.metric, options["group"])
-    tables: list[Table] = _primary(boards, query, style, options) if options["primary"] else []
-    for name, ds in {} if options["primary"] else boards.items():
-        if options["agreement"]:
-            tables.append(_agreement(ds, query, name, style, options["agreement"]))
-            continue
-        if options["worst"] or options["best"]:
-            tables += _extremes(ds, query, name, style, options)
-            continue
-        for result in _results(ds, query, name, options):
-            tables += tables_of(result, style, options["percent"], across=options["pivot"])
-    latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
-    emit(tables, style, output, latex)
-
-
-def _query(options: Mapping[str, Any], style: str) -> Query:
-    from ..analysis.selection import BEST, Query
-
-    plain = ("metric", "by", "system", "tracks", "annotator", "param", "over", "across")
-    listed = bool(options["worst"] or options["best"])
-    stored = listed or options["system"] or options["agreement"]
-    words: dict[str, Any] = {name: options[name] or None for name in plain}
-    words |= {name: options[name] for name in ("aggregate", "missing", "where", "sort")}
-    # People look for the best one, unless they named systems in an order of their own; programs count on the store's.
-    if words["sort"] is None and for_people(style) and not stored:
-        words["sort"] = BEST
-    return Query(
-        **words,
-        undefined=options["undefined"] or ("skip" if listed else "keep"),
-    )
-
-
-def _check_options(options: Mapping[str, Any], style: str) -> None:
-    """Refuse what would not be looked at."""
-    given = [name for name, value in options.items() if value not in (None, False, (), {})]
-    listed = [name for name in ("worst", "best") if name in given]
-    if len(listed) == 2:
-        raise click.UsageError("--worst or --best, not both")
-    if "overall" in given and not listed:
-        raise click.UsageError("--overall is about listed tracks; add --worst or --best")
-    for name in ("aggregate", "by", "across", "ci", "significance", "pivot"):
-        if listed and name in given:
-            raise click.UsageError(f"--{listed[0]} lists single tracks and takes no --{name}")
-    alone = ("by", "across", "sort", "ci", "significance", "cluster", "pivot", "percent", "primary", *listed)
-    for name in alone if "agreement" in given else ():
-        if name in given:
-            raise click.UsageError(f"--agreement compares rankings and takes no --{name}")
-    for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
-        if "primary" in given and name in given:
-            raise click.UsageError(f"--primary shows the headline metric of each evaluation and takes no --{name}")
-    if "cluster" in given and not {"ci", "significance"} & set(given):
-        raise click.UsageError("--cluster is about intervals; add --ci or --significance")
+    latex = _latex(options, style)
+    given = {name: value for name, value in options.items() if value not in (None, False, (), {})}
     if "pivot" in given and not for_people(style):
         raise click.UsageError(f"{style} has a row for each value; --pivot is for tables that people read")
-    for name in ("stacked", "caption", "tex_label", "no_notes"):
-        if name in given and style != "latex":
+    if not for_people(style):  # programs count on the store's order
+        given.setdefault("sort", "stored")
+    with without_collection():
+        import_module("xarray")
+        from ..api import query
+    result = query(label_stores(stores, labels), **given)
+    for note in () if for_people(style) else result.notes:
+        click.echo(note, err=True)
+    emit(result, style, output, latex)
+
+
+def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
+    """Take the options of LaTeX tables out of all options."""
+    given = {name: options.pop(name) for name in ("stacked", "caption", "tex_label", "no_notes")}
+    for name, value in given.items():
+        if value not in (None, False) and style != "latex":
             raise click.UsageError(f"--{name.replace('_', '-')} is about LaTeX; add --format latex")
-
-
-def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]) -> Sequence[xr.Dataset]:
-    """The results of one evaluation, with intervals and marks if chosen."""
-    from ..analysis.queries import evaluate_query
-
-    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
-    if ci is None and significance is None:
-        return evaluate_query(ds, query, name)
-    from ..analysis.aggregation import aggregate_scores, select
-    from ..analysis.inference import intervals
-    from ..analysis.inference.comparisons import mark_best
-    from ..analysis.inference.repeated_runs import is_about_runs
-    from ..analysis.per_class import rated_kind, rated_variables
-    from ..analysis.selection import find_measures
-
-    rated = not options["primary"] and rated_kind(ds, query) is not None
-    if query.across and not rated and not is_about_runs(ds, query):
-        first = "significance" if ci is None else "ci"
-        raise click.UsageError(f"--across gives statistics of statistics, and --{first} is about tracks: leave one out")
-    if ci is not None:
-        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, query)] if rated else []
-        # Where there is none, or another metric beside it, the query raises the error.
-        asked = [replace(query, metric=one, exact=True) for one in named] or [query]
-        found = [intervals(ds, one, level=ci, cluster=cluster, group=name) for one in asked]
-    elif rated or query.across:
-        found = evaluate_query(ds, query, name)
-    else:
-        found = [aggregate_scores(select(ds, query), query.by, name)]
-    if significance is None:
-        return found
-    return [mark_best(ds, query, one, level=significance, cluster=cluster) for one in found]
-
-
-def _primary(boards: Mapping[str, xr.Dataset], query: Query, style: str, options: Mapping[str, Any]) -> list[Table]:
-    """The headline metric of each evaluation: one table for people, the rows of all for programs."""
-    from ..analysis.queries import primary_results
-    from ..reports.results import Result
-    from ..reports.summaries import primary_table
-
-    found, bare = primary_results(boards, query, lambda ds, asked, name: _results(ds, asked, name, options))
-    if for_people(style):
-        return [primary_table([Result.of(one) for one in found], percent=options["percent"], left_out=bare)]
-    for name, lacking in bare.items():
-        click.echo(f"{name}: left out, without {lacking}", err=True)
-    return [table for result in found for table in tables_of(result, style)]
-
-
-def _agreement(ds: xr.Dataset, query: Query, name: str, style: str, between: str) -> Table:
-    """Agreement of metrics (by default all that rank), annotators or systems (by default on the headline)."""
-    from ..analysis.inference import agreement
-    from ..analysis.selection import headline_metric
-    from ..reports.comparisons_tables import agreement_long_table, agreement_table
-
-    if query.metric is None:
-        ranking = ds["metric"].values[ds["orientation"].values != "none"].tolist()
-        query = replace(query, metric=ranking if between == "metric" else headline_metric(ds), exact=True)
-    found = agreement(ds, query, between=between, group=name)
-    return agreement_table(found) if for_people(style) else agreement_long_table(found)
-
-
-def _extremes(ds: xr.Dataset, query: Query, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
-    """The worst or the best tracks of one evaluation."""
-    from ..analysis.worst import extremes
-    from ..reports.summaries import extremes_long_table, extremes_table
-
-    best = options["best"] is not None
-    count = options["best"] or options["worst"]
-    found = extremes(ds, query, count, best=best, overall=options["overall"], group=name)
-    if for_people(style):
-        return [extremes_table(found, percent=options["percent"])]
-    return [extremes_long_table(found)]
+    return {
+        "stacked": given["stacked"],
+        "caption": given["caption"],
+        "label": given["tex_label"],
+        "notes": not given["no_notes"],
+    }
 
 
 @click.command("show", cls=Command, place=8, short_help="List the contents of a store.")
@@ -250,42 +142,32 @@ def show_command(
     store: Path, group: str | None, pipeline: bool, problems: bool, style: str | None, output: Path | None
 ) -> None:
     """List the contents of STORE: evaluations, systems, tracks, metrics, coverage and provenance."""
-    from ..analysis.queries import choose
-    from ..reports.summaries import contents_table, coverage_table, store_overview_table
-
-    boards = choose(open_evaluations([store]), None, group)
     if pipeline:
+        from ..analysis.queries import choose
+
+        boards = choose(open_evaluations([store]), None, group)
         click.echo(next(iter(boards.values())).attrs.get("pipeline", ""), nl=False)
         return
     style = choose_format(style, output)
+    with without_collection():
+        import_module("xarray")
+        from ..api import problems as list_problems
+        from ..api import show
     if problems:
-        _emit_problems(boards, style, output)
-        return
-    coverage = [coverage_table(name, ds) for name, ds in boards.items()]
-    if for_people(style):
-        contents = [contents_table(name, ds) for name, ds in boards.items()]
-        pairs = zip(contents, coverage, strict=True)
-        coverage = [store_overview_table(boards), *(table for pair in pairs for table in pair)]
-    emit(coverage, style, output)
+        _emit_problems(list_problems(store, group), style, output)
+    else:
+        emit(show(store, group), style, output)
 
 
-def _emit_problems(boards: Mapping[str, xr.Dataset], style: str, output: Path | None) -> None:
-    """The cells that are not as one takes for granted, of all evaluations as one table; and what was warned of."""
-    from ..analysis.missing import count_scored, find_problems
-    from ..reports.summaries import problems_table
-    from ..reports.tables import merge
-    from ..store.format import list_cautions
+def _emit_problems(found: Tabulation[CellProblem], style: str, output: Path | None) -> None:
+    """The cells that are not as one takes for granted, as one table; and what was warned of."""
+    from ..analysis.missing import count_scored
 
-    found = {name: find_problems(ds) for name, ds in boards.items()}
-    tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]
-    every = [one for problems in found.values() for one in problems]
-    scored = count_scored(every)
-    notes = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
-    if for_people(style) and all(one.scored == "yes" for one in every):
-        click.echo("; ".join(filter(None, ("every cell has a score", scored))), err=True)
-    if not every or not for_people(style):
-        for note in notes:
+    people = for_people(style)
+    if people and all(one.scored == "yes" for one in found):
+        click.echo("; ".join(filter(None, ("every cell has a score", count_scored(found.items)))), err=True)
+    if not people or not len(found):
+        for note in found.notes:
             click.echo(note, err=True)
-    if every or not for_people(style):
-        counts = [f"scored yes: {scored}, whose scores count"] if scored else []
-        emit([replace(merge(tables), folds=tables[0].folds, notes=(*counts, *notes))], style, output)
+    if not people or len(found):
+        emit(found, style, output)

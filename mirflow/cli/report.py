@@ -95,6 +95,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
 
     Every figure names its aggregate, the number of tracks, and the treatment of missing scores.
     """
+    from ..api import plot
     from ..reports import figures
 
     check_figure(output)
@@ -116,7 +117,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
         if len(tracks) > 1:
             raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
         given["track"] = tracks[0]
-    ax = draw(store, **given)
+    ax = plot(store, kind, **given)
     caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
     click.echo(f"{figures.save(ax, output)} written{caption}", err=True)
 
@@ -184,15 +185,14 @@ def report_command(
 
     with without_collection():
         import_module("xarray")
-        from ..reports.page import write_page
+        from ..api import report
 
     begun = time.perf_counter()
-    named = label_stores(stores, labels)
-    page = write_page(
-        named,
+    page = report(
+        label_stores(stores, labels),
         output,
+        metric,
         timelines=timelines,
-        metrics=metric,
         root=roots or None,
         title=title,
         references=not without_references,

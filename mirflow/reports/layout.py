@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, show_span
 from ..analysis.policies import MISSING, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, repeats
+from ..analysis.scores import coordinate_columns
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
@@ -83,11 +84,6 @@ def origin_names(attrs: Mapping[str, Any]) -> list[str]:
 def resampled(attrs: Mapping[str, Any]) -> str:
     """Units of resampling: tracks, the values of a coordinate, or clusters of tracks."""
     return str(attrs.get("cluster") or attrs.get("unit") or attrs.get("unit_of_comparison", "track"))
-
-
-def coordinate_columns(coordinates: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Names of columns for coordinates of tracks, which may have the names of other columns."""
-    return [f"track_{name}" if name in taken else name for name in coordinates]
 
 
 def readable_tables(

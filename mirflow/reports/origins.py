@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..accessor import Stores, name_stores, open_store
-from ..analysis.queries import boards_of
+from ..analysis.evaluations import Scored, Stores, evaluations_of, name_stores
 from ..analysis.scores import cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import TASK_KINDS
@@ -183,13 +182,13 @@ class Origin:
         return f"{self.name}: {reason}" if self.name else reason
 
 
-def read_origins(store: Stores, roots: Roots = None) -> tuple[dict[str, xr.Dataset], list[Origin]]:
+def read_origins(store: Scored, roots: Roots = None) -> tuple[dict[str, xr.Dataset], list[Origin]]:
     """Read the evaluations of a store, or of several as one, and the stores that they come from.
 
     Parameters
     ----------
-    store : path, sequence of paths, or mapping of labels to paths
-        As for :func:`mirflow.open_store`.
+    store : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.open_store`, or what is open already.
     roots : path, sequence of paths, or None
         Where the annotations are now: one for all stores, or one for each.
 
@@ -200,6 +199,13 @@ def read_origins(store: Stores, roots: Roots = None) -> tuple[dict[str, xr.Datas
     QueryError
         If there are no scores in it, stores cannot be joined, or there are not as many roots as stores.
     """
+    import xarray as xr
+
+    if isinstance(store, xr.Dataset | xr.DataTree):
+        boards = {name or IN_MEMORY: ds for name, ds in evaluations_of(store).items()}
+        if not boards:
+            raise QueryError("there are no scores in this tree")
+        return boards, [Origin("", "", boards, *_plans_in_memory(boards, roots))]
     paths = _paths(store)
     own: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
     if len(own) not in (0, 1, len(paths)):
@@ -216,7 +222,20 @@ def read_origins(store: Stores, roots: Roots = None) -> tuple[dict[str, xr.Datas
         origins.append(Origin("" if single else name, prefix, boards, *found))
     if single:
         return dict(origins[0].boards), origins
-    return boards_of(open_store(store)), origins
+    return evaluations_of(store), origins
+
+
+IN_MEMORY = "scores"
+"""Name of a dataset that has no other."""
+
+
+def _plans_in_memory(boards: Mapping[str, xr.Dataset], roots: Roots) -> tuple[Plans, str]:
+    """Find the files of scores that were read from one store."""
+    attrs = next(iter(boards.values())).attrs
+    if not attrs.get("pipeline") or "stores" in attrs:
+        return {}, "The scores are those of annotations in memory, or of several stores."
+    root = roots if roots is None or isinstance(roots, str | Path) else next(iter(roots), None)
+    return find_plans(attrs, root)
 
 
 def _paths(store: Stores) -> dict[str, str | Path]:
@@ -240,9 +259,13 @@ def page_title(boards: Mapping[str, xr.Dataset]) -> str:
     return f"{what}: {', '.join(counts)}"
 
 
-def store_names(store: Stores) -> str:
+def store_names(store: Scored) -> str:
     """The labels or the names of stores, as one."""
-    names = [Path(one).absolute().name.removesuffix(".zarr") for one in _paths(store).values()]
-    name = " + ".join(store if isinstance(store, Mapping) else names)
+    import xarray as xr
+
+    if isinstance(store, xr.Dataset | xr.DataTree):
+        return str(getattr(store, "name", None) or IN_MEMORY)
+    folders = [Path(one).absolute().name.removesuffix(".zarr") for one in _paths(store).values()]
+    name = " + ".join(map(str, store) if isinstance(store, Mapping) else folders)
     # The name of a folder may hold bytes that are no text.
     return name.encode("utf-8", "replace").decode("utf-8")

@@ -13,7 +13,7 @@ from ..analysis.aggregation import show_span
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import count_statuses
-from ..analysis.scores import coords_of, names_of, tables_of
+from ..analysis.scores import coordinate_columns, coords_of, names_of, tables_of
 from ..cells import EMPTY, FAILED, Status
 from ..errors import counted
 from ..metrics.aggregates import DECLARED, table_aggregates
@@ -23,7 +23,6 @@ from ..ragged import Float
 from ..store.format import list_cautions
 from .captions import caution_notes, nothing_notes
 from .layout import (
-    coordinate_columns,
     group_labels,
     interval_notes,
     mark_note,

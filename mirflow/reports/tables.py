@@ -296,6 +296,31 @@ def to_markdown(table: Table) -> str:
     return "".join(f"{line}\n" for line in [*head, first, "|" + "---|" * len(table.columns), *others, *foot])
 
 
+def to_html(table: Table) -> str:
+    """Write a table for a notebook, without styles.
+
+    Examples
+    --------
+    >>> to_html(Table(("system",), (("<A>",),)))
+    '<table><thead><tr><th>system</th></tr></thead><tbody><tr><td>&lt;A&gt;</td></tr></tbody></table>'
+    """
+    from html import escape as escaped
+
+    body, number = [], numeric_columns(table)
+    for row in table.rows:
+        cells = []
+        for entry, flush in zip(row, number, strict=True):
+            text = escaped(clean_text(show_entry(entry)))
+            text = f"<b>{text}</b>" if isinstance(entry, ShownValue) and entry.best else text
+            cells.append(f'<td style="text-align: right">{text}</td>' if flush else f"<td>{text}</td>")
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    heads = "".join(f"<th>{escaped(clean_text(name))}</th>" for name in table.columns)
+    title = f"<div>{escaped(clean_text(table.title))}</div>" if table.title else ""
+    notes = "".join(f"<div><small>{escaped(clean_text(note))}</small></div>" for note in table.notes)
+    grid = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    return f"{title}{grid}{notes}"
+
+
 _ESCAPES = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

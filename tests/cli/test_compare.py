@@ -71,7 +71,7 @@ class TestIntervals:
         assert not {"low", "high", "level"} & set(rows("query", store, *MAJMIN)[0])
 
     def test_a_cluster_needs_intervals(self, store):
-        assert "--cluster is about intervals; add --ci" in refused("query", store, "--cluster", "artist")
+        assert "'cluster' is about intervals; add 'ci'" in refused("query", store, "--cluster", "artist")
 
     @pytest.mark.parametrize(
         ("before", "level"),
@@ -163,7 +163,7 @@ class TestFriedman:
 
     def test_ranks_have_no_test_to_choose(self, store):
         output = invoke("compare", store, "-m", "majmin", "--friedman", "--test", "t", code=2).output
-        assert "--friedman goes by ranks alone and takes no --test" in output
+        assert "'friedman' goes by ranks alone and takes no 'test'" in output
 
 
 class TestAccessor:

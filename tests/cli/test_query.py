@@ -61,7 +61,7 @@ class TestAgreement:
     def test_what_it_would_not_look_at_is_refused(self, store):
         for words in (["--by", "genre"], ["--worst", 3], ["--ci"], ["--primary"], ["--sort", "best"]):
             found = invoke("query", store, "--agreement", "system", *words, code=2)
-            assert f"--agreement compares rankings and takes no {words[0]}" in found.stderr
+            assert f"'agreement' compares rankings and takes no '{words[0][2:]}'" in found.stderr
 
 
 class TestChoosing:
@@ -167,11 +167,11 @@ class TestWorst:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--worst", 1, "--best", 1], "--worst or --best, not both"),
-            (["--worst", 1, "--by", "genre"], "--worst lists single tracks and takes no --by"),
-            (["--worst", 1, "--ci"], "--worst lists single tracks and takes no --ci"),
-            (["--overall"], "--overall is about listed tracks; add --worst or --best"),
-            (["--cluster", "genre"], "--cluster is about intervals; add --ci or --significance"),
+            (["--worst", 1, "--best", 1], "'worst' or 'best', not both"),
+            (["--worst", 1, "--by", "genre"], "'worst' lists single tracks and takes no 'by'"),
+            (["--worst", 1, "--ci"], "'worst' lists single tracks and takes no 'ci'"),
+            (["--overall"], "'overall' is about listed tracks; add 'worst' or 'best'"),
+            (["--cluster", "genre"], "'cluster' is about intervals; add 'ci' or 'significance'"),
             (["--stacked"], "--stacked is about LaTeX; add --format latex"),
             (["--pivot", "system", "--format", "csv"], "csv has a row for each value; --pivot is for tables"),
             (["--format", "parquet"], "parquet is no text: say which file to write, with --output"),
@@ -362,7 +362,7 @@ class TestPrimary:
         output = printed("compare", campaign, "--primary", "--friedman")
         assert "f_measure@0.02" in output
         assert "majmin" in output
-        assert "takes no --metric" in invoke("compare", campaign, "--primary", "-m", "majmin", code=2).output
+        assert "takes no 'metric'" in invoke("compare", campaign, "--primary", "-m", "majmin", code=2).output
         assert "say which metric to compare by" in invoke("compare", campaign, code=2).output
 
     def test_with_intervals_and_marks(self, campaign, tmp_path):
@@ -389,7 +389,7 @@ class TestPrimary:
     @pytest.mark.parametrize("option", [["-m", "majmin"], ["--sort", "name"], ["--worst", 2], ["--pivot", "system"]])
     def test_takes_no_other_metrics_and_layouts(self, campaign, option):
         assert (
-            "--primary shows the headline metric of each evaluation"
+            "'primary' shows the headline metric of each evaluation"
             in invoke("query", campaign, "--primary", *option, code=2).output
         )
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ...analysis.aggregation import VALUELESS, aggregate_scores, select, show_span
+from ...analysis.evaluations import Scored, evaluations_of
 from ...analysis.policies import MISSING, say_undefined
-from ...analysis.queries import boards_of, choose_one
-from ...analysis.scores import as_scores, names_of, read_store
+from ...analysis.queries import choose_one
+from ...analysis.scores import names_of
 from ...analysis.selection import (
     Names,
     Query,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-Stored = Any
-"""A result store: its path, an opened tree, or the dataset of one evaluation."""
+Stored = Scored
+"""Stores by their paths, an opened tree, or the dataset of one evaluation."""
 
 
 class FigureOptions(TypedDict, total=False):
@@ -72,7 +72,7 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
     metric : str, sequence of str or None
         Requirement.
     group : str or None
@@ -80,20 +80,13 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
 
     Raises
     ------
-    FigureError
-        For anything else.
     QueryError
-        If there are several.
+        If there are several, or for anything else.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    if isinstance(scores, str | Path):
-        return choose_one(read_store(scores), metric, group)
-    if hasattr(scores, "subtree"):
-        return choose_one(boards_of(scores), metric, group)
-    if hasattr(scores, "data_vars"):
-        return group or "", as_scores(scores)
-    raise FigureError(f"not scores: {type(scores).__name__}; give a store's path, its tree or a dataset of it")
+    boards = evaluations_of(scores)
+    return (group or "", boards[""]) if "" in boards else choose_one(boards, metric, group)
 
 
 def one_metric(ds: xr.Dataset, metric: str | None) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from ...accessor import Stores
+from ...analysis.evaluations import Scored
 from ...analysis.scores import by_annotator, has_annotators, names_of
 from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import TASK_KINDS
@@ -164,7 +164,7 @@ TIMELINES = ("auto", "all", "worst", "none")
 
 @dataclass(frozen=True)
 class PageReport:
-    """Result of writing a page.
+    """Result of writing a page; it may be used as the page's path.
 
     Parameters
     ----------
@@ -182,9 +182,12 @@ class PageReport:
     tracks: int
     notes: tuple[str, ...]
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
 
 def write_page(
-    store: Stores,
+    store: Scored,
     output: str | Path,
     *,
     timelines: str | int = "auto",
@@ -199,8 +202,8 @@ def write_page(
 
     Parameters
     ----------
-    store : path, sequence of paths, or mapping of labels to paths
-        Several are joined as :func:`mirflow.open_store` does it.
+    store : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
+        Several stores are joined as :func:`mirflow.open_store` does it.
     output : path
         The HTML file; one that is there is replaced. ``-``: standard output.
     timelines : {"auto", "all", "worst", "none"} or int

@@ -102,7 +102,7 @@ class TestEveryFigure:
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_what_is_no_store_is_refused(self, kind: str) -> None:
-        with pytest.raises(FigureError, match="not scores: int; give a store's path, its tree or a dataset of it"):
+        with pytest.raises(QueryError, match="not scores: int; give a store's path, its tree or a dataset of it"):
             getattr(figures, kind)(3)
 
     def test_a_tree_with_several_evaluations_asks_which(self) -> None:

@@ -1,0 +1,94 @@
+"""The evaluations of result stores, opened trees and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from ..errors import QueryError
+from .queries import boards_of
+from .scores import as_scores, read_store
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Stores = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
+Scored: TypeAlias = "Stores | xr.DataTree | xr.Dataset"
+"""Scores: stores by their paths, an opened tree, or the dataset of one evaluation."""
+
+
+def evaluations_of(scores: Scored) -> dict[str, xr.Dataset]:
+    """The evaluations of scores in any form, by name; the name of a single dataset is empty.
+
+    Raises
+    ------
+    StoreError
+        If a path is no result store.
+    QueryError
+        For anything else, and if stores cannot be joined.
+    """
+    if isinstance(scores, str | Path):
+        return read_store(scores)
+    import xarray as xr
+
+    if isinstance(scores, xr.DataTree):
+        return boards_of(scores)
+    if isinstance(scores, xr.Dataset):
+        return {"": as_scores(scores)}
+    if not isinstance(scores, Sequence | Mapping):
+        raise QueryError(f"not scores: {type(scores).__name__}; give a store's path, its tree or a dataset of it")
+    return boards_of(open_store(cast(Stores, scores)))
+
+
+def open_store(path: Stores) -> xr.DataTree:
+    """A result store, or several as one, as a lazy tree whose ``.mirflow`` accessor answers queries.
+
+    Parameters
+    ----------
+    path : str or path, sequence of these, or mapping of str to these
+        The store, or a plain copy of one. Several stores, such as the campaigns of several years, are joined along
+        systems and tracks where groups have the same name; the coordinate ``store`` along tracks says where each comes
+        from. The keys of a mapping are put before the systems' names, ``2013/KO1``, so that the same system may be in
+        several stores.
+
+    Returns
+    -------
+    xarray.DataTree
+        One group an evaluation, of the generation that is current now; see :func:`mirflow.store.read.open_store`.
+        Values are read when they are asked for.
+
+    Raises
+    ------
+    StoreError
+        If nothing is there, or not a result store, or one of a later version, or a damaged one.
+    QueryError
+        If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
+        :func:`mirflow.analysis.combine.join_trees`.
+    """
+    from ..store.read import open_store as open_tree
+
+    if isinstance(path, str | Path):
+        return open_tree(path)
+    from .combine import join_trees
+
+    if isinstance(path, Mapping):
+        return join_trees({name: open_tree(one) for name, one in path.items()}, label=True)
+    return join_trees({name: open_tree(one) for name, one in name_stores(path).items()})
+
+
+def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
+    """Stores by the names of their folders, or by their paths where these are alike.
+
+    Raises
+    ------
+    QueryError
+        If there is none, or the same one twice.
+    """
+    if not paths:
+        raise QueryError("no store to open")
+    stems = [Path(one).name.removesuffix(".zarr") for one in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(one) for one in paths]
+    if len(set(names)) < len(names):
+        raise QueryError(f"the same store twice: {next(name for name in names if names.count(name) > 1)}")
+    return dict(zip(names, paths, strict=True))

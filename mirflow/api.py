@@ -1,0 +1,580 @@
+"""Functions that give what the commands print: ``query``, ``compare``, ``plot``, ``report``, ``show`` and ``check``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from .analysis.aggregation import aggregate_scores, select
+from .analysis.evaluations import Scored, evaluations_of
+from .analysis.missing import CellProblem, count_scored, find_problems
+from .analysis.per_class import rated_kind, rated_variables
+from .analysis.queries import NO_NUMBER, choose, coverage, evaluate_query, primary_results
+from .analysis.selection import (
+    BEST,
+    STORED,
+    Names,
+    Query,
+    QueryOptions,
+    as_names,
+    find_measures,
+    headline_metric,
+    make_query,
+)
+from .errors import QueryError, UnknownNameError, counted
+from .metrics.aggregates import CLASS_AGGREGATES
+from .reports import summaries
+from .reports.layout import long_table, readable_tables
+from .reports.results import Result
+from .reports.tables import Table, merge
+from .reports.tabulation import Tabulation
+from .store.format import list_cautions
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+    from .analysis.inference.resampling import Seed
+    from .linter import FileCheck
+    from .progress import Progress
+    from .reports.origins import Roots
+    from .reports.page import PageReport
+
+Boards = Mapping[str, "xr.Dataset"]
+
+
+def query(
+    scores: Scored,
+    metric: Names = None,
+    aggregate: str | None = None,
+    by: Names = None,
+    *,
+    group: str | None = None,
+    ci: float | None = None,
+    significance: float | None = None,
+    cluster: str | None = None,
+    primary: bool = False,
+    worst: int | None = None,
+    best: int | None = None,
+    overall: bool = False,
+    agreement: str | None = None,
+    pivot: str | None = None,
+    percent: bool = False,
+    **options: Unpack[QueryOptions],
+) -> Tabulation[xr.Dataset]:
+    """Aggregate scores over tracks, as the command ``mirflow query`` does.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        A store, or several as one (see :func:`mirflow.open_store`); an opened tree; or the scores of one evaluation,
+        such as :func:`mirflow.score` gives.
+    metric, aggregate, by, **options
+        See :class:`mirflow.analysis.selection.Query`. Without `sort` the best system comes first, unless `system`
+        names an order.
+    group : str or None
+        The evaluation; None: every one that has the metrics.
+    ci : float or None
+        Level of confidence intervals by bootstrap over the tracks, such as 0.95; None: no intervals.
+    significance : float or None
+        Level of the tests that mark the systems that are not told apart from the best; None: no marks.
+    cluster : str or None
+        For intervals and tests: a coordinate of the tracks (artist) whose tracks are drawn together.
+    primary : bool
+        The headline metric of each evaluation, in one table with the systems across.
+    worst, best : int or None
+        List so many of the worst or the best tracks of each system.
+    overall : bool
+        List them by the mean over the systems.
+    agreement : {"metric", "annotator", "system"} or None
+        Kendall's tau between the rankings of the systems by metrics or annotators, or of the tracks by systems.
+    pivot : {"metric", "system", "group"} or None
+        What runs across tables for people; None: what fits.
+    percent : bool
+        Ratios as percentages in tables for people.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        A dataset for each evaluation, and for each metric with extra dims, as ``.mirflow.query`` gives it.
+
+    Raises
+    ------
+    QueryError
+        If options exclude each other, or the query makes no sense for these scores.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    StoreError
+        If a path is no result store.
+
+    Examples
+    --------
+    >>> import numpy as np, mirflow
+    >>> references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
+    >>> estimates = {"ours": {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}}
+    >>> result = query(mirflow.score(references, estimates, "onset"), "f_measure")
+    >>> result["value"].values.round(4).tolist()
+    [[0.9]]
+    >>> print(result.to_csv())  # doctest: +ELLIPSIS
+    task,convention,...
+    """
+    flags = {"by": by, "ci": ci, "significance": significance, "cluster": cluster, "primary": primary, "worst": worst}
+    flags |= {"best": best, "overall": overall, "agreement": agreement, "pivot": pivot, "percent": percent}
+    _check_query({"metric": metric, "aggregate": aggregate, **flags, **options})
+    listed = worst is not None or best is not None
+    if listed:
+        options = {"undefined": "skip", **options}
+    # People look for the best one, unless they named systems in an order of their own.
+    if options.get("sort") is None and not (listed or agreement or options.get("system")):
+        options = {**options, "sort": BEST}
+    asked = make_query("query", metric, aggregate, by, **options)
+    boards = choose(evaluations_of(scores), asked.metric, group)
+    if agreement is not None:
+        return _agreement(boards, asked, agreement)
+    if listed:
+        from .analysis.worst import extremes
+
+        count = (worst if best is None else best) or 0
+        words: dict[str, Any] = {"best": best is not None, "overall": overall}
+        found = [extremes(ds, asked, count, **words, group=name) for name, ds in boards.items()]
+        return _tabulation(found, partial(summaries.extremes_table, percent=percent), summaries.extremes_long_table)
+    aggregates = partial(_aggregates, ci=ci, significance=significance, cluster=cluster)
+    if primary:
+        found, bare = primary_results(boards, asked, aggregates)
+        notes = [f"{name}: left out, without {lacking}" for name, lacking in bare.items()]
+
+        def one_table(width: int) -> list[Table]:
+            return [summaries.primary_table([Result.of(one) for one in found], percent=percent, left_out=bare)]
+
+        return Tabulation(found, one_table, lambda: list(map(long_table, found)), notes)
+    found = [result for name, ds in boards.items() for result in aggregates(ds, asked, name, rated=True)]
+
+    def tables(width: int) -> list[Table]:
+        return [table for one in found for table in readable_tables(one, percent=percent, width=width, across=pivot)]
+
+    return Tabulation(found, tables, lambda: list(map(long_table, found)))
+
+
+def _tabulation(
+    found: Sequence[xr.Dataset], readable: Callable[[xr.Dataset], Table], rows: Callable[[xr.Dataset], Table]
+) -> Tabulation[xr.Dataset]:
+    return Tabulation(found, lambda width: list(map(readable, found)), lambda: list(map(rows, found)))
+
+
+def _check_query(options: Mapping[str, Any]) -> None:
+    """Refuse options that would not be looked at."""
+    given = [name for name, value in options.items() if value not in (None, False, (), {}, STORED)]
+    listed = [name for name in ("worst", "best") if name in given]
+    if len(listed) == 2:
+        raise QueryError("'worst' or 'best', not both")
+    if "overall" in given and not listed:
+        raise QueryError("'overall' is about listed tracks; add 'worst' or 'best'")
+    for name in ("aggregate", "by", "across", "ci", "significance", "pivot"):
+        if listed and name in given:
+            raise QueryError(f"{listed[0]!r} lists single tracks and takes no {name!r}")
+    alone = ("by", "across", "sort", "ci", "significance", "cluster", "pivot", "percent", "primary", *listed)
+    for name in alone if "agreement" in given else ():
+        if name in given:
+            raise QueryError(f"'agreement' compares rankings and takes no {name!r}")
+    for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
+        if "primary" in given and name in given:
+            raise QueryError(f"'primary' shows the headline metric of each evaluation and takes no {name!r}")
+    if "cluster" in given and not {"ci", "significance"} & set(given):
+        raise QueryError("'cluster' is about intervals; add 'ci' or 'significance'")
+
+
+def _aggregates(
+    ds: xr.Dataset,
+    asked: Query,
+    name: str,
+    *,
+    ci: float | None,
+    significance: float | None,
+    cluster: str | None,
+    rated: bool = False,
+) -> Sequence[xr.Dataset]:
+    """Aggregate the scores of one evaluation, with intervals and marks if chosen, perhaps of classes and tags."""
+    if ci is None and significance is None:
+        return evaluate_query(ds, asked, name)
+    from .analysis.inference import intervals
+    from .analysis.inference.comparisons import mark_best
+    from .analysis.inference.repeated_runs import is_about_runs
+
+    rated = rated and rated_kind(ds, asked) is not None
+    if asked.across and not rated and not is_about_runs(ds, asked):
+        first = "significance" if ci is None else "ci"
+        raise QueryError(f"'across' gives statistics of statistics, and {first!r} is about tracks: leave one out")
+    if ci is not None:
+        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, asked)] if rated else []
+        # Where there is none, or another metric beside it, the query raises the error.
+        each = [replace(asked, metric=one, exact=True) for one in named] or [asked]
+        found = [intervals(ds, one, level=ci, cluster=cluster, group=name) for one in each]
+    elif rated or asked.across:
+        found = evaluate_query(ds, asked, name)
+    else:
+        found = [aggregate_scores(select(ds, asked), asked.by, name)]
+    if significance is None:
+        return found
+    return [mark_best(ds, asked, one, level=significance, cluster=cluster) for one in found]
+
+
+def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Dataset]:
+    """Agreement of metrics (by default all that rank), annotators or systems (by default on the headline)."""
+    from .analysis.inference import agreement
+    from .reports.comparisons_tables import agreement_long_table, agreement_table
+
+    found = []
+    for name, ds in boards.items():
+        if asked.metric is None:
+            ranking = ds["metric"].values[ds["orientation"].values != "none"].tolist()
+            default = ranking if between == "metric" else headline_metric(ds)
+            found.append(agreement(ds, replace(asked, metric=default, exact=True), between=between, group=name))
+        else:
+            found.append(agreement(ds, asked, between=between, group=name))
+    return _tabulation(found, agreement_table, agreement_long_table)
+
+
+def compare(
+    scores: Scored,
+    metric: Names = None,
+    aggregate: str | None = None,
+    *,
+    group: str | None = None,
+    primary: bool = False,
+    test: str | None = None,
+    correction: str | None = None,
+    friedman: bool = False,
+    unit: str = "track",
+    cluster: str | None = None,
+    baseline: str | None = None,
+    margin: float = 0.0,
+    level: float = 0.95,
+    replicates: int | None = None,
+    rng: Seed | None = None,
+    percent: bool = False,
+    **options: Unpack[QueryOptions],
+) -> Tabulation[xr.Dataset]:
+    """Compare every two systems, as the command ``mirflow compare`` does.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`.
+    metric : str or sequence of str
+        By which systems are compared; None only with `primary`.
+    aggregate, **options
+        See :class:`mirflow.analysis.selection.Query`.
+    group : str or None
+        The evaluation; None: every one that has the metrics.
+    primary : bool
+        Compare by the headline metric of each evaluation.
+    test, correction, unit, cluster, level, replicates, rng
+        See :func:`mirflow.analysis.inference.comparisons.compare`; None: its default.
+    friedman : bool
+        Friedman's test on ranks with Tukey-Kramer HSD instead.
+    baseline : str or None
+        Compare the systems with this one, or with those of one of the labelled stores.
+    margin : float
+        By how much a system may be worse than the baseline.
+    percent : bool
+        Ratios as percentages in tables for people.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        A dataset for each evaluation: that of :func:`mirflow.analysis.inference.comparisons.compare`, ``friedman``, or,
+        with a baseline, ``noninferiority``.
+
+    Raises
+    ------
+    QueryError
+        If options exclude each other, there are fewer than two systems, or a test does not fit the value.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    StoreError
+        If a path is no result store.
+    """
+    how = {"test": test, "correction": correction, "cluster": cluster, "replicates": replicates, "rng": rng}
+    how = {name: value for name, value in how.items() if value is not None}
+    _check_comparison(metric, options, how, primary=primary, friedman=friedman, baseline=baseline)
+    asked = make_query("compare", metric, aggregate, **options)
+    found, notes = [], []
+    for name, ds in choose(evaluations_of(scores), asked.metric, group).items():
+        if primary and not ds.sizes["metric"]:
+            notes.append(f"{name}: left out, without {NO_NUMBER}")
+            continue
+        own = replace(asked, metric=headline_metric(ds), exact=True) if primary else asked
+        words: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
+        found.append(_compare(ds, own, words, friedman, baseline, margin))
+    return Tabulation(
+        found,
+        lambda width: [table for ds in found for table in _comparison_tables(ds, percent)],
+        lambda: list(map(_comparison_rows, found)),
+        notes,
+    )
+
+
+def _check_comparison(
+    metric: Names,
+    options: Mapping[str, Any],
+    how: Mapping[str, Any],
+    *,
+    primary: bool,
+    friedman: bool,
+    baseline: str | None,
+) -> None:
+    """Refuse a comparison of nothing, or of two things, and options that would not be looked at."""
+    if not metric and not primary:
+        raise QueryError("say which metric to compare by: 'metric', or 'primary'")
+    for name, given in (("metric", metric), ("param", options.get("param")), ("over", options.get("over"))):
+        if primary and given:
+            raise QueryError(f"'primary' compares by the headline metric of each evaluation and takes no {name!r}")
+    if friedman and how:
+        raise QueryError(f"'friedman' goes by ranks alone and takes no {next(iter(how))!r}")
+    for name, chosen in (("friedman", friedman), ("test", "test" in how), ("correction", "correction" in how)):
+        if baseline is not None and chosen:
+            raise QueryError(f"'baseline' goes by intervals of differences and takes no {name!r}")
+
+
+def _compare(
+    ds: xr.Dataset, asked: Query, how: Mapping[str, Any], by_ranks: bool, baseline: str | None, margin: float
+) -> xr.Dataset:
+    """Compare the systems of one evaluation."""
+    from .analysis.inference import compare, friedman
+    from .analysis.inference.noninferiority import noninferiority
+    from .analysis.inference.repeated_runs import is_about_runs
+
+    if baseline is not None:
+        return noninferiority(ds, asked, baseline, margin, **how)
+    if asked.across and rated_kind(ds, asked) is None and not is_about_runs(ds, asked):
+        raise QueryError(f"'across' is about runs, or classes and tags; add 'aggregate' {'|'.join(CLASS_AGGREGATES)}")
+    return friedman(ds, asked, **how) if by_ranks else compare(ds, asked, **how)
+
+
+def _comparison_tables(ds: xr.Dataset, percent: bool) -> list[Table]:
+    """Tables for people of any kind of comparison."""
+    from .reports import comparisons_tables as comparisons
+
+    if "verdict" in ds:
+        return [comparisons.noninferiority_table(ds, percent=percent)]
+    return comparisons.friedman_tables(ds) if "mean_rank" in ds else comparisons.comparison_tables(ds, percent=percent)
+
+
+def _comparison_rows(ds: xr.Dataset) -> Table:
+    """The table for programs of any kind of comparison."""
+    from .reports import comparisons_tables as comparisons
+
+    if "verdict" in ds:
+        return comparisons.noninferiority_long_table(ds)
+    return comparisons.friedman_long_table(ds) if "mean_rank" in ds else comparisons.comparison_long_table(ds)
+
+
+def show(scores: Scored, group: str | None = None) -> Tabulation[xr.Dataset]:
+    """List the contents of a store: evaluations, systems, tracks, metrics, coverage and provenance.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`.
+    group : str or None
+        The evaluation; None: all.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        For each evaluation the numbers of cells of each system by status, ``cells`` over (system, status).
+
+    Raises
+    ------
+    StoreError
+        If a path is no result store.
+    UnknownNameError
+        For another group.
+    """
+    boards = choose(evaluations_of(scores), None, group)
+
+    def counts() -> list[Table]:
+        return [summaries.coverage_table(name, ds) for name, ds in boards.items()]
+
+    def overview(width: int) -> list[Table]:
+        contents = [summaries.contents_table(name, ds) for name, ds in boards.items()]
+        pairs = zip(contents, counts(), strict=True)
+        return [summaries.store_overview_table(boards), *(table for pair in pairs for table in pair)]
+
+    found = [coverage(ds).assign_attrs(group=name) for name, ds in boards.items()]
+    return Tabulation(found, overview, counts)
+
+
+def problems(scores: Scored, group: str | None = None) -> Tabulation[CellProblem]:
+    """List every cell without a score, of an empty file, or with a warning, with the reason.
+
+    Parameters
+    ----------
+    scores, group
+        As for :func:`mirflow.show`.
+
+    Returns
+    -------
+    Tabulation of CellProblem
+        Its notes are the warnings about whole evaluations.
+
+    Raises
+    ------
+    StoreError
+        If a path is no result store.
+    UnknownNameError
+        For another group.
+    """
+    boards = choose(evaluations_of(scores), None, group)
+    found = {name: find_problems(ds) for name, ds in boards.items()}
+    every = [one for own in found.values() for one in own]
+    scored = count_scored(every)
+    warned = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
+
+    def tables(cut: bool) -> list[Table]:
+        made = [summaries.problems_table(name, own, cut=cut) for name, own in found.items()]
+        counts = [f"scored yes: {scored}, whose scores count"] if scored else []
+        counts = counts if every else ["every cell has a score"]
+        return [replace(merge(made), folds=made[0].folds, notes=(*counts, *warned))]
+
+    return Tabulation(every, lambda width: tables(True), lambda: tables(False), warned)
+
+
+def check(
+    paths: str | Path | Sequence[str | Path],
+    task: str | None = None,
+    *,
+    convention: str | None = None,
+    schema: bool = True,
+    annotator: str | int | None = None,
+    reference: str | Path | None = None,
+    **options: Any,
+) -> Tabulation[FileCheck]:
+    """List the problems of annotation files, and of those in folders, with file and line.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+    task, convention, schema, annotator, reference, **options
+        See :func:`mirflow.linter.check_paths`.
+
+    Returns
+    -------
+    Tabulation of FileCheck
+        One for each file, those without problems too; the tables have a row for each problem.
+
+    Raises
+    ------
+    AnnotationError
+        If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
+    """
+    from .linter import check_paths, count_by_severity
+
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator}
+    checks = list(check_paths(listed, task, reference=reference, **words, **options))
+    counts: tuple[Mapping[Any, int], ...] = (Counter(one.what for one in checks), count_by_severity(checks))
+    summary = ": ".join(", ".join(counted(number, name) for name, number in one.items()) for one in counts)
+    columns = ("file", "line", "severity", "rule", "message", "annotator")
+    rows = tuple(
+        (one.path, problem.line, problem.severity, problem.rule, problem.message, problem.annotator)
+        for one in checks
+        for problem in one.problems
+    )
+    table = Table(columns, rows, folds=("message",))
+    return Tabulation(checks, lambda width: [replace(table, notes=(summary,))], lambda: [table], (summary,))
+
+
+def plot(scores: Scored, kind: str, path: str | Path | None = None, **options: Any) -> Axes:
+    """Draw a figure of scores, as the command ``mirflow plot`` does.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`.
+    kind : str
+        ``distributions``, ``heatmap`` and the other functions of :mod:`mirflow.reports.figures`.
+    path : path or None
+        The file to write: .pdf, .png or .svg; None: nothing is written.
+    **options
+        ``metric`` and the other parameters of that function.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    UnknownNameError
+        For another kind, with a suggestion.
+    FigureError
+        If there is nothing to show, or matplotlib is not installed.
+    """
+    from .reports.figures import kinds, save
+
+    known = {one.name: one for one in kinds()}
+    name = kind.replace("_", "-")
+    if name not in known:
+        raise UnknownNameError("figure", kind, known)
+    axes = known[name].draw(scores, **options)
+    if path is not None:
+        save(axes, path)
+    return axes
+
+
+def report(
+    scores: Scored,
+    path: str | Path = "report.html",
+    metric: Names = None,
+    *,
+    timelines: str | int = "auto",
+    root: Roots = None,
+    title: str | None = None,
+    references: bool = True,
+    where: str | None = None,
+    progress: Progress | None = None,
+) -> PageReport:
+    """Write one HTML page about scores, as the command ``mirflow report`` does.
+
+    Parameters
+    ----------
+    scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
+        As for :func:`mirflow.query`. Scores that no pipeline computed have no timelines.
+    path : path
+        The file to write.
+    metric : str, sequence of str or None
+        What the page shows first.
+    timelines, root, title, references, where, progress
+        See :func:`mirflow.reports.page.write_page`.
+
+    Returns
+    -------
+    PageReport
+        A path: ``open(mirflow.report(...))`` reads the page. Its ``notes`` say what was left out.
+
+    Raises
+    ------
+    QueryError
+        If there are no scores, or the file cannot be written.
+    UnknownNameError
+        For a metric that no evaluation has.
+    StoreError
+        If a path is no result store.
+    """
+    from .reports.page import write_page
+
+    return write_page(
+        scores,
+        path,
+        timelines=timelines,
+        metrics=as_names(metric) or (),
+        root=root,
+        title=title,
+        references=references,
+        where=where,
+        progress=progress,
+    )
