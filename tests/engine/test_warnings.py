@@ -85,7 +85,7 @@ class TestTheStore:
         self, pipeline: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("mirflow.engine.runs.kept_cautions", lambda cautions: {})
+            patched.setattr("mirflow.store.format.kept_cautions", lambda cautions: {})
             mirflow.run(pipeline, scheduler="serial")
         assert kept(pipeline.with_suffix(".zarr")) == []
         report = mirflow.run(pipeline, scheduler="serial")
