@@ -290,9 +290,9 @@ class MirdataDataset:
         ----------
         dataset : str or mirdata.core.Dataset
         data_home : str or None
-            Folder of the data; None: that of the object, or mirdata's.
+            Folder of the data; None: mirdata's.
         version : str
-            Of the data set; an object has one already.
+            Of the data set; an object has one already, and a folder and an index.
         index : str or None
             Path of an index file, in place of that of the version.
 
@@ -305,10 +305,10 @@ class MirdataDataset:
         """
         if isinstance(dataset, str):
             dataset = _initialize(dataset, data_home, version)
-        elif not is_mirdata(dataset) or not hasattr(dataset, "track_ids"):
+        elif not is_mirdata(dataset) or not hasattr(type(dataset), "track_ids"):
             raise AnnotationError(f"not a data set of mirdata: {type(dataset).__name__}; name one, or initialize it")
-        elif data_home is not None or version != "default":
-            raise AnnotationError("the data set is initialized: its data_home and version are known")
+        elif data_home is not None or version != "default" or index is not None:
+            raise AnnotationError("the data set is initialized: leave data_home, version and index out")
         own = type(dataset)
         found = cls(
             f"{own.__module__}:{own.__qualname__}",

@@ -103,6 +103,17 @@ def test_a_collection_is_lazy_on_request(tmp_path: Path) -> None:
         assert lazy.compute(scheduler=scheduler).annotation("a").columns["time"].tolist() == [3.5]
 
 
+def test_a_data_set_may_be_an_object(tmp_path: Path) -> None:
+    dataset = mirdata.initialize("beatles", data_home=str(tmp_path))
+    with pytest.raises(AnnotationError, match=r"mirdata's index of beatles is missing: .*\.json"):
+        mirflow.from_mirdata(dataset, "chords")
+    dataset.index_path = str(write_dataset(tmp_path, "beatles"))
+    assert mirflow.from_mirdata(dataset, "chords").rows.labels == ("C", "G:min7/b3", "N", "A:min", "D")
+    for thing, options in ((dataset, {"version": "1.2"}), (annotations, {})):
+        with pytest.raises(AnnotationError, match=r"is initialized: leave data_home|not a data set of mirdata: module"):
+            mirflow.from_mirdata(thing, "chords", **options)
+
+
 def test_plain_values_are_keys_classes_and_tempi(tmp_path: Path) -> None:
     genres = read(tmp_path, "ballroom", "genre", "classification")
     assert [genres[track].label.item() for track in genres] == ["a", "b"]
