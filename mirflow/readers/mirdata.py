@@ -429,7 +429,7 @@ class MirdataDataset:
                 except AttributeError:  # a track that the table does not have
                     continue
                 except (OSError, KeyError, ValueError) as error:
-                    problem = problem or f"{self.name}: {one} is unknown: {error}"
+                    problem = problem or f"metadata of {self.name} are left out: {error}"
                     continue
                 value = value.item() if isinstance(value, np.generic) else value
                 if isinstance(value, str | int | float) and value == value and value != "":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -294,6 +295,30 @@ def test_problems_of_a_pipeline_are_named(changes: dict[str, Any], message: str,
     pipeline = write_pipeline(tmp_path, "chord", "ab", **{"mirdata": "beatles", "annotation": "chords", **changes})
     with pytest.raises(PipelineError, match=re.escape(message)):
         mirflow.run(pipeline, store=tmp_path / "s.zarr")
+
+
+def test_real_sections_and_keys_are_those_of_the_files(shared_data: Path, tmp_path: Path) -> None:
+    """Those of SALAMI, whose table of metadata is not there, and of GiantSteps."""
+    keys = ("annotator_1_uppercase", "annotator_1_lowercase", "annotator_2_uppercase", "annotator_2_lowercase")
+    empty: dict[str, Any] = {key: [None, None] for key in ("audio", *keys)}
+    folders = sorted(one.name for one in (shared_data / "salami").iterdir() if one.is_dir())
+    sections = {name: {**empty, keys[0]: [f"{name}/textfile1_uppercase.txt", ""]} for name in folders}
+    index = tmp_path / "index.json"
+    index.write_text(json.dumps({"tracks": sections}))
+    with pytest.warns(MirflowWarning, match=r"metadata of salami are left out: Metadata not found"):
+        ours = mirflow.from_mirdata(
+            "salami", "sections_annotator_1_uppercase", data_home=shared_data / "salami", index=index
+        )
+    for track in folders:
+        times, _ = mir_eval.io.load_labeled_events(str(shared_data / f"salami/{track}/textfile1_uppercase.txt"))
+        assert ours.annotation(track).columns["start"].tolist() == np.unique(times)[:-1].tolist()
+    names = sorted(file.stem for file in (shared_data / "giantsteps-key/key").glob("*.key"))
+    files = {name: {"audio": [f"{name}.mp3", ""], "key": [f"key/{name}.key", ""], "meta": [None, ""]} for name in names}
+    index.write_text(json.dumps({"tracks": files}))
+    found = mirflow.from_mirdata("giantsteps_key", "key", "key", data_home=shared_data / "giantsteps-key", index=index)
+    assert [found.annotation(name).labels for name in names] == [
+        [mir_eval.io.load_key(str(shared_data / f"giantsteps-key/key/{name}.key"))] for name in names
+    ]
 
 
 def test_mirdata_is_imported_for_its_own_objects_alone() -> None:
