@@ -20,7 +20,7 @@ from .readers.objects import (
     SYSTEM,
     TRACK,
     ObjectSource,
-    TrackTable,
+    LongTable,
     is_annotation,
     is_table,
     name_keys,
@@ -161,7 +161,7 @@ def sources_of(value: Annotated, task: str, side: str) -> Sources:
         parts = (value.isel(track=slice(start, start + BLOCK)) for start in range(0, len(value), BLOCK))
         return {track: RowSource(part, track, _name(value, side, track)) for part in parts for track in part.tracks}
     if is_table(value):
-        table = TrackTable.of(value, kind_of(task))
+        table = LongTable.of(value, kind_of(task))
         if table.systems:
             raise AnnotationError(
                 f"the {side}s name systems: leave the column {SYSTEM!r} out, which estimates may have"
@@ -182,7 +182,7 @@ def _name(collection: Collection, side: str, track: str) -> str:
     return str(collection.attrs.get("source", f"{side} {track}"))
 
 
-def _of_table(table: TrackTable, system: str, task: str, side: str) -> Sources:
+def _of_table(table: LongTable, system: str, task: str, side: str) -> Sources:
     return {track: ObjectSource(columns, task, f"{side} {track}") for track, columns in table.tracks(system)}
 
 
@@ -204,7 +204,7 @@ def systems_of(value: Annotated, task: str, tracks: Iterable[str]) -> dict[str, 
     """
     kind = kind_of(task)
     if is_table(value):
-        table = TrackTable.of(value, kind)
+        table = LongTable.of(value, kind)
         return {system or ESTIMATE: _of_table(table, system, task, ESTIMATE) for system in table.systems or ("",)}
     if not isinstance(value, Mapping):
         return {ESTIMATE: sources_of(value, task, ESTIMATE)}

@@ -40,7 +40,7 @@ _ROWS = ("annotation", "track")
 
 
 @dataclass(frozen=True)
-class _Options:
+class _GridOptions:
     """Options of forms: the resampling of series, the width of events, and the number of levels."""
 
     resampling: str = "linear"
@@ -68,7 +68,7 @@ class _Form:
         Of the times of a union.
     """
 
-    to_grid: Callable[[Ragged, TimeGrid, _Options], Variables]
+    to_grid: Callable[[Ragged, TimeGrid, _GridOptions], Variables]
     to_rows: Callable[[GridArrays], Ragged]
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class _Form:
     decimals: int | None = None
 
 
-def _series_on_grid(rows: Ragged, grid: TimeGrid, options: _Options) -> Variables:
+def _series_on_grid(rows: Ragged, grid: TimeGrid, options: _GridOptions) -> Variables:
     # Beside the reference's times mir_eval lets the last sample hold; on other grids nothing does.
     found = sample_series(rows, grid.times, options.resampling, hold_last=grid.name == "reference")
     return {
@@ -86,7 +86,7 @@ def _series_on_grid(rows: Ragged, grid: TimeGrid, options: _Options) -> Variable
     }
 
 
-def _pitches_on_grid(rows: Ragged, grid: TimeGrid, options: _Options) -> Variables:
+def _pitches_on_grid(rows: Ragged, grid: TimeGrid, options: _GridOptions) -> Variables:
     """Pitches of the nearest frame, of two the earlier; none before a row's first frame and after its last one."""
     frames = np.full((len(rows), len(grid)), -1, dtype=np.int64)
     filled = np.flatnonzero(rows.counts[0])
@@ -206,7 +206,7 @@ def align(
     >>> align(beats, {"hop": 0.25}, width=1).activation.values.tolist()
     [0.0, 0.5, 1.0, 0.5, 1.0]
     """
-    options = _Options(resampling, width)
+    options = _GridOptions(resampling, width)
     if hasattr(annotations, "data_vars") and "track" in annotations.dims:
         annotations = collection_from_dataset(annotations)
     if isinstance(annotations, Collection | LazyCollection):
@@ -244,7 +244,7 @@ def _plain(value: Any) -> Annotation:
     raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.annotation makes one")
 
 
-def _form_of(kind: Kind, options: _Options) -> _Form:
+def _form_of(kind: Kind, options: _GridOptions) -> _Form:
     """The form of a kind; options of other kinds are refused."""
     if kind.gridded_as not in _FORMS:
         having = ", ".join(one.name for one in KINDS.values() if one.gridded_as)
@@ -273,7 +273,7 @@ def _clean(kind: Kind, rows: Ragged) -> Cleaned:
 
 
 def _dataset(
-    kind: Kind, form: _Form, rows: Ragged, grid: TimeGrid, options: _Options, names: Sequence[str]
+    kind: Kind, form: _Form, rows: Ragged, grid: TimeGrid, options: _GridOptions, names: Sequence[str]
 ) -> xr.Dataset:
     """Annotations in memory on a grid."""
     import xarray as xr
@@ -308,7 +308,7 @@ def _coords(kind: Kind, variables: Variables, grid: TimeGrid, labels: Sequence[s
     return coords
 
 
-def _attrs(kind: Kind, grid: TimeGrid, options: _Options) -> dict[str, Any]:
+def _attrs(kind: Kind, grid: TimeGrid, options: _GridOptions) -> dict[str, Any]:
     attrs: dict[str, Any] = {"kind": kind.name, "grid": grid.name}
     if kind.gridded_as == "curve":
         attrs["resampling"] = options.resampling
@@ -330,7 +330,7 @@ def _demand_room(values: int) -> None:
         )
 
 
-def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: _Options) -> xr.Dataset:
+def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: _GridOptions) -> xr.Dataset:
     """Annotations of a collection on frames or times, as lazy arrays.
 
     The files of a lazy collection are read once for their ends and labels, and again for what is computed.
@@ -445,7 +445,7 @@ def _read_chunk(
     return arrange(collection)
 
 
-def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: _Options, block: Collection) -> dict[str, Column]:
+def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: _GridOptions, block: Collection) -> dict[str, Column]:
     """The arrays of a chunk, under the labels of the whole collection."""
     rows = with_columns(kind, _usable(block), like.columns)
     if "label" in rows.columns:
@@ -497,7 +497,7 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     kind = KINDS.get(str(dataset.attrs.get("kind")))
     if kind is None:
         raise AnnotationError(f"not annotations on a grid: the attribute 'kind' is {dataset.attrs.get('kind')!r}")
-    form = _form_of(kind, _Options())
+    form = _form_of(kind, _GridOptions())
     coords = [dim for dim in form.dims if dim != "level"]
     missing = [name for name in (*form.needed, *coords) if name not in dataset.variables]
     if missing:

@@ -130,7 +130,7 @@ def _sources(row: Ragged) -> Float:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArgumentLayout:
     """Arguments of a function over one pair.
 
     Parameters
@@ -169,11 +169,11 @@ class Layout:
         return [*values, *(value(estimate) for value in self.estimate.values())]
 
 
-def _alike(**values: Value) -> Layout:
-    return Layout(values, values)
+def _alike(**values: Value) -> ArgumentLayout:
+    return ArgumentLayout(values, values)
 
 
-_LAYOUTS: Mapping[str, Sequence[Layout]] = MappingProxyType(
+_LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
     {
         "events": (_alike(times=_column("time")), _alike(times=_column("time"), labels=_labels)),
         "intervals": (_alike(intervals=_intervals, labels=_labels), _alike(intervals=_intervals)),
@@ -194,13 +194,13 @@ _LAYOUTS: Mapping[str, Sequence[Layout]] = MappingProxyType(
             ),
         ),
         "patterns": (_alike(patterns=_patterns),),
-        "tempo": (Layout({"tempi": _tempi, "weight": _share}, {"tempi": _estimated_tempi}),),
+        "tempo": (ArgumentLayout({"tempi": _tempi, "weight": _share}, {"tempi": _estimated_tempi}),),
         "key": (_alike(key=_label),),
         "labels": (_alike(labels=_numbered),),
         "ranking": (_alike(items=_numbered),),
         "judgements": (_alike(judgements=_table),),
         "following": (
-            Layout(
+            ArgumentLayout(
                 {"notes": _notes("time", "position", "pitch")},
                 {"notes": _notes("time", "detected", "position", "pitch")},
             ),
@@ -208,10 +208,10 @@ _LAYOUTS: Mapping[str, Sequence[Layout]] = MappingProxyType(
         "audio": (_alike(sources=_sources),),
     }
 )
-_OF_TASKS: Mapping[str, Sequence[Layout]] = MappingProxyType({"classification": (_alike(label=_label),)})
+_OF_TASKS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType({"classification": (_alike(label=_label),)})
 
 
-def layouts_of(task: str) -> Sequence[Layout]:
+def layouts_of(task: str) -> Sequence[ArgumentLayout]:
     """The forms that the arguments of a function over one pair may have, told apart by their number; the usual first.
 
     Examples

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from ..errors import MetricError, refuse_unknown
 from ..plugins import origin_of
-from .arguments import Layout, layouts_of
+from .arguments import ArgumentLayout, layouts_of
 from .measures import Metric, Parameter, Pooling
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -205,7 +205,7 @@ def _parameters(
         raise MetricError(f"{origin}: {error}") from None
 
 
-def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Layout:
+def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> ArgumentLayout:
     """The arrays of a task that a function takes.
 
     Raises

@@ -260,7 +260,7 @@ TRACK, SYSTEM = "track", "system"
 
 
 @dataclass(frozen=True)
-class TrackTable:
+class LongTable:
     """The annotations of many tracks as rows of one table.
 
     Parameters
@@ -277,7 +277,7 @@ class TrackTable:
     systems: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, table: Any, kind: Kind) -> TrackTable:
+    def of(cls, table: Any, kind: Kind) -> LongTable:
         """Group the rows of a table by their columns ``track`` and, if there is one, ``system``.
 
         Raises
