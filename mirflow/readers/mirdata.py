@@ -452,7 +452,7 @@ def _initialize(name: str, data_home: str | None, version: str) -> Any:
     try:
         import mirdata
     except ImportError:
-        raise AnnotationError("needs the package mirdata: pip install 'mirflow[mirdata]'") from None
+        raise AnnotationError("data sets of mirdata need it: pip install '.[mirdata]' in mirflow's checkout") from None
     if name not in mirdata.list_datasets():
         raise UnknownNameError("data set of mirdata", name, mirdata.list_datasets())
     try:

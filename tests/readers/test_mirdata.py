@@ -326,5 +326,11 @@ def test_mirdata_is_imported_for_its_own_objects_alone() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_without_mirdata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mirdata", None)
+    with pytest.raises(AnnotationError, match=r"data sets of mirdata need it: pip install '.\[mirdata\]'"):
+        mirflow.from_mirdata("beatles", "chords")
+
+
 def test_every_set_is_read() -> None:
     assert {name for name, *_ in SETS} | {"salami", "ballroom"} == set(FILES)
