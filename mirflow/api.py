@@ -72,7 +72,7 @@ def query(
     ----------
     scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
         A store, or several as one (see :func:`mirflow.open_store`); an opened tree; or the scores of one evaluation,
-        such as :func:`mirflow.score` gives.
+        such as :func:`mirflow.score` gives. A mapping of labels may hold all of these.
     metric, aggregate, by, **options
         See :class:`mirflow.analysis.selection.Query`. Without `sort` the best system comes first, unless `system`
         names an order.

@@ -89,6 +89,18 @@ def test_several_stores_are_one_by_their_labels(store: Path) -> None:
     assert invoke(*words, code=0).stdout == labelled.to_text()
 
 
+def test_scores_in_memory_are_compared_with_a_store(scores: xr.Dataset, tmp_path: Path) -> None:
+    mirflow.save(scores, tmp_path / "old.zarr")
+    mixed, saved = (
+        mirflow.compare({"old": tmp_path / "old.zarr", "new": new}, "f_measure", baseline="old", replicates=50)
+        for new in (scores, tmp_path / "old.zarr")
+    )
+    xr.testing.assert_identical(mixed.dataset, saved.dataset)
+    assert mirflow.report({"old": tmp_path / "old.zarr", "new": scores}, tmp_path / "p.html").tracks == 0
+    with pytest.raises(QueryError, match="scores in memory have no names; give a mapping of labels"):
+        mirflow.query([tmp_path / "old.zarr", scores])
+
+
 def test_files_are_checked_as_by_the_command(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_text("2.0\n1.0\n")

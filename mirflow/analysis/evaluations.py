@@ -13,7 +13,7 @@ from .scores import as_scores, read_store
 if TYPE_CHECKING:
     import xarray as xr
 
-Stores = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
+Stores: TypeAlias = "str | Path | Sequence[str | Path] | Mapping[str, str | Path | xr.DataTree | xr.Dataset]"
 Scored: TypeAlias = "Stores | xr.DataTree | xr.Dataset"
 """Scores: stores by their paths, an opened tree, or the dataset of one evaluation."""
 
@@ -46,11 +46,12 @@ def open_store(path: Stores) -> xr.DataTree:
 
     Parameters
     ----------
-    path : str or path, sequence of these, or mapping of str to these
+    path : str or path, sequence of these, or mapping of str to these, xr.DataTree or xr.Dataset
         The store, or a plain copy of one. Several stores, such as the campaigns of several years, are joined along
         systems and tracks where groups have the same name; the coordinate ``store`` along tracks says where each comes
         from. The keys of a mapping are put before the systems' names, ``2013/KO1``, so that the same system may be in
-        several stores.
+        several stores. What is open already, or in memory, is joined as a store is; a single dataset is the group of
+        its task, as :func:`mirflow.save` names it.
 
     Returns
     -------
@@ -66,15 +67,26 @@ def open_store(path: Stores) -> xr.DataTree:
         If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
         :func:`mirflow.analysis.combine.join_trees`.
     """
-    from ..store.read import open_store as open_tree
-
     if isinstance(path, str | Path):
-        return open_tree(path)
+        return _tree_of(path)
     from .combine import join_trees
 
-    if isinstance(path, Mapping):
-        return join_trees({name: open_tree(one) for name, one in path.items()}, label=True)
-    return join_trees({name: open_tree(one) for name, one in name_stores(path).items()})
+    label = isinstance(path, Mapping)
+    named = path if isinstance(path, Mapping) else name_stores(path)
+    return join_trees({name: _tree_of(one) for name, one in named.items()}, label=label)
+
+
+def _tree_of(scores: str | Path | xr.DataTree | xr.Dataset) -> xr.DataTree:
+    """A store by its path, or what is open already, as a tree."""
+    import xarray as xr
+
+    from ..store.read import open_store as open_tree
+
+    if isinstance(scores, xr.DataTree):
+        return scores
+    if isinstance(scores, xr.Dataset):
+        return xr.DataTree.from_dict({f"/{scores.attrs.get('task') or 'scores'}": as_scores(scores)})
+    return open_tree(scores)
 
 
 def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
@@ -83,10 +95,12 @@ def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
     Raises
     ------
     QueryError
-        If there is none, or the same one twice.
+        If there is none, or the same one twice, or one that is no path.
     """
     if not paths:
         raise QueryError("no store to open")
+    if not all(isinstance(one, str | Path) for one in paths):
+        raise QueryError("scores in memory have no names; give a mapping of labels to them and to stores")
     stems = [Path(one).name.removesuffix(".zarr") for one in paths]
     names = stems if len(set(stems)) == len(stems) else [str(one) for one in paths]
     if len(set(names)) < len(names):

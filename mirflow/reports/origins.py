@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.evaluations import Scored, Stores, evaluations_of, name_stores
+from ..analysis.evaluations import Scored, evaluations_of, name_stores
 from ..analysis.scores import cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import TASK_KINDS
@@ -188,7 +188,7 @@ def read_origins(store: Scored, roots: Roots = None) -> tuple[dict[str, xr.Datas
     Parameters
     ----------
     store : path, sequence of paths, mapping of labels to paths, xr.DataTree or xr.Dataset
-        As for :func:`mirflow.open_store`, or what is open already.
+        As for :func:`mirflow.open_store`, or what is open already. Only stores by their paths have origins apart.
     roots : path, sequence of paths, or None
         Where the annotations are now: one for all stores, or one for each.
 
@@ -199,14 +199,12 @@ def read_origins(store: Scored, roots: Roots = None) -> tuple[dict[str, xr.Datas
     QueryError
         If there are no scores in it, stores cannot be joined, or there are not as many roots as stores.
     """
-    import xarray as xr
-
-    if isinstance(store, xr.Dataset | xr.DataTree):
+    paths = _paths(store)
+    if paths is None:
         boards = {name or IN_MEMORY: ds for name, ds in evaluations_of(store).items()}
         if not boards:
             raise QueryError("there are no scores in this tree")
         return boards, [Origin("", "", boards, *_plans_in_memory(boards, roots))]
-    paths = _paths(store)
     own: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
     if len(own) not in (0, 1, len(paths)):
         raise QueryError(f"{len(own)} roots for {len(paths)} stores; give one for all of them, or one for each")
@@ -238,9 +236,15 @@ def _plans_in_memory(boards: Mapping[str, xr.Dataset], roots: Roots) -> tuple[Pl
     return find_plans(attrs, root)
 
 
-def _paths(store: Stores) -> dict[str, str | Path]:
+def _paths(store: Scored) -> dict[str, str | Path] | None:
+    """The paths of stores by their names; None where scores are open already, or some of them."""
+    import xarray as xr
+
+    if isinstance(store, xr.Dataset | xr.DataTree):
+        return None
     if isinstance(store, Mapping):
-        return dict(store)
+        paths = {str(name): one for name, one in store.items() if isinstance(one, str | Path)}
+        return paths if len(paths) == len(store) else None
     return name_stores([store] if isinstance(store, str | Path) else store)
 
 
@@ -261,11 +265,10 @@ def page_title(boards: Mapping[str, xr.Dataset]) -> str:
 
 def store_names(store: Scored) -> str:
     """The labels or the names of stores, as one."""
-    import xarray as xr
-
-    if isinstance(store, xr.Dataset | xr.DataTree):
+    paths = _paths(store)
+    if paths is None:
         return str(getattr(store, "name", None) or IN_MEMORY)
-    folders = [Path(one).absolute().name.removesuffix(".zarr") for one in _paths(store).values()]
-    name = " + ".join(map(str, store) if isinstance(store, Mapping) else folders)
+    folders = [Path(one).absolute().name.removesuffix(".zarr") for one in paths.values()]
+    name = " + ".join(paths if isinstance(store, Mapping) else folders)
     # The name of a folder may hold bytes that are no text.
     return name.encode("utf-8", "replace").decode("utf-8")
