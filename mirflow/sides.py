@@ -19,8 +19,8 @@ from .pipeline.plan import Reference
 from .readers.objects import (
     SYSTEM,
     TRACK,
-    ObjectSource,
     LongTable,
+    ObjectSource,
     is_annotation,
     is_table,
     name_keys,
