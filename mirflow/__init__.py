@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .metrics.pair_metrics import pair_metric as pair_metric
     from .metrics.user_tasks import pair_task as pair_task
     from .published.score_tables import import_scores as import_scores
+    from .readers.delimited import to_lab as to_lab
     from .readers.jams import to_jams as to_jams
     from .readers.user_formats import declare_reader as declare_reader
     from .store.write import save as save
@@ -90,6 +91,7 @@ _HOMES = {
     "score": "evaluation",
     "show": "api",
     "to_jams": "readers.jams",
+    "to_lab": "readers.delimited",
 }
 __all__ = [*_HOMES]
 

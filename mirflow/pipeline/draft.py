@@ -63,7 +63,7 @@ _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
 
 
 @dataclass(frozen=True)
-class _File:
+class _FoundFile:
     """A file: its folders below the root and its name without suffix, and the suffix."""
 
     parts: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Series:
     ----------
     pattern : str
         With ``{track}``, and what else varies; without the suffix.
-    files : dict of (str, str) to _File
+    files : dict of (str, str) to _FoundFile
         By system (empty: none) and track.
     tasks : tuple of str
         What the files may hold, the likeliest first.
@@ -97,7 +97,7 @@ class _Series:
     """
 
     pattern: str
-    files: dict[tuple[str, str], _File]
+    files: dict[tuple[str, str], _FoundFile]
     tasks: tuple[str, ...] = ()
     parent: tuple[str, ...] = ()
     listed: bool = False
@@ -166,7 +166,7 @@ def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estim
     return _write(root, pairs, files)
 
 
-def _list_files(root: Path) -> Iterator[_File]:
+def _list_files(root: Path) -> Iterator[_FoundFile]:
     """Annotation files below a folder, sorted, without hidden ones and those of stores."""
     for place, folders, names in os.walk(root):
         folders[:] = sorted(one for one in folders if not one.startswith((".", "_")) and not one.endswith(".zarr"))
@@ -174,10 +174,10 @@ def _list_files(root: Path) -> Iterator[_File]:
         for name in sorted(names):
             stem, suffix = Path(name).stem, Path(name).suffix
             if suffix.lower() in _READ and not name.startswith(".") and stem.lower() not in ("readme", "license"):
-                yield _File((*inner, stem), suffix)
+                yield _FoundFile((*inner, stem), suffix)
 
 
-def _side(file: _File, sides: Mapping[str, Collection[str]]) -> str:
+def _side(file: _FoundFile, sides: Mapping[str, Collection[str]]) -> str:
     """The side of a file by the outermost folder that names one, else by its name; empty if nothing does."""
     for part in file.parts[:-1]:
         for side, words in sides.items():
@@ -190,20 +190,20 @@ def _is_word(name: str, words: Collection[str]) -> bool:
     return name in words or name.lower() in words
 
 
-def _place(file: _File, words: Collection[str]) -> int:
+def _place(file: _FoundFile, words: Collection[str]) -> int:
     """The place of the outermost folder that names a side; 0 if none does."""
     return next((place for place, part in enumerate(file.parts[:-1]) if _is_word(part, words)), 0)
 
 
 def _series(
-    files: Sequence[_File],
+    files: Sequence[_FoundFile],
     words: Collection[str],
     root: Path,
     side: str,
     beside: Collection[tuple[str, ...]] = (),
 ) -> list[_Series]:
     """Files of one side in series, each with its pattern; those in folders `beside` others apart."""
-    shapes: dict[tuple[tuple[str, ...], int, str], list[_File]] = {}
+    shapes: dict[tuple[tuple[str, ...], int, str], list[_FoundFile]] = {}
     for file in files:
         if beside:
             fixed = max((one for one in beside if file.parts[: len(one)] == one), key=len, default=None)
@@ -221,7 +221,7 @@ def _series(
     return _merge([one for one in made if one.tasks])
 
 
-def _patterns(files: Sequence[_File], fixed: int, words: Collection[str], side: str) -> Iterator[_Series]:
+def _patterns(files: Sequence[_FoundFile], fixed: int, words: Collection[str], side: str) -> Iterator[_Series]:
     """The patterns of files with equally many folders, of which the first ones are the same."""
     levels = [{file.parts[place] for file in files} for place in range(fixed, len(files[0].parts) - 1)]
     varying = [fixed + place for place, names in enumerate(levels) if len(names) > 1]
@@ -241,7 +241,7 @@ def _patterns(files: Sequence[_File], fixed: int, words: Collection[str], side: 
         yield _Series(_pattern(files[0], {-1: "{track}"}), {("", file.parts[-1]): file for file in files})
 
 
-def _of_systems(files: Sequence[_File], varying: Sequence[int]) -> _Series:
+def _of_systems(files: Sequence[_FoundFile], varying: Sequence[int]) -> _Series:
     """Estimates in folders that vary: of systems, or of tracks with a file for each system."""
     place = varying[0]
     by_folder: dict[str, set[str]] = {}
@@ -258,7 +258,7 @@ def _of_systems(files: Sequence[_File], varying: Sequence[int]) -> _Series:
     return _Series(_pattern(files[0], {place: "{system}", **others, -1: "{track}"}), found)
 
 
-def _pattern(file: _File, placeholders: Mapping[int, str]) -> str:
+def _pattern(file: _FoundFile, placeholders: Mapping[int, str]) -> str:
     """The path of a file with placeholders for some of its parts."""
     parts = list(file.parts)
     for place, text in placeholders.items():
@@ -266,13 +266,13 @@ def _pattern(file: _File, placeholders: Mapping[int, str]) -> str:
     return "/".join(parts)
 
 
-def _of_references(files: Sequence[_File], varying: Sequence[int]) -> Iterator[_Series]:
+def _of_references(files: Sequence[_FoundFile], varying: Sequence[int]) -> Iterator[_Series]:
     """References in folders that vary: of annotators, of tracks, or of parts of a collection."""
     if not varying:
         yield _Series(_pattern(files[0], {-1: "{track}"}), {("", file.parts[-1]): file for file in files})
         return
     place = varying[0]
-    by_folder: dict[str, list[_File]] = {}
+    by_folder: dict[str, list[_FoundFile]] = {}
     for file in files:
         by_folder.setdefault(file.parts[place], []).append(file)
     names = Counter(stem for own in by_folder.values() for stem in {file.parts[-1] for file in own})
@@ -307,9 +307,9 @@ def _split_mark(stem: str, words: Collection[str]) -> tuple[str, str] | None:
     return ("", end[0]) if end and _is_word(end[1], words) else None
 
 
-def _marked(files: Sequence[_File], varying: Sequence[int], words: Collection[str]) -> Iterator[_Series]:
+def _marked(files: Sequence[_FoundFile], varying: Sequence[int], words: Collection[str]) -> Iterator[_Series]:
     """Files whose names tell the side: ``ref01.lab``, ``01_est.lab``, ``01/reference.lab``, ``01/est_oak.lab``."""
-    groups: dict[tuple[tuple[str, ...], str, str], list[_File]] = {}
+    groups: dict[tuple[tuple[str, ...], str, str], list[_FoundFile]] = {}
     for file in files:
         before, behind = _split_mark(file.parts[-1], words) or ("", "")
         folders = tuple("{track}" if place in varying else part for place, part in enumerate(file.parts[:-1]))
@@ -428,7 +428,7 @@ def _within(series: _Series, around: tuple[str, str] | None) -> _Series:
     return replace(series, pattern=series.pattern.replace("{track}", f"{before}{{track}}{behind}"), files=files)
 
 
-def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Sequence[_File]) -> str:
+def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Sequence[_FoundFile]) -> str:
     """The text of the pipeline, with what planning it says as comments."""
     taken: Counter[str] = Counter()
     entries: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,12 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute, stack_levels
+from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, Kind
-from ..errors import InvalidAnnotationError, suggest
+from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
 from .content import decode
@@ -33,6 +36,9 @@ from .layouts import (
 from .options import KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Row = tuple[int, Sequence[str]]
 """The fields of a row and its line."""
@@ -546,3 +552,55 @@ def sniff(line: str) -> str:
         if is_number(fields[0]) or decimal or (separator != "whitespace" and is_header(fields)):
             return separator
     return "whitespace"
+
+
+def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write an annotation as text that `mirflow.load` reads back: a row an item, columns separated by tabs.
+
+    Parameters
+    ----------
+    annotation : Annotation or xr.Dataset
+        Events, intervals, notes, a series or several pitches over time. Columns are in the usual order of the kind,
+        times in seconds, pitches in Hz, with all digits; where there are others, such as velocities of notes, under a
+        header.
+    path : path
+        A file that is there is replaced. Readers expect the suffix ``.lab``, ``.txt`` or ``.tsv``.
+
+    Raises
+    ------
+    AnnotationError
+        For a kind that has no such form, and a label with a tab or a line break.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> chords = Annotation("intervals", {"start": np.array([0.0, 1.5]), "end": np.array([1.5, 2.0])}, ["C:maj", "N"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_lab(chords, f"{folder}/a.lab")
+    ...     Path(f"{folder}/a.lab").read_text()
+    '0.0\\t1.5\\tC:maj\\n1.5\\t2.0\\tN\\n'
+    """
+    one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
+    if one.kind not in _WRITTEN:
+        raise AnnotationError(f"{one.kind} has no form as text with a row an item; written are {', '.join(_WRITTEN)}")
+    columns: dict[str, Sequence[object]] = {name: values.tolist() for name, values in one.columns.items()}
+    if one.labels and any(one.labels):
+        columns["label"] = one.labels
+        odd = next((label for label in one.labels if set(label) & set("\t\r\n")), None)
+        if odd is not None:
+            raise AnnotationError(f"a label with a tab or a line break cannot be written: {odd!r}")
+    usual = one.schema.usual_order
+    rows: list[Sequence[object]]
+    if one.inner_counts:
+        parts = np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1]) if len(one) else []
+        rows = [(time, *part.tolist()) for time, part in zip(columns["time"], parts, strict=True)]
+    else:
+        named = sorted(columns, key=lambda name: usual.index(name) if name in usual else len(usual))
+        rows = list(zip(*(columns[name] for name in named), strict=True))
+        if set(named) - set(usual):
+            rows.insert(0, named)
+    text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+    Path(path).write_text(text, encoding="utf-8", newline="")
+
+
+_WRITTEN = ("events", "intervals", "notes", "series", "multipitch")

@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mirflow
 from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError
 from mirflow.readers import DelimitedOptions, FileSource, Reading, read
 from mirflow.readers.delimited import parse_delimited
 from mirflow.readers.layouts import is_number
+
+from ..samples import sample
 
 
 def intervals(text: str | bytes, format: str = "lab", **options: Any) -> Annotation:
@@ -278,3 +282,34 @@ def test_points_and_commas_before_decimals_are_not_mixed() -> None:
         DelimitedOptions(delimiter=",", decimal=",")
     with pytest.raises(AnnotationError, match="not a sign before decimals: ';'"):
         DelimitedOptions(decimal=";")  # type: ignore[arg-type]
+
+
+class TestWriting:
+    """What is written is read back, to the bit."""
+
+    @pytest.mark.parametrize("task", ["beat", "onset", "segment", "chord", "transcription", "melody", "multipitch"])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_text_is_read_back(self, tmp_path, task, seed):
+        given = to_dataset(sample(task, np.random.default_rng(seed)))
+        mirflow.to_lab(given, tmp_path / "a.txt")
+        found = mirflow.load(tmp_path / "a.txt", task)
+        assert set(found.data_vars) <= set(given.data_vars)
+        for name in given.data_vars if any(given.get("label", ["x"])) else given.drop_vars("label").data_vars:
+            assert found[name].values.tolist() == given[name].values.tolist()
+
+    def test_labels_may_hold_anything_and_other_columns_have_a_header(self, tmp_path):
+        labels = ["verse one", 'a "b"', "x, y; z"]
+        spans = {"start": np.array([0.0, 1.0, 2.0]), "end": np.array([1.0, 2.0, 3.0])}
+        mirflow.to_lab(Annotation("intervals", spans, labels), tmp_path / "a.lab")
+        assert mirflow.load(tmp_path / "a.lab", "segment").label.values.tolist() == labels
+        mirflow.to_lab(
+            Annotation("notes", {**spans, "pitch": spans["end"] * 220, "velocity": spans["start"]}), tmp_path / "n.tsv"
+        )
+        assert (tmp_path / "n.tsv").read_text().splitlines()[0] == "start\tend\tpitch\tvelocity"
+        assert mirflow.load(tmp_path / "n.tsv", "transcription").velocity.values.tolist() == [0.0, 1.0, 2.0]
+
+    def test_other_kinds_are_refused(self, tmp_path):
+        with pytest.raises(AnnotationError, match="ranking has no form as text"):
+            mirflow.to_lab(Annotation("ranking", {}, ["a"]), tmp_path / "a.txt")
+        with pytest.raises(AnnotationError, match="label with a tab or a line break"):
+            mirflow.to_lab(Annotation("events", {"time": np.array([1.0])}, ["a\tb"]), tmp_path / "a.txt")
