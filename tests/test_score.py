@@ -17,7 +17,7 @@ import xarray as xr
 from hypothesis import given, settings
 
 import mirflow
-from mirflow.errors import AnnotationError, MirflowWarning, ScoreError
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning, ScoreError
 
 from .annotation_strategies import annotations
 from .commands import rows
@@ -161,6 +161,13 @@ def test_tracks_without_any_in_common_are_warned_of() -> None:
 def test_sides_in_no_form_are_errors(references: Any, estimates: Any, message: str) -> None:
     with pytest.raises(AnnotationError, match=message):
         mirflow.score(references, estimates, "onset")
+
+
+def test_a_task_that_is_no_text_is_an_error() -> None:
+    with pytest.raises(MetricError, match="a task is named by text, such as 'beat', not by dict"):
+        mirflow.score("onset", REFERENCES, REFERENCES)  # type: ignore[arg-type]
+    with pytest.raises(AnnotationError, match="the task comes first, named by text, such as 'beat', not list"):
+        mirflow.annotation([1.0], "beat")  # type: ignore[arg-type]
 
 
 def broken(tracks: int) -> Iterator[tuple[str, Any, Any]]:

@@ -90,7 +90,10 @@ def across(result: xr.Dataset, asked: Across) -> xr.Dataset:
             if name not in ACROSS:
                 raise UnknownNameError("reduction", name, ACROSS)
         if not dims:
-            raise QueryError(f"across {dim!r}: the answer has no groups and no classes; add by, --by")
+            raise QueryError(
+                f"across {dim!r}: the answer has no groups, classes or runs of systems; add by, --by, or for runs "
+                "{run} in the pattern of the estimates"
+            )
         if groupings.get(dim, dim) not in dims:
             raise UnknownNameError("dim of the answer", dim, dims)
         result = _reduced(result, groupings.get(dim, dim), _names(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,9 @@ def hop_of(grid: GridSpec) -> float | None:
     if isinstance(grid, str) and grid in ("union", "reference"):
         return None
     if isinstance(grid, Mapping) and set(grid) == {"hop"}:
-        hop = float(grid["hop"])
-        if np.isfinite(hop) and hop > 0:
-            return hop
+        hop = grid["hop"]
+        if isinstance(hop, Real) and np.isfinite(hop) and hop > 0:
+            return float(hop)
     raise AnnotationError(f"not a grid: {grid!r}; write union, reference, {{hop: seconds}} or an array of times")
 
 

@@ -46,6 +46,8 @@ def _attrs(long_name: str, units: str | None) -> dict[str, str]:
 
 def from_dataset(dataset: xr.Dataset) -> Annotation:
     """The plain columns of a labelled dataset."""
+    if not hasattr(dataset, "data_vars"):
+        raise AnnotationError(f"not an annotation: {type(dataset).__name__}; mirflow.annotation makes one")
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS:
         raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")

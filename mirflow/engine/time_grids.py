@@ -211,7 +211,7 @@ def align(
         annotations = collection_from_dataset(annotations)
     if isinstance(annotations, Collection | LazyCollection):
         return _align_collection(annotations, grid, options)
-    single = isinstance(annotations, Annotation) or hasattr(annotations, "data_vars")
+    single = isinstance(annotations, Annotation) or hasattr(annotations, "data_vars") or annotations is None
     if isinstance(annotations, Mapping) and not single:
         names, annotations = list(annotations), list(annotations.values())
     plain = [_plain(one) for one in ([annotations] if single else annotations)]

@@ -650,8 +650,8 @@ def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: 
 
     Parameters
     ----------
-    given : Collection
-        As ``mirflow.load_collection`` reads it.
+    given : Collection or LazyCollection
+        As ``mirflow.load_collection`` reads it; a lazy one is computed.
     axes : sequence of matplotlib.axes.Axes or None
         One for each track; None: one below the other in a new figure.
     **kwargs
@@ -670,6 +670,10 @@ def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: 
     """
     import matplotlib.pyplot as plt
 
+    from ..annotations.collection import Collection
+
+    if not isinstance(given, Collection):
+        given = given.compute()
     if axes is None:
         shape = (8, 1.5 * max(len(given), 1))
         axes = plt.figure(figsize=shape, layout="constrained").subplots(len(given), squeeze=False).ravel().tolist()

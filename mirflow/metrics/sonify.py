@@ -404,7 +404,7 @@ def annotation(
     from ..annotations.labelled import from_dataset
 
     if not isinstance(given, Annotation):
-        task = task or given.attrs.get("task")
+        task = task or getattr(given, "attrs", {}).get("task")
         given = from_dataset(given)
     form = "chords" if given.kind == "intervals" and task == "chord" else given.schema.drawn_as
     maker = _MAKERS.get(form if form != "text" else given.kind)

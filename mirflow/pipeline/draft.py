@@ -58,6 +58,8 @@ _TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "
 _ALSO = {"onset": ("beat", "onset"), "beat": ("beat", "downbeat"), "melody": ("melody", "multipitch")}
 _SAMPLE = 3
 _FEW = 3
+# Folders of repeated runs of a system.
+_RUN = re.compile(r"(?i)(seed|run|trial|repeat|repetition)[-_ ]?\d+")
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
 """Texts that YAML takes for something else."""
 
@@ -254,7 +256,10 @@ def _of_systems(files: Sequence[_FoundFile], varying: Sequence[int]) -> _Series:
         note = "folders are taken for tracks, and the files in them for systems"
         return _Series(_pattern(files[0], {place: "{track}", -1: "{system}"}), found, notes=[note])
     others = {other: f"{{part{number or ''}}}" for number, other in enumerate(varying[1:])}
-    found = {(file.parts[place], file.parts[-1]): file for file in files}
+    if len(others) == 1 and all(_RUN.fullmatch(file.parts[varying[1]]) for file in files):
+        others = {varying[1]: "{run}"}
+    # A system, with its run or part, is as its folders are.
+    found = {("/".join(file.parts[one] for one in varying), file.parts[-1]): file for file in files}
     return _Series(_pattern(files[0], {place: "{system}", **others, -1: "{track}"}), found)
 
 
@@ -284,7 +289,8 @@ def _of_references(files: Sequence[_FoundFile], varying: Sequence[int]) -> Itera
             yield from _of_references(own, [one for one in varying[1:] if len({file.parts[one] for file in own}) > 1])
     elif sum(count > 1 for count in names.values()) * 2 > len(names):
         note = "folders of references are taken for annotators; the scores against each are averaged"
-        yield _Series(_pattern(files[0], {place: "{annotator}", -1: "{track}"}), by_name, notes=[note])
+        found = {(file.parts[place], file.parts[-1]): file for file in files}
+        yield _Series(_pattern(files[0], {place: "{annotator}", -1: "{track}"}), found, notes=[note])
     elif len(by_folder) <= _FEW and len(set(map(len, by_folder.values()))) == 1:  # other annotations of the same tracks
         for own in by_folder.values():
             yield from _of_references(own, ())

@@ -652,7 +652,11 @@ def _namespace(annotation: Annotation, task: str | None, namespace: str | None) 
         task = None if noted is None else str(noted)
     name = namespace or (default_namespace(task) if task is not None else annotation.attrs.get("namespace"))
     if name not in NAMESPACES:
-        raise AnnotationError(f"which JAMS namespace is it, not {name!r}? name one of {', '.join(NAMESPACES)}")
+        holding = [one for one, space in NAMESPACES.items() if annotation.kind in space.kinds]
+        if not holding:
+            raise AnnotationError(f"JAMS has no namespace for annotations of kind {annotation.kind}")
+        what = "no JAMS namespace is named" if name is None else f"unknown JAMS namespace {name!r}"
+        raise AnnotationError(f"{what}; those of {annotation.kind} are {', '.join(holding)}")
     if NAMESPACES[str(name)].value == "position" and annotation.kind == "events":
         return "beat"
     if annotation.kind in ("series", "multipitch") and name in ("pitch_hz", "pitch_midi"):

@@ -76,6 +76,8 @@ def kind_named(task: str) -> Kind:
     >>> kind_named("chord").name, kind_named("notes").name
     ('intervals', 'notes')
     """
+    if not isinstance(task, str):
+        raise AnnotationError(f"the task comes first, named by text, such as 'beat', not {type(task).__name__}")
     if task not in TASK_KINDS and task not in KINDS:
         raise UnknownNameError("task or kind", task, {*TASK_KINDS, *KINDS})
     return KINDS[TASK_KINDS.get(task, task)]

@@ -294,6 +294,8 @@ def _contents(scores: xr.Dataset | xr.DataTree, group: str | None) -> list[Group
         if group is not None and len(nodes) > 1:
             raise StoreError(f"group {group!r}: the tree has {len(nodes)} groups; save them one by one")
         return [content_of(node.to_dataset(), group or node.name or None) for node in nodes]
+    if not isinstance(scores, xr.Dataset):
+        raise StoreError(f"not scores: {type(scores).__name__}; save takes the dataset of an evaluation, or a tree")
     return [content_of(scores, group)]
 
 

@@ -80,7 +80,19 @@ def test_the_label_in_force_is_that_of_the_last_interval_to_start(
 
 
 @pytest.mark.parametrize(
-    "grid", ["unin", {"hop": 0}, {"hop": -1}, {"hop": np.inf}, {"step": 1}, 3, [0.5], [[0, 1], [1, 2]], ["a", "b"]]
+    "grid",
+    [
+        "unin",
+        {"hop": 0},
+        {"hop": -1},
+        {"hop": np.inf},
+        {"hop": "x"},
+        {"step": 1},
+        3,
+        [0.5],
+        [[0, 1], [1, 2]],
+        ["a", "b"],
+    ],
 )
 def test_what_is_no_grid_is_refused(grid: object) -> None:
     with pytest.raises(AnnotationError, match="not a grid"):
@@ -103,6 +115,8 @@ def test_only_like_with_like() -> None:
         mirflow.align([])
     with pytest.raises(AnnotationError, match="nothing to align: the collection has no tracks"):
         mirflow.align(collect({"x": REFERENCE}).isel(track=[]), {"hop": 1.0})
+    with pytest.raises(AnnotationError, match="not an annotation: NoneType; "):
+        mirflow.align(None, "union")  # type: ignore[arg-type]
     with pytest.raises(AnnotationError, match="not an annotation: str; "):
         mirflow.align("chords.lab")
     with pytest.raises(AnnotationError, match="the grid union or"):

@@ -18,6 +18,8 @@ from cycler import cycler  # noqa: E402
 from mirflow.annotations.annotation import Annotation  # noqa: E402
 from mirflow.annotations.collection import collect  # noqa: E402
 from mirflow.annotations.labelled import to_dataset  # noqa: E402
+from mirflow.annotations.source import HeldSource  # noqa: E402
+from mirflow.engine.lazy import LazyCollection  # noqa: E402
 from mirflow.errors import AnnotationError  # noqa: E402
 from mirflow.metrics import display  # noqa: E402
 
@@ -211,6 +213,8 @@ class TestAnnotations:
         axes = display.collection(collect(tracks), color="k")
         assert [ax.get_title() for ax in axes] == ["a", "b"]
         assert all(len(ax.collections) == 1 for ax in axes)
+        lazy = LazyCollection("events", ("b",), (HeldSource(tracks["b"], "b"),))
+        assert display.collection(lazy, axes[:1])[0].get_title() == "b"
         plt.close(axes[0].figure)
         with pytest.raises(ValueError, match="1 axes for 2 tracks"):
             display.collection(collect(tracks), axes[:1])
@@ -218,3 +222,5 @@ class TestAnnotations:
     def test_what_has_no_times_is_refused(self) -> None:
         with pytest.raises(AnnotationError, match="ranking cannot be drawn over time"):
             display.annotation(Annotation("ranking", {}, ["a"]))
+        with pytest.raises(AnnotationError, match="not an annotation: list; "):
+            display.annotation([1.0])  # type: ignore[arg-type]

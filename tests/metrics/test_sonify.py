@@ -196,6 +196,8 @@ class TestAnnotations:
         ranking = Annotation("ranking", {}, ["a", "b"])
         with pytest.raises(AnnotationError, match="ranking cannot be made audible"):
             sonify.annotation(ranking)
+        with pytest.raises(AnnotationError, match="not an annotation: list; "):
+            sonify.annotation([1.0])  # type: ignore[arg-type]
         with pytest.raises(AnnotationError, match="at most 6 hours long"):
             sonify.annotation(Annotation("events", {"time": np.array([1e8])}))
 

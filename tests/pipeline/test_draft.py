@@ -85,6 +85,14 @@ LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
             }
         ],
     ),
+    "folders of runs": (
+        {"ref/{t}.lab": CHORDS} | {f"est/{name}/{{t}}.lab": CHORDS for name in ("oak/seed0", "oak/seed1", "elm/seed0")},
+        [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{run}/{track}.lab"}],
+    ),
+    "folders of parts": (
+        {"ref/{t}.lab": CHORDS} | {f"est/{name}/{{t}}.lab": CHORDS for name in ("oak/x", "oak/y", "elm/x")},
+        [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{part}/{track}.lab"}],
+    ),
     "several formats": (
         {"ref/{t}.lab": CHORDS, "est/oak/{t}.lab": CHORDS, "est/elm/{t}.txt": CHORDS},
         [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{track}.{format}"}],
@@ -111,6 +119,7 @@ def test_layouts_are_recognised_and_run(
     folder = lay_out(tmp_path / "music", files)
     drafted = yaml.safe_load(printed("init", folder))["evaluations"]
     assert sorted(drafted, key=str) == sorted(expected, key=str)
+    assert "Not used" not in (folder / "pipeline.yaml").read_text()
     report = mirflow.run(folder / "pipeline.yaml", scheduler="serial")
     assert report.failed == 0
     tree = mirflow.open_store("stores/music.zarr")

@@ -64,9 +64,9 @@ def test_positions_of_beats_are_written_as_beats() -> None:
 @pytest.mark.parametrize(
     ("annotation", "asked", "message"),
     [
-        (BEATS, {}, "which JAMS namespace"),
+        (BEATS, {}, "no JAMS namespace is named; those of events are beat, "),
         (BEATS, {"task": "chord"}, "'chord' holds intervals, not events"),
-        (BEATS, {"task": "alignment"}, "which JAMS namespace"),
+        (BEATS, {"task": "alignment"}, "no JAMS namespace is named"),
         (BEATS, {"task": "melody"}, "'pitch_contour' holds series, not events"),
     ],
 )
