@@ -396,7 +396,7 @@ class MirdataDataset:
         files = tuple(file for source in found.values() for file in source.files)
         if files and not any(Path(file).exists() for file in files):
             raise UnreadableError(f"{self.name} has no file of {annotation} in {self.data_home!r}; {self.remedy}")
-        return {name: source for name, source in found.items() if source.files or source.value() is not None}
+        return _with_values(found)
 
     def metadata(
         self, tracks: Sequence[str], names: Sequence[str] | None = None
@@ -435,6 +435,20 @@ class MirdataDataset:
                 if isinstance(value, str | int | float) and value == value and value != "":
                     own[one] = value
         return values, problem
+
+
+def _with_values(sources: Mapping[str, MirdataSource]) -> dict[str, MirdataSource]:
+    """The sources but those without files whose value is None; one that cannot be read now fails when it is read."""
+    absent, problems = set(), []
+    for name, source in sources.items():
+        try:
+            if not source.files and source.value() is None:
+                absent.add(name)
+        except AnnotationError as error:
+            problems.append(error)
+    if len(problems) == len(sources):
+        raise problems[0]
+    return {name: source for name, source in sources.items() if name not in absent}
 
 
 _OPENED: dict[MirdataDataset, Any] = {}
@@ -577,9 +591,9 @@ class MirdataSource(Source):
         try:
             return getattr(self.dataset.open().track(self.track), self.annotation)
         except FileNotFoundError as error:
-            missing = next((file for file in self.files if not Path(file).exists()), error.filename or error)
-            message = f"there is no file {str(missing)!r}; {self.dataset.remedy}"
-            raise UnreadableError(message, path=self.label) from None
+            missing = next((file for file in self.files if not Path(file).exists()), error.filename)
+            what = str(error) if missing is None else f"there is no file {str(missing)!r}"
+            raise UnreadableError(f"{what}; {self.dataset.remedy}", path=self.label) from None
         except Exception as error:  # whatever a loader raises
             where = f" {', '.join(map(repr, self.files))}" if self.files else ""
             message = f"mirdata cannot read{where or ' it'}: {type(error).__name__}: {error}"

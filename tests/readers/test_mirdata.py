@@ -124,6 +124,16 @@ def test_plain_values_are_keys_classes_and_tempi(tmp_path: Path) -> None:
         read(tmp_path, "ballroom", "genre")
 
 
+def test_values_of_a_table_that_is_missing_name_it(tmp_path: Path) -> None:
+    genres = read(tmp_path, "medleydb_melody", "genre", "classification")
+    assert genres["b"].label.values.tolist() == ["Pop"]
+    (tmp_path / "medleydb_melody_metadata.json").unlink()
+    with pytest.raises(AnnotationError, match=r"medleydb_melody/a/genre: Metadata not found.*; download the data with"):
+        mirflow.from_mirdata(
+            "medleydb_melody", "genre", "classification", data_home=tmp_path, index=tmp_path / "index.json"
+        )
+
+
 def test_one_of_several_annotators_is_chosen(tmp_path: Path) -> None:
     with pytest.raises(AnnotationError, match=r"salami/2/sections_uppercase: say which annotator: it holds 5, 8"):
         read(tmp_path, "salami", "sections_uppercase")
