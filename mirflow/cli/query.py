@@ -146,7 +146,10 @@ def show_command(
         from ..analysis.queries import choose
 
         boards = choose(open_evaluations([store]), None, group)
-        click.echo(next(iter(boards.values())).attrs.get("pipeline", ""), nl=False)
+        text = next(iter(boards.values())).attrs.get("pipeline", "")
+        if not text:
+            raise click.UsageError(f"{store}: no pipeline made this store")
+        click.echo(text, nl=False)
         return
     style = choose_format(style, output)
     with without_collection():

@@ -13,7 +13,7 @@ import xarray as xr
 import mirflow
 from mirflow.errors import MirflowError, MirflowWarning, StoreError
 
-from ..commands import printed
+from ..commands import printed, refused
 from ..samples import sample
 
 TRACKS = ("a", "b", "c")
@@ -80,6 +80,7 @@ def test_commands_read_it(tmp_path: Path) -> None:
 def test_groups_are_replaced_only_if_that_is_said(tmp_path: Path) -> None:
     ds = scores("key", "ours")
     mirflow.save(ds, tmp_path / "x.zarr")
+    assert "no pipeline made this store" in refused("show", tmp_path / "x.zarr", "--pipeline")
     with pytest.raises(StoreError, match="holds group 'key' already; overwrite=True replaces it"):
         mirflow.save(ds, tmp_path / "x.zarr")
     mirflow.save(ds.isel(track=[0]), tmp_path / "x.zarr", overwrite=True)

@@ -11,7 +11,9 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ..scores import names_of
 from ..selection import Query
+from ..system_groups import MODEL, group_systems
 from .comparisons import compare
+from .repeated_runs import is_about_runs
 from .sample import select_numbers
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     query : Query
         Metrics, tracks and policies; its systems are those to be judged, by default all others.
     baseline : str
-        A system; or the label of one of several stores, whose systems are the baselines of those with the same names.
+        A system; or the label of one of several stores, whose systems are the baselines of those with the same names;
+        or, of a query across runs, a model.
     margin : float
         How much worse a system may be, in the unit of the metric.
     **options
@@ -65,8 +68,18 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
 
     if not margin >= 0:
         raise QueryError(f"the margin is how much worse a system may be, and not negative: {margin:g}")
-    pairs = _pairs(ds, query, baseline)
-    found = [_judge(ds, replace(query, system=[system, other]), margin, options) for system, other in pairs.items()]
+    if is_about_runs(ds, query):
+        every = _runs(ds, replace(query, system=None))
+        if baseline not in every:
+            raise UnknownNameError("baseline", baseline, every)
+        members = {**_runs(ds, query), baseline: every[baseline]}
+        pairs: Mapping[str, str] = {name: baseline for name in members if name != baseline}
+        if not pairs:
+            raise QueryError(f"no model to compare with the baseline {baseline!r}")
+    else:
+        pairs = _pairs(ds, query, baseline)
+        members = {name: [name] for name in (*pairs, *pairs.values())}
+    found = [_judge(ds, query, members[name], members[other], margin, options) for name, other in pairs.items()]
     first = found[0]
     coords: dict[str, Any] = {"system": list(pairs), "baseline": ("system", list(pairs.values()))}
     coords |= {name: first[name].variable for name in ("metric", "aggregate", "unit", "orientation")}
@@ -93,8 +106,19 @@ def _pairs(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, str]:
     return pairs
 
 
-def _judge(ds: xr.Dataset, query: Query, margin: float, options: Mapping[str, Any]) -> xr.Dataset:
-    """Compare a system with its baseline: variables over (metric)."""
+def _runs(ds: xr.Dataset, query: Query) -> dict[str, list[str]]:
+    """The runs of each model that is asked for."""
+    systems = select_numbers(ds, replace(query, across=None))
+    models, codes = group_systems(systems, MODEL)
+    names = names_of(systems, "system")
+    return {model: [names[row] for row in np.flatnonzero(codes == place)] for place, model in enumerate(models)}
+
+
+def _judge(
+    ds: xr.Dataset, query: Query, own: list[str], base: list[str], margin: float, options: Mapping[str, Any]
+) -> xr.Dataset:
+    """Compare a system, or the runs of a model, with its baseline: variables over (metric)."""
+    query = replace(query, system=[*own, *base])
     found = compare(ds, query, **options)
     lower = found["orientation"].values == "lower"
     if "none" in names_of(found, "orientation"):
@@ -102,8 +126,8 @@ def _judge(ds: xr.Dataset, query: Query, margin: float, options: Mapping[str, An
         raise QueryError(f"neither high nor low values of {metric!r} are better, and no system is worse by it")
     difference, low, high = (found[name].values[0, 1] for name in ("difference", "low", "high"))
     gain, low, high = (np.where(lower, -a, b) for a, b in ((difference, difference), (high, low), (low, high)))
-    included = select_numbers(ds, replace(query, missing="skip"))["_included"].values
-    lacking = (included[1] & ~included[0]).sum(axis=0)
+    included = select_numbers(ds, replace(query, missing="skip", across=None))["_included"].values
+    lacking = (included[len(own) :].any(axis=0) & ~included[: len(own)].all(axis=0)).sum(axis=0)
     verdict = np.full(gain.shape, "perhaps worse", dtype=f"U{max(map(len, VERDICTS))}")
     verdict[high < 0] = "worse"
     verdict[low >= -margin] = "not worse"

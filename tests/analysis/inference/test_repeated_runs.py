@@ -108,6 +108,18 @@ class TestIntervals:
         }
         assert marked == {("large", "mean"): 1, ("large", "std"): 0, ("small", "mean"): 0, ("small", "std"): 0}
 
+    def test_gates_compare_models_by_their_runs(self, store):
+        words = ("-m", "f", "--across", "run=mean")
+        (gate,) = rows("compare", store, *words, "--baseline", "small", "--not-worse", "0.01", "-s", "large/*")
+        (pair,) = rows("compare", store, *words, "-s", "large/*", "-s", "small/*")
+        sign = 1 if pair["system"] == gate["system"] else -1
+        ends = sorted((sign * pair["low"], sign * pair["high"]))
+        assert (gate["system"], gate["baseline"], gate["verdict"]) == ("large", "small", "better")
+        assert [gate["gain"], gate["low"], gate["high"]] == [sign * pair["difference"], *ends]
+        assert "unknown baseline 'small/0'; did you mean 'small'?" in refused(
+            "compare", store, *words, "--baseline", "small/0"
+        )
+
     def test_what_knows_no_runs_is_refused(self, store, tmp_path):
         assert "takes no account of runs" in refused(
             "compare", store, "-m", "f", "--across", "run=mean", "--test", "permutation"
