@@ -21,16 +21,19 @@ from .engine.runs import raise_failure
 from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
 from .evaluation import EvaluationRules
 from .metrics.base import Asked, Grid, Sparse
-from .ragged import Int
+from .metrics.measures import Measure
+from .ragged import Float, Int
 from .readers.objects import TRACK, ObjectSource, name_keys
 from .sides import ESTIMATE, holds_tracks, sources_of, work_of
-from .store.format import kept_settings
+from .store.format import kept_settings, metric_coords
 
 if TYPE_CHECKING:
     import xarray as xr
 
 State = dict[str, Any]
 """What :meth:`Accumulator.state` gives: dicts, lists, text and numbers."""
+_ARRAYS = frozenset({str, tuple, list, np.ndarray})
+"""Types of one annotation, and never of many."""
 LAYOUT = 1
 """The version of the layout of states."""
 
@@ -173,7 +176,7 @@ class Accumulator:
             references, estimates = (
                 _by_track(names, side, many) for side, many in (("reference", references), (ESTIMATE, estimates))
             )
-        elif named or not holds_tracks(references, self._kind):
+        elif named or type(references) in _ARRAYS or not holds_tracks(references, self._kind):
             name = name_keys([tracks], TRACK)[0] if named else str(len(self._tracks))
             pair = [
                 None if one is None else ObjectSource(one, self._rules.task, f"{side} {name}")
@@ -292,19 +295,22 @@ class Accumulator:
                 f"{len(failed)} of {counted(len(cells), 'pair')} have no score and are left out, the first being "
                 f"{text}; dataset() has them all, missing='skip' leaves them out without a warning"
             )
-        found = aggregate_over_tracks(self._dataset(self._canonical(cells)), aggregate=aggregate, missing=missing)
-        values = found["value"].values[0]
-        names = found["metric"].values.tolist()
+        order = self._canonical(cells)
+        if aggregate is None and missing in (None, "skip") and len(cells):
+            values, names = _standard(cells.take(order), self._rules.measures), list(cells.measures)
+        else:
+            part = self._dataset([cells.track[place] for place in order.tolist()])
+            found = aggregate_over_tracks(part, aggregate=aggregate, missing=missing)
+            values, names = found["value"].values[0], found["metric"].values.tolist()
         return {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
 
-    def _canonical(self, cells: Cells) -> list[str]:
-        """Tracks in an order that depends on the pairs alone, as sums do on the order in their last bits."""
+    def _canonical(self, cells: Cells) -> Int:
+        """Places of the cells in an order that depends on the pairs alone, as sums do on it in their last bits."""
         if self._named:
-            return sorted(self._tracks, key=_natural)
+            return np.array(sorted(range(len(cells)), key=lambda place: _natural(cells.track[place])), dtype=np.int64)
         rows = np.column_stack([cells.status.astype(np.float64), cells.duration, cells.score, cells.weight])
         rows[np.isnan(rows)] = np.nan  # of one sign
-        order = np.lexsort(rows.view(np.int64).T[::-1])
-        return [cells.track[place] for place in order.tolist()]
+        return np.lexsort(rows.view(np.int64).T[::-1]).astype(np.int64)
 
     def state(self) -> State:
         """All scores in dicts, lists, text and numbers, which pickle, JSON and msgpack take, to the bit."""
@@ -428,6 +434,17 @@ class Accumulator:
     def __getstate__(self) -> dict[str, Any]:
         self._flush()
         return {**vars(self), "_tracks": dict(self._tracks), "_parts": list(self._parts), "_buffer": []}
+
+
+def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
+    """The standard aggregate of each metric, as a query of the dataset gives it, but without making one."""
+    from .analysis.aggregation import CountedScores
+
+    arrays = cells.score[np.newaxis], cells.weight[np.newaxis], cells.status[np.newaxis], cells.duration
+    kinds = dict(enumerate(metric_coords(measures)["standard_aggregate"]))
+    counted_scores = CountedScores.of(arrays, kinds, "skip", "keep")
+    found: Float = counted_scores.aggregate(np.zeros(len(cells), dtype=np.int64), 1)["value"][0, :, 0]
+    return found
 
 
 def _by_track(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from mirflow.errors import AnnotationError, MirflowWarning, QueryError, ScoreErr
 
 from .annotation_strategies import annotations
 from .commands import rows
+from .documentation import ROOT, blocks
 from .forms import arguments, as_read, dataset
 from .groups import CODES
 from .samples import sample
@@ -192,3 +193,17 @@ def test_more_pairs_than_a_block_are_scored_as_each_alone() -> None:
     for track, reference, estimate in pairs[::37]:
         alone = accumulated("beat", [(track, reference, estimate)]).dataset().score
         np.testing.assert_array_equal(scores.dataset().score.sel(track=[track]), alone)
+
+
+def test_the_metric_of_the_docs_computes_what_the_accumulator_does() -> None:
+    pytest.importorskip("torchmetrics")
+    names: dict[str, Any] = {}
+    (block,) = [one for one in blocks(ROOT / "docs" / "training.md") if "class MirflowMetric" in one.body]
+    exec(compile(block.body, "training.md", "exec"), names)
+    metric = names["MirflowMetric"]("onset")
+    for _ in range(2):
+        metric.reset()
+        metric(np.array([1.0, 2.0]), np.array([1.0]), "a")
+        metric(np.array([1.0]), np.array([1.0]), "b")
+        expected = accumulated("onset", [("a", [1.0, 2.0], [1.0]), ("b", [1.0], [1.0])]).compute()
+        assert {name: value.item() for name, value in metric.compute().items()} == expected

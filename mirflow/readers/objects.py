@@ -33,6 +33,10 @@ CONVERTERS: list[tuple[Callable[[object], bool], Convert]] = []
 counts. The types of other packages are declared with `converts`."""
 
 
+_PLAIN = frozenset({str, tuple, list, dict, np.ndarray})
+"""Types of which no test of `CONVERTERS` holds."""
+
+
 def converts(test: Callable[[object], bool]) -> Callable[[Convert], Convert]:
     """Declare what makes an annotation of the objects of a type.
 
@@ -106,7 +110,7 @@ def to_annotation(thing: Any, task: str) -> Annotation:
     ['C:maj']
     """
     kind = kind_named(task)
-    for test, convert in CONVERTERS:
+    for test, convert in () if type(thing) in _PLAIN else CONVERTERS:
         if test(thing):
             found = convert(thing, task)
             if found.kind != kind.name:
@@ -114,7 +118,7 @@ def to_annotation(thing: Any, task: str) -> Annotation:
             return found
     if is_path(thing, kind):
         return source_at(thing, _reading(task)).open()
-    if is_table(thing):
+    if type(thing) not in _PLAIN and is_table(thing):
         return of_columns(kind, table_columns(thing))
     if isinstance(thing, Mapping):
         return of_columns(kind, {kind.arguments[0]: thing} if are_numbers(thing, kind) else thing)
