@@ -10,7 +10,7 @@ import click
 
 from ..registration import without_collection
 from .common_options import LEVEL, Command, label_stores, option, stores_argument
-from .output import FAILED, choose_format, emit, output_options
+from .output import FAILED, choose_format, emit, given_options, output_options
 
 
 @click.command("compare", cls=Command, place=3, short_help="Test the differences of systems.")
@@ -83,8 +83,13 @@ def compare_command(
         from ..api import compare
         from ..reports.comparisons_tables import noninferiority_sentences
 
-    given = {name: value for name, value in options.items() if value not in (None, False, (), {})}
-    result = compare(label_stores(stores, labels), friedman=by_ranks, margin=not_worse or 0.0, percent=percent, **given)
+    result = compare(
+        label_stores(stores, labels),
+        friedman=by_ranks,
+        margin=not_worse or 0.0,
+        percent=percent,
+        **given_options(options),
+    )
     for note in result.notes:
         click.echo(note, err=True)
     emit(result, style, output)

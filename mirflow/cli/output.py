@@ -83,6 +83,11 @@ def choose_format(style: str | None, output: Path | None) -> str:
     return _SUFFIXES[suffix]
 
 
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, without flags that were not and names of which there are none; 0 is given."""
+    return {name: value for name, value in options.items() if value not in (None, (), {}) and value is not False}
+
+
 def check_figure(path: Path) -> None:
     """Refuse an unsupported file for a figure, before anything is computed."""
     from ..reports.figures.canvas import format_of, need_matplotlib

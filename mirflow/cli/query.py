@@ -11,7 +11,7 @@ import click
 
 from ..registration import without_collection
 from .common_options import LEVEL, Command, label_stores, open_evaluations, option, store_argument, stores_argument
-from .output import choose_format, emit, for_people, output_options
+from .output import choose_format, emit, for_people, given_options, output_options
 
 if TYPE_CHECKING:
     from ..analysis.missing import CellProblem
@@ -104,7 +104,7 @@ def query_command(
     """
     style = choose_format(style, output)
     latex = _latex(options, style)
-    given = {name: value for name, value in options.items() if value not in (None, False, (), {})}
+    given = given_options(options)
     if "pivot" in given and not for_people(style):
         raise click.UsageError(f"{style} has a row for each value; --pivot is for tables that people read")
     if not for_people(style):  # programs count on the store's order

@@ -162,8 +162,9 @@ class TestFriedman:
         assert row["rank_high"] - row["rank_low"] == pytest.approx(2 * row["critical_difference"])
 
     def test_ranks_have_no_test_to_choose(self, store):
-        output = invoke("compare", store, "-m", "majmin", "--friedman", "--test", "t", code=2).output
-        assert "'friedman' goes by ranks alone and takes no 'test'" in output
+        for name, value in (("test", "t"), ("rng", "0")):
+            output = invoke("compare", store, "-m", "majmin", "--friedman", f"--{name}", value, code=2).output
+            assert f"'friedman' goes by ranks alone and takes no '{name}'" in output
 
 
 class TestAccessor:
