@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 State = dict[str, Any]
 """What :meth:`Accumulator.state` gives: dicts, lists, text and numbers."""
+_MOST_KNOWN = 4096
+"""Pairs of labels whose results are kept."""
 _ARRAYS = frozenset({str, tuple, list, np.ndarray})
 """Types of one annotation, and never of many."""
 LAYOUT = 1
@@ -133,6 +135,10 @@ class Accumulator:
         self._kind = kind_of(task)
         self._on_error = on_error
         self._size = 1 if on_error == "raise" else block_size(task)
+        # Of labels there are few different pairs, and scoring one takes longer than looking it up.
+        self._looked_up = self._kind.name in ("key", "labels") and on_error == "keep"
+        self._looked_up &= not any(measure.metric.dims for measure in self._rules.measures)
+        self._known: dict[tuple[str, str], Cells] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -141,6 +147,8 @@ class Accumulator:
         self._named: bool | None = None
         self._buffer: list[TrackWork] = []
         self._parts: list[Cells] = []
+        self._labels: dict[str, tuple[str, str]] = {}
+        self._repeated: list[tuple[str, tuple[str, str]]] = []
 
     def __len__(self) -> int:
         return len(self._tracks)
@@ -178,6 +186,13 @@ class Accumulator:
             )
         elif named or type(references) in _ARRAYS or not holds_tracks(references, self._kind):
             name = name_keys([tracks], TRACK)[0] if named else str(len(self._tracks))
+            if self._looked_up and type(references) is type(estimates) is str:
+                if (references, estimates) in self._known:
+                    self._demand_new((name,), named)
+                    self._keep(name, named)
+                    self._repeated.append((name, (references, estimates)))
+                    return
+                self._labels[name] = references, estimates
             pair = [
                 None if one is None else ObjectSource(one, self._rules.task, f"{side} {name}")
                 for one, side in ((references, "reference"), (estimates, ESTIMATE))
@@ -189,11 +204,7 @@ class Accumulator:
         self._add({name: (left.get(name), right.get(name)) for name in {**left, **right}}, named=True)
 
     def _add(self, pairs: Mapping[str, tuple[Source | None, Source | None]], named: bool) -> None:
-        if self._named not in (None, named):
-            raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
-        for name in pairs:
-            if name in self._tracks:
-                raise AnnotationError(f"track {name!r} was given before; reset forgets all of them")
+        self._demand_new(pairs, named)
         works = []
         for name, pair in pairs.items():
             reference, estimate = (None if one is None else CopiedSource.of(one) for one in pair)
@@ -213,15 +224,36 @@ class Accumulator:
                 self._keep(name, named)
             self._parts.append(cells)
 
+    def _demand_new(self, names: Iterable[str], named: bool) -> None:
+        if self._named not in (None, named):
+            raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
+        for name in names:
+            if name in self._tracks:
+                raise AnnotationError(f"track {name!r} was given before; reset forgets all of them")
+
     def _keep(self, name: str, named: bool) -> None:
         self._tracks[name] = None
         self._named = named
 
     def _flush(self) -> None:
         """Score the pairs in the buffer."""
-        if self._buffer:
-            works, self._buffer = self._buffer, []
+        works, self._buffer = self._buffer, []
+        if works:
             self._parts.append(self._rules.score(works))
+            self._note_labels(self._parts[-1])
+        if self._repeated:
+            repeated, self._repeated = self._repeated, []
+            places = {pair: place for place, pair in enumerate(dict.fromkeys(pair for _, pair in repeated))}
+            rows = np.array([places[pair] for _, pair in repeated], dtype=np.int64)
+            cells = concatenate_cells([self._known[pair] for pair in places]).take(rows)
+            self._parts.append(replace(cells, track=tuple(name for name, _ in repeated)))
+
+    def _note_labels(self, cells: Cells) -> None:
+        """Keep the results of pairs of labels, unless a message names their track."""
+        labels, self._labels = self._labels, {}
+        for place, name in enumerate(cells.track if labels else ()):
+            if name in labels and not cells.message[place] and len(self._known) < _MOST_KNOWN:
+                self._known[labels[name]] = cells.take(np.array([place], dtype=np.int64))
 
     def _cells(self) -> Cells:
         """The results of all pairs, in the order in which they came."""

@@ -207,3 +207,17 @@ def test_the_metric_of_the_docs_computes_what_the_accumulator_does() -> None:
         metric(np.array([1.0]), np.array([1.0]), "b")
         expected = accumulated("onset", [("a", [1.0, 2.0], [1.0]), ("b", [1.0], [1.0])]).compute()
         assert {name: value.item() for name, value in metric.compute().items()} == expected
+
+
+def test_labels_that_occur_again_are_scored_as_each_alone() -> None:
+    rng = np.random.default_rng(2)
+    pairs = [(str(track), *rng.choice(["C major", "a minor", "X", "H major"], 2).tolist()) for track in range(300)]
+    scores = Accumulator("key")
+    for epoch in range(2):
+        scores.reset()
+        for track, reference, estimate in pairs:
+            scores.update(reference, estimate, track)
+        assert len(pickle.loads(pickle.dumps(scores))) == 300, epoch
+        xr.testing.assert_identical(scores.dataset().load(), mirflow.score(pairs, task="key").load())
+    with pytest.raises(AnnotationError, match="track '7' was given before"):
+        scores.update("C major", "C major", "7")

@@ -166,6 +166,8 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
         ...
     mirflow.errors.InvalidAnnotationError: time is not a number: 'C:maj'
     """
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1 and shape == (None,):
+        return value.copy()  # as nearly all are
     array = as_array(name, value)
     if array.dtype.kind not in "iuf":
         for item in value if isinstance(value, list | tuple) and array.ndim == 1 else array.ravel().tolist():
