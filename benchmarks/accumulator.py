@@ -61,7 +61,11 @@ def _hierarchy(rng: np.random.Generator) -> tuple[Side, Side]:
 
 
 def _key(rng: np.random.Generator) -> tuple[Side, Side]:
-    names = [f"{root} {mode}" for root in ("C Db D Eb E F Gb G Ab A Bb B").split() for mode in ("major", "minor")]
+    names = [
+        f"{root} {mode}"
+        for root in ["C", "Db", "D", "Eb", "E", "F", "Gb", "G", "Ab", "A", "Bb", "B"]
+        for mode in ("major", "minor")
+    ]
     return (str(rng.choice(names)),), (str(rng.choice(names)),)
 
 
