@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ..scores import names_of
 from ..selection import Query
-from ..system_groups import MODEL, group_systems
+from ..system_groups import MODEL, group_systems, has_runs
 from .comparisons import compare
 from .repeated_runs import is_about_runs
 from .sample import select_numbers
@@ -95,6 +95,8 @@ def _pairs(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, str]:
     asked = names_of(select_numbers(ds, query), "system")
     if baseline in every:
         pairs = {name: baseline for name in asked if name != baseline}
+    elif has_runs(ds) and baseline in group_systems(ds, MODEL)[0]:
+        raise QueryError(f"{baseline!r} is a model with several runs: compare models by them (across run=mean)")
     else:
         own = {name.removeprefix(f"{baseline}/"): name for name in every if name.startswith(f"{baseline}/")}
         if not own:

@@ -10,9 +10,10 @@ quantiles are moved out by the ratio of Student's quantile to the normal one, wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 
@@ -95,7 +96,7 @@ class RunMeans:
         return float(2 * stdtr(free, -difference / variance**0.5))
 
 
-def mean_of_runs(sample: Sample, metric: int, runs: Sequence[Int], how: Resampling) -> RunMeans | None:
+def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resampling) -> RunMeans | None:
     """Means of one metric over the runs of models, on the units that all runs have; None where these are too few.
 
     Parameters
@@ -103,11 +104,12 @@ def mean_of_runs(sample: Sample, metric: int, runs: Sequence[Int], how: Resampli
     sample : Sample
         Its systems are runs.
     metric : int
-    runs : sequence of int64 arrays
-        The systems that are runs of each model, at least two.
+    runs : mapping of str to int64 arrays
+        The systems that are runs of each model, at least two. What is drawn of a model depends on its name, and not on
+        the other models.
     how : Resampling
     """
-    every = np.concatenate(runs)
+    every = np.concatenate(list(runs.values()))
     included = sample.included[every, :, metric]
     own = sample.take(np.flatnonzero(included[0]))
     if not (included == included[0]).all():
@@ -120,12 +122,12 @@ def mean_of_runs(sample: Sample, metric: int, runs: Sequence[Int], how: Resampli
         return None
     value = own.values()[every, metric]
     drawn, left_out = draw(figures, len(columns), how), figures.left_out()
-    rng = np.random.default_rng([how.seed, 1])
-    ends = np.cumsum([len(rows) for rows in runs])
-    parts = [np.arange(end - len(rows), end) for rows, end in zip(runs, ends.tolist(), strict=True)]
+    ends = np.cumsum([len(rows) for rows in runs.values()])
+    parts = [np.arange(end - len(rows), end) for rows, end in zip(runs.values(), ends.tolist(), strict=True)]
     replicates = np.empty((len(runs), how.replicates))
-    for place, part in enumerate(parts):
+    for place, (name, part) in enumerate(zip(runs, parts, strict=True)):
         size = len(part)
+        rng = np.random.default_rng([how.seed, crc32(name.encode())])
         weights = rng.multinomial(size - 1, np.full(size, 1 / size), how.replicates) / (size - 1)
         replicates[place] = (drawn[part] * weights.T).sum(axis=0)
     return RunMeans(
@@ -162,7 +164,7 @@ def intervals_of_runs(
         for place, model in enumerate(models):
             rows = np.flatnonzero(codes == place)
             for metric in range(value.shape[-1]):
-                means = mean_of_runs(sample, metric, [rows], how) if len(rows) > 1 else None
+                means = mean_of_runs(sample, metric, {model: rows}, how) if len(rows) > 1 else None
                 for column, name in enumerate(names):
                     if means is not None and name == "mean":
                         cell = (order[model], column, *at, metric)
@@ -217,7 +219,7 @@ def compare_runs(
     value = np.full((len(models), len(metrics)), np.nan)
     pairs = np.stack(np.triu_indices(len(models), 1), axis=1)
     for metric in range(len(metrics)):
-        means = mean_of_runs(sample, metric, runs, how)
+        means = mean_of_runs(sample, metric, dict(zip(models, runs, strict=True)), how)
         if means is None:
             value[:, metric] = [sample.values()[rows, metric].mean() for rows in runs]
             continue

@@ -101,6 +101,15 @@ class TestIntervals:
         assert pair["p"] == pytest.approx(expected, rel=1e-6)
         assert (pair["wins"] + pair["ties"] + pair["losses"], pair["n"]) == (TRACKS, TRACKS)
 
+    def test_an_interval_does_not_depend_on_the_order_of_the_models(self, store):
+        words = ("compare", store, "--across", "run=mean", "-m", "f")
+        (one,) = rows(*words, "-s", "large/*", "-s", "small/*")
+        (other,) = rows(*words, "-s", "small/*", "-s", "large/*")
+        assert (one["system"], one["other"]) == (other["other"], other["system"])
+        for name, turned in (("difference", "difference"), ("low", "high"), ("high", "low")):
+            assert one[name] == pytest.approx(-other[turned], abs=1e-12)
+        assert "is a model with several runs" in refused("compare", store, "-m", "f", "--baseline", "small")
+
     def test_significance_marks_models(self, store):
         marked = {
             (row["system"], row["run"]): row["like_best"]
