@@ -122,7 +122,7 @@ _FRAME = Parameter("frame_size", 0.1, "s", help="distance of the frames", above=
 _MARGINAL = Parameter(
     "marginal", False, help="normalise by the entropy of the labels, as the V-measure does", mir_eval="marginal"
 )
-_SINGLE = Parameter("single_label", 0.0, help="the score of a side with a single label")
+_SINGLE = Parameter("single_label", 0.0, choices=(0.0, 1.0), help="the score of a side with a single label")
 _ENTROPIES = (_MARGINAL, _SINGLE)
 _WANTED = Weight("number of boundaries of the reference", "boundaries")
 _ESTIMATED = Weight("number of boundaries of the estimate", "boundaries")
