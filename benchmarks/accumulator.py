@@ -3,8 +3,8 @@
 Run it with ``python benchmarks/accumulator.py [NUMBER OF UPDATES] [TASK ...]``. The numbers of all pairs are compared
 first. Both sides run in turns in one process, and times are those of its processor; of tasks in which a call of
 mir_eval takes long there are fewer updates, and no more calls than fit into a second. Audio is ten seconds long, as
-mir_eval would take minutes; of it mir_eval also computes scores of images and frames. ``compute`` is part of the time. Pairs of keys are drawn from all 24, and those of the
-first epoch are known in the others.
+mir_eval would take minutes; of it mir_eval also computes scores of images and frames. ``compute`` is part of the time.
+Pairs of keys are drawn from all 24, and those of the first epoch are known in the others.
 """
 
 from __future__ import annotations
