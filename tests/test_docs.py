@@ -152,7 +152,7 @@ def _python(block: Block, place: str, names: dict[str, Any]) -> None:
 def test_few_examples_are_not_executed_and_all_say_why() -> None:
     reasons = [(page, block.not_executed) for page in EXAMPLES for block in blocks(DOCS / page) if block.not_executed]
     assert all(len(reason) > 10 for _, reason in reasons)
-    assert len(reasons) <= 6, reasons
+    assert len(reasons) <= 8, reasons
 
 
 def test_every_page_can_be_reached() -> None:
