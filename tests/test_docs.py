@@ -285,7 +285,9 @@ def test_the_build_gives_no_warning(tmp_path: Path, browser: Any) -> None:
     command = f"{sys.executable} -m sphinx -q -W -E -b html docs {tmp_path / 'html'}"
     os.chdir(ROOT)
     printed, code = run(command)
-    assert (code, printed) == (0, "")
+    # Notebooks log which kernel runs them, and the kernel that it listens on this machine.
+    lines = [line for line in printed.splitlines() if line and not re.match(r"\[IPKernelApp\]|# \S+ \S+ INFO ", line)]
+    assert (code, lines) == (0, []), printed
     assert (tmp_path / "html/reference/tasks/onset.html").read_text().count("f_measure") > 10
     widths = (400, 1366, 1440, 1487)
     too_wide = [(name, width) for width in widths for name in wider_than(width, tmp_path / "html", browser)]

@@ -106,8 +106,14 @@ def sample_series(
     for row in np.flatnonzero(rows.counts[0]).tolist():
         one = rows.take([row])
         part = _reach(one, times, to_end=not hold_last)
-        frequency[row, part], voicing[row, part] = _sample(one, times[part], resampling)
+        for start in range(part.start, part.stop, _PIECE):  # many arrays are made of each time
+            piece = slice(start, min(start + _PIECE, part.stop))
+            frequency[row, piece], voicing[row, piece] = _sample(one, times[piece], resampling)
     return frequency, voicing
+
+
+_PIECE = 1 << 18
+"""Times that are sampled at once."""
 
 
 def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
