@@ -14,7 +14,7 @@ from .analysis.policies import MISSING
 from .annotations.annotation import Annotation
 from .annotations.classes import Classes
 from .annotations.schema import kind_of
-from .annotations.source import Source
+from .annotations.source import MemorySource, Source
 from .cells import FAILED, Cells, Status, concatenate_cells, no_cells
 from .engine.block import TrackWork, block_size
 from .engine.runs import raise_failure
@@ -41,7 +41,7 @@ LAYOUT = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CopiedSource(Source):
+class CopiedSource(MemorySource):
     """An annotation as it was when it was given, or the reason why there is none."""
 
     name: str
@@ -57,27 +57,12 @@ class CopiedSource(Source):
         except (AnnotationError, OSError) as error:
             return cls(source.label, error=error)
         thing = source.thing if isinstance(source, ObjectSource) else annotation
-        if not isinstance(
-            thing, tuple | list | dict | np.ndarray | str
-        ):  # of these the reader makes columns of its own
+        # Of others than these the columns may be those of the object.
+        if not isinstance(thing, tuple | list | dict | np.ndarray | str):
             columns = {name: column.copy() for name, column in annotation.columns.items()}
             labels = None if annotation.labels is None else annotation.labels[:]
             annotation = replace(annotation, columns=columns, labels=labels)
         return cls(source.label, annotation, digest)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Its name."""
-        return (self.name,)
-
-    @property
-    def label(self) -> str:
-        """Its name."""
-        return self.name
-
-    def stat(self) -> tuple[int, int]:
-        """Nothing."""
-        return 0, 0
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation; errors as when it was given."""

@@ -10,7 +10,7 @@ from .annotations.annotation import Annotation
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .annotations.schema import KINDS, Kind, kind_of
-from .annotations.source import Source
+from .annotations.source import MemorySource, Source
 from .engine.block import BLOCK, TrackWork
 from .engine.lazy import LazyCollection
 from .errors import AnnotationError, MetricError, ScoreError, suggest
@@ -109,26 +109,12 @@ def demand_kind(task: str, side: str, kind: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowSource(Source):
+class RowSource(MemorySource):
     """One track of a collection in memory."""
 
     collection: Collection
     track: str
     name: str
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Its name."""
-        return (self.name,)
-
-    @property
-    def label(self) -> str:
-        """Its name."""
-        return self.name
-
-    def stat(self) -> tuple[int, int]:
-        """Nothing."""
-        return 0, 0
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, without a digest."""

@@ -54,9 +54,29 @@ class Source:
         return self.read()[0]
 
 
+class MemorySource(Source):
+    """A source in memory: nothing is known of its age, and it is called by its name."""
+
+    __slots__ = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its label."""
+        return (self.label,)
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return self.name
+
+    def stat(self) -> tuple[int, int]:
+        """Nothing."""
+        return 0, 0
+
+
 @dataclass(frozen=True, eq=False)
-class HeldSource(Source):
-    """A source whose annotation is in memory: nothing is known of its age, and it has no bytes to digest.
+class HeldSource(MemorySource):
+    """A source whose annotation is in memory, and has no bytes to digest.
 
     Parameters
     ----------
@@ -73,20 +93,6 @@ class HeldSource(Source):
 
     annotation: Annotation
     name: str
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Its name."""
-        return (self.name,)
-
-    @property
-    def label(self) -> str:
-        """Its name."""
-        return self.name
-
-    def stat(self) -> tuple[int, int]:
-        """Nothing."""
-        return 0, 0
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, without a digest."""

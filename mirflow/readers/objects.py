@@ -14,7 +14,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.arrays import as_array, from_arguments, from_columns, known_columns, texts
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, Kind
-from ..annotations.source import Source
+from ..annotations.source import MemorySource, Source
 from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError, suggest
 from ..ragged import Column, Int
 from ..theory.pitch import to_hertz
@@ -345,7 +345,7 @@ def name_keys(keys: Sequence[Any], what: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ObjectSource(Source):
+class ObjectSource(MemorySource):
     """A source whose annotation is in an object in memory, which is looked at when it is read.
 
     Parameters
@@ -369,19 +369,10 @@ class ObjectSource(Source):
     name: str
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """Its name."""
-        return (self.label,)
-
-    @property
     def label(self) -> str:
         """The file that the object names as its source, else its name."""
         attrs = getattr(self.thing, "attrs", None)
         return str(attrs.get("source", self.name)) if isinstance(attrs, Mapping) else self.name
-
-    def stat(self) -> tuple[int, int]:
-        """Nothing."""
-        return 0, 0
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, and the digest that a source among the objects has."""
