@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 
 from .interruption import Interrupted, answer_signals, stop_answering
@@ -12,6 +14,9 @@ def main() -> None:
     """The entry point of the command."""
     try:
         answer_signals()
+        # What is imported stays; the collector would look through all of it again and again, and once more at the end.
+        gc.set_threshold(100_000)
+        atexit.register(gc.freeze)
         defer_dask()
         from .cli import main as run
 

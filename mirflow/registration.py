@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -113,19 +112,6 @@ def modules_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], lis
         return import_module(f"{package}.{name}")
 
     return get, lambda: sorted({*vars(sys.modules[package]), *names()})
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Import large packages without the garbage collector, which would look through what stays again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if enabled:
-            gc.enable()
 
 
 def defer_dask() -> None:

@@ -74,11 +74,3 @@ def test_commands_load_what_they_need(tmp_path: Path) -> None:
     store = tmp_path / "demo.zarr"
     assert loaded_by("run", Path(__file__).parents[1] / "pipelines/demo.yaml", "--store", store) == "loaded:"
     assert loaded_by("query", store, "--group", "chord") == "loaded: xarray pandas"
-
-
-def test_the_garbage_collector_pauses_while_packages_are_imported() -> None:
-    code = (
-        "import gc\nfrom mirflow.registration import without_collection\n"
-        "with without_collection():\n    print(gc.isenabled())\nprint(gc.isenabled())\n"
-    )
-    assert run(code) == "False\nTrue\n"

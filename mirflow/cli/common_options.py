@@ -10,7 +10,6 @@ import click
 
 from ..analysis.policies import MISSING, UNDEFINED
 from ..metrics.aggregates import DECLARED
-from ..registration import without_collection
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -170,10 +169,9 @@ def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> Stores:
 
 def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
     """The evaluations of a store, or of several that are opened as one."""
-    with without_collection():
-        from ..analysis.evaluations import evaluations_of
+    from ..analysis.evaluations import evaluations_of
 
-        return evaluations_of(label_stores(stores, labels))
+    return evaluations_of(label_stores(stores, labels))
 
 
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from ..registration import without_collection
 from .common_options import LEVEL, Command, label_stores, option, stores_argument
 from .output import FAILED, choose_format, emit, given_options, output_options
 
@@ -78,10 +77,9 @@ def compare_command(
     style = choose_format(style, output)
     if not_worse is not None and options["baseline"] is None:
         raise click.UsageError("--not-worse is about a baseline; add --baseline")
-    with without_collection():
-        import_module("xarray")
-        from ..api import compare
-        from ..reports.comparisons_tables import noninferiority_sentences
+    import_module("xarray")
+    from ..api import compare
+    from ..reports.comparisons_tables import noninferiority_sentences
 
     result = compare(
         label_stores(stores, labels),

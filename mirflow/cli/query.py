@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..registration import without_collection
 from .common_options import LEVEL, Command, label_stores, open_evaluations, option, store_argument, stores_argument
 from .output import choose_format, emit, for_people, given_options, output_options
 
@@ -109,9 +108,9 @@ def query_command(
         raise click.UsageError(f"{style} has a row for each value; --pivot is for tables that people read")
     if not for_people(style):  # programs count on the store's order
         given.setdefault("sort", "stored")
-    with without_collection():
-        import_module("xarray")
-        from ..api import query
+    import_module("xarray")
+    from ..api import query
+
     result = query(label_stores(stores, labels), **given)
     for note in () if for_people(style) else result.notes:
         click.echo(note, err=True)
@@ -152,10 +151,10 @@ def show_command(
         click.echo(text, nl=False)
         return
     style = choose_format(style, output)
-    with without_collection():
-        import_module("xarray")
-        from ..api import problems as list_problems
-        from ..api import show
+    import_module("xarray")
+    from ..api import problems as list_problems
+    from ..api import show
+
     if problems:
         _emit_problems(list_problems(store, group), style, output)
     else:

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from ..registration import without_collection
 from .common_options import LEVEL, Command, Declared, label_stores, option, store_argument, stores_argument
 from .output import check_figure
 
@@ -183,9 +182,8 @@ def report_command(
     """
     from ..progress import progress_for
 
-    with without_collection():
-        import_module("xarray")
-        from ..api import report
+    import_module("xarray")
+    from ..api import report
 
     begun = time.perf_counter()
     page = report(

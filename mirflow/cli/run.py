@@ -12,7 +12,6 @@ import click
 
 from ..errors import counted
 from ..interruption import Interrupted
-from ..registration import without_collection
 from ..reports.tables import shorten
 from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, typed
 from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
@@ -72,8 +71,7 @@ def run_command(
     The options override the keys of the file. Only cells that changed since the last run are computed; an
     interrupted run is resumed.
     """
-    with without_collection():
-        from ..engine.runs import preview, run
+    from ..engine.runs import preview, run
     from ..progress import progress_for
 
     if workers is not None and scheduler is not None and "://" in scheduler:
