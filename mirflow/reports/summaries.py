@@ -334,6 +334,8 @@ def short_table(task: str, convention: Convention) -> Table:
     parameters = _share(metrics, lambda one: [_parameter(parameter) for parameter in one.parameters])
     notes += [f"parameter of {names}: {text}" for text, names in parameters]
     notes += [f"source of {names}: {text}" for text, names in _share(metrics, lambda one: [one.source])]
+    if also := [f"{', '.join(metric.aliases)} ({metric.name})" for metric in metrics if metric.aliases]:
+        notes.append(f"also called: {'; '.join(also)}")
     notes += [f"from {origin}: {names}" for origin, names in _share(metrics, lambda one: [one.origin])]
     asked = [metric.name for metric in metrics if not metric.default]
     if asked and not convention.default_measures:

@@ -43,6 +43,14 @@ THREE = notes((0.0, 1.0, 440.0), (1.0, 2.0, 220.0), (2.0, 3.0, 330.0))
 NOTHING = notes()
 
 
+@pytest.mark.parametrize(
+    ("alias", "identity"),
+    [("COnPOff", "f_measure"), ("COnP@0.1", "f_measure_no_offset@0.1"), ("con", "onset_f_measure")],
+)
+def test_the_names_of_singing_transcription_are_aliases(alias: str, identity: str) -> None:
+    assert [str(measure) for measure in TASK.convention().select([alias])] == [identity]
+
+
 class TestWeights:
     def test_they_are_the_scores_own_denominators(self) -> None:
         estimate = notes((0.0, 1.0, 440.0), (1.0, 2.5, 220.0))

@@ -313,6 +313,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 
 _NOTES = "@bay2009; @mirex2015notes; @raffel2014"
+_SINGING = "@molina2014"
+_ONSETS = f"@raffel2014; {_SINGING}"
 _VELOCITY = "@hawthorne2018; @raffel2014"
 _INSTRUMENTS = "@mirex2015notes, applied to the notes of each instrument"
 
@@ -353,9 +355,18 @@ _OTHER_MATCH = "below 1 where notes that may be matched with each other are matc
 
 
 def _rates(
-    name: str, what: str, parameters: tuple[Parameter, ...], key: str = "", sharing: str = "", **common: Any
+    name: str,
+    what: str,
+    parameters: tuple[Parameter, ...],
+    key: str = "",
+    sharing: str = "",
+    alias: str = "",
+    **common: Any,
 ) -> Family:
-    """Precision, recall and F-measure under one rule; `name` and mir_eval's key have a place for which of them."""
+    """Precision, recall and F-measure under one rule; `name` and mir_eval's key have a place for which of them.
+
+    `alias` is another name of the F-measure.
+    """
     members = {
         rate: {
             "name": name.format(rate),
@@ -363,6 +374,7 @@ def _rates(
             "summary": f"{summary}{sharing} ({what})",
             "key": key.format(title),
             "parameters": (*parameters, _BETA) if rate == "f_measure" else parameters,
+            "aliases": (alias,) if alias and rate == "f_measure" else (),
         }
         for rate, (title, summary, _) in _RATES.items()
     }
@@ -384,11 +396,11 @@ def _overlap(name: str, kind: str, what: str, parameters: tuple[Parameter, ...],
     )(partial(_read_overlap, kind))
 
 
-def _of_notes(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
+def _of_notes(suffix: str, what: str, parameters: tuple[Parameter, ...], alias: str) -> tuple[Metric, ...]:
     """The default metrics of whole notes, in mir_eval's order."""
     name, key = f"average_overlap_ratio{suffix}", f"Average_Overlap_Ratio{suffix}"
     return (
-        *_rates(f"{{}}{suffix}", what, parameters, f"{{}}{suffix}", literature=_NOTES),
+        *_rates(f"{{}}{suffix}", what, parameters, f"{{}}{suffix}", alias=alias, literature=f"{_NOTES}; {_SINGING}"),
         _overlap(name, "average", what, parameters, key=key, default=True, perfect_exceptions=_OTHER_MATCH),
     )
 
@@ -429,9 +441,9 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
 
 
 METRICS = (
-    *_of_notes("", "onset, pitch, offset", _FULL),
-    *_of_notes(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
-    *_rates("onset_{}", "onset", (_ONSET, _STRICT, _ROUNDING), "Onset_{}", literature="@raffel2014"),
+    *_of_notes("", "onset, pitch, offset", _FULL, "COnPOff"),
+    *_of_notes(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH, "COnP"),
+    *_rates("onset_{}", "onset", (_ONSET, _STRICT, _ROUNDING), "Onset_{}", alias="COn", literature=_ONSETS),
     *_rates("offset_{}", "offset", (_RATIO, _LEAST, _STRICT, _ROUNDING), "Offset_{}", literature="@raffel2014"),
     *_on_request("", "onset, pitch, offset", _FULL),
     *_on_request(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
