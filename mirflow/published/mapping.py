@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -49,7 +50,8 @@ class TableLayout:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its line, counted from 1, its fields without blanks around them, and what the headings above it say."""
+    """One row: its line, counted from 1, its fields without blanks around them, and what the headings above it, or its
+    own key, say."""
 
     line: int
     fields: list[str]
@@ -138,6 +140,70 @@ def _blanks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 def _delimited(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     return iter(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+
+
+def parse_json_table(text: str, path: str, key: Pattern, name: str | Path) -> ScoreTable:
+    """A table from JSON: a row for each member of an object, a column for each number or text in it.
+
+    Parameters
+    ----------
+    text : str
+    path : str
+        Where the object is, its keys divided by ``/``; empty: the whole document.
+    key : Pattern
+        How the members' keys are written.
+    name : path
+        For messages.
+
+    Returns
+    -------
+    ScoreTable
+        Columns are the places within a member, divided by ``/``; items of lists are counted from 0. What a member lacks
+        is empty.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If it is no JSON, nothing is at the path, or a key is not written as `key`.
+
+    Examples
+    --------
+    >>> text = '{"beat": {"a.KO1": {"f": [0.5, 1]}, "b.KO1": {"f": [0.25, "NaN"]}}}'
+    >>> table = parse_json_table(text, "beat", Pattern("{track}.{system}"), "x.json")
+    >>> table.columns, table.rows[0].fields[0], table.rows[1].values
+    (('f/0', 'f/1'), '5.00000000000000000e-01', {'track': 'b', 'system': 'KO1'})
+    """
+    try:
+        inner = json.loads(text)
+    except ValueError as error:
+        raise InvalidAnnotationError(f"is not JSON: {error}", path=name) from None
+    for part in filter(None, path.split("/")):
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict):
+        raise InvalidAnnotationError(f"no object at rows: {path!r}", path=name)
+    members = {one: dict(_leaves(value)) for one, value in inner.items()}
+    columns = tuple(dict.fromkeys(column for leaves in members.values() for column in leaves))
+    rows, after = [], 0
+    for one, leaves in members.items():
+        after = max(text.find(json.dumps(one), after), after)
+        line = text.count("\n", 0, after) + 1
+        values = key.match(one)
+        if values is None:
+            raise InvalidAnnotationError(f"key {one!r} is not written as {key.text!r}", path=name, line=line)
+        rows.append(Row(line, [leaves.get(column, "") for column in columns], values))
+    return ScoreTable(str(name), columns, rows)
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every number and text in a value of JSON with its place; numbers are written as doubles, in full."""
+    if isinstance(value, (dict, list)):
+        for part, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _leaves(inner, f"{place}/{part}" if place else str(part))
+    else:
+        yield (
+            place or "value",
+            "" if value is None else value.strip() if isinstance(value, str) else f"{float(value):.17e}",
+        )
 
 
 def read_number(text: str) -> tuple[float, int]:
@@ -267,6 +333,10 @@ class ScoreFile(Strict):
     """Lines that begin with it are left out."""
     headings: list[PathPattern] = Field(default_factory=list)
     """Lines that say what the rows below them are about, 'Algorithm {system}'."""
+    rows: str | None = None
+    """For JSON: where the object with a member for each row is, its keys divided by /; empty: the whole document."""
+    key: PathPattern | None = None
+    """For JSON: how the members' keys are written, '{track}.{system}'; default: '{track}'."""
     encoding: str = "utf-8"
     track: Names = Names()
     """Where the names of the tracks are."""
@@ -293,6 +363,8 @@ class ScoreFile(Strict):
             raise ValueError(f"delimiter must be a character or one of {', '.join(_DELIMITERS)}: {self.delimiter!r}")
         if bool(self.metrics) == (self.wide is not None):
             raise ValueError("needs metrics (columns of metrics) or wide (columns of systems), and one of them only")
+        if self.key is not None and self.rows is None:
+            raise ValueError("key is for JSON; say under rows where its rows are")
         for key, side in (("track", self.track), ("system", self.system)):
             sources = [side.column is not None, side.name is not None, key in self.placeholders]
             if key == "system" and self.wide is not None:
@@ -300,14 +372,26 @@ class ScoreFile(Strict):
             if sum(sources) != 1:
                 how = "nowhere" if not any(sources) else "in two ways"
                 raise ValueError(
-                    f"names its {key}s {how}: write {{{key}}} in path or headings, or a column under {key!r}"
+                    f"names its {key}s {how}: write {{{key}}} in path, headings or key, or a column under {key!r}"
                 )
         return self
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """Those of the path and of the headings, each once."""
-        return tuple(dict.fromkeys(name for one in (self.path, *self.headings) for name in Pattern(one).names))
+        """Those of the path, of the headings and of the keys, each once."""
+        keys = () if self.rows is None else (self.row_key,)
+        return tuple(dict.fromkeys(name for one in (self.path, *self.headings, *keys) for name in Pattern(one).names))
+
+    @property
+    def row_key(self) -> str:
+        """How the keys of rows in JSON are written."""
+        return "{track}" if self.key is None else self.key
+
+    def parse(self, text: str, name: str | Path) -> ScoreTable:
+        """The table in a file's text."""
+        if self.rows is None:
+            return parse_table(text, self.layout(), name)
+        return parse_json_table(text, self.rows, Pattern(self.row_key), name)
 
     def layout(self) -> TableLayout:
         """Layout of the table."""

@@ -40,7 +40,6 @@ from .mapping import (
     ScoreTable,
     TableMapping,
     Wide,
-    parse_table,
     read_number,
 )
 
@@ -156,8 +155,9 @@ class _RowReader:
         if name in others:
             self._refuse(row, f"system {system!r}, track {track!r}, {name} is also in {others[name][2]}")
         others[name] = (_scaled(value, scale), heavy, here)
-        step = 10.0**-decimals * scale
-        self.gathered.steps[name] = min(step, self.gathered.steps.get(name, np.inf))
+        if np.isfinite(value):
+            step = 10.0**-decimals * scale
+            self.gathered.steps[name] = min(step, self.gathered.steps.get(name, np.inf))
 
     def _number(self, row: Row, place: int) -> tuple[float, int]:
         text = self.table.text(row, place)
@@ -323,7 +323,7 @@ def _scores(
     for one, known, matches in zip(group.tables, measures, files, strict=True):
         for match in matches:
             data = read_bytes(match.path, MAX_BYTES, match.name)
-            table = parse_table(decode(data, match.name, one.encoding), one.layout(), match.name)
+            table = one.parse(decode(data, match.name, one.encoding), match.name)
             values = dict(zip(Pattern(one.path).names, match.values, strict=True))
             _RowReader(one, known, table, values, gathered).read(digest_of(data))
     if not gathered.cells:

@@ -189,7 +189,7 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
         ({"metrics": {"majmin": "majmin"}, "path": "{system}.csv"}, "names its systems in two ways"),
         (
             {"metrics": {"majmin": "majmin"}, "track": {}},
-            r"names its tracks nowhere: write \{track\} in path or headings",
+            r"names its tracks nowhere: write \{track\} in path, headings or key",
         ),
         (
             {"metrics": {"majmin": "majmin"}, "track": {"column": "track", "pattern": "x"}},
@@ -276,3 +276,48 @@ def test_a_pipeline_file_is_no_mapping(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("name: x\nevaluations: []\nstore: x.zarr\n")
     with pytest.raises(PipelineError, match="is a pipeline file; a mapping has groups"):
         read_published(tmp_path / "x.yaml")
+
+
+JSON: dict[str, Any] = {"path": "scores.csv", "rows": "results/chord", "key": "{track}.{system}"}
+JSON_TEXT = json.dumps(
+    {
+        "made": "by another program",
+        "results": {"chord": {"a.KO1": {"rules": [0.5, "NaN"], "weight": 10}, "b.KO1": {"rules": [1, "Infinity"]}}},
+    },
+    indent=1,
+)
+
+
+def test_json_has_a_member_for_each_row_and_its_numbers_are_exact(tmp_path: Path) -> None:
+    found = read(tmp_path, {**JSON, "metrics": {"majmin": "rules/0", "root": "rules/1"}}, JSON_TEXT)
+    assert (found.systems, found.tracks, found.measures) == (("KO1",), ("a", "b"), ("majmin", "root"))
+    np.testing.assert_array_equal(found.score[0], [[0.5, np.nan], [1, np.inf]])
+    assert all(step < 1e-15 for step in found.printed_step.values())
+
+
+def test_what_a_member_of_json_lacks_is_no_score(tmp_path: Path) -> None:
+    found = read(tmp_path, {**JSON, "metrics": {"majmin": "weight"}}, JSON_TEXT)
+    np.testing.assert_array_equal(found.score[0, :, 0], [10, np.nan])
+    assert found.message == [["", "the table has no score"]]
+
+
+def test_whole_documents_and_plain_numbers(tmp_path: Path) -> None:
+    one = {"path": "scores.csv", "rows": "", "system": {"name": "KO1"}, "metrics": {"majmin": "value"}}
+    found = read(tmp_path, one, '{"a": 0.25, "b": true}')
+    assert found.tracks == ("a", "b")
+    np.testing.assert_array_equal(found.score[0, :, 0], [0.25, 1])
+
+
+@pytest.mark.parametrize(
+    ("changed", "text", "message"),
+    [
+        ({}, "{", r"scores.csv: is not JSON: Expecting property name"),
+        ({"rows": "results/beat"}, JSON_TEXT, r"scores.csv: no object at rows: 'results/beat'"),
+        ({"key": "{system}_{track}"}, JSON_TEXT, r"scores.csv:5: key 'a.KO1' is not written as '\{system\}_\{track\}'"),
+        ({"metrics": {"majmin": "rules/2"}}, JSON_TEXT, r"no column 'rules/2'"),
+        ({"rows": None}, JSON_TEXT, r"key is for JSON; say under rows where its rows are"),
+    ],
+)
+def test_json_that_is_not_as_the_mapping_says(tmp_path: Path, changed: dict[str, Any], text: str, message: str) -> None:
+    with pytest.raises((AnnotationError, PipelineError), match=message):
+        read(tmp_path, {**JSON, "metrics": {"majmin": "rules/0"}, **changed}, text)
