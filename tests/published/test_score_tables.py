@@ -160,8 +160,8 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
     problems = [str(problem) for problem in caught.value.problems]
     assert problems == [
         "groups[0].tabels: unknown key; did you mean 'tables'? (line 4)",
-        "groups[1].tables[0].colums: unknown key; known: comment, delimiter, encoding, header, headings, leave_out, "
-        "metrics, nan, path, scale, skip, system, track, weight, where, wide (line 7)",
+        "groups[1].tables[0].colums: unknown key; known: comment, delimiter, encoding, header, headings, key, "
+        "leave_out, metrics, nan, path, rows, scale, skip, system, track, weight, where, wide (line 7)",
         "groups[1].tables[0].scale: must be ratio, percent or a number above 0 to multiply by, not 'per cent' (line 7)",
     ]
 
