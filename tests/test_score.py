@@ -225,6 +225,7 @@ def test_files_objects_and_tables_are_told_apart(tmp_path: Path) -> None:
     plain = mirflow.load(tmp_path / "a.mid", "transcription")
     scores = mirflow.score({"a": played}, {"file": {"a": tmp_path / "a.mid"}, "plain": {"a": plain}}, "transcription")
     assert (scores.score.sel(metric=["f_measure", "onset_f_measure"]) == 1.0).all()
+    assert plain.program.values.tolist() == mirflow.annotation("transcription", played).program.values.tolist()
     jam = mirflow.to_jams(mirflow.annotation("beat", [5.5, 6.0, 6.5]), task="beat")
     assert (mirflow.score({"a": jam}, {"a": [5.5, 6.0, 6.5]}, "beat").score.sel(metric="f_measure") == 1.0).all()
 

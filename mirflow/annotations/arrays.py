@@ -121,13 +121,20 @@ def _annotation(kind: Kind, columns: Values, counts: tuple[Int, ...]) -> Annotat
     arrays: dict[str, Column] = {}
     for name, values in columns.items():
         as_text = name != RANK and kind.variable(name).dtype == "str"
-        arrays[name] = np.array(texts(name, values), dtype=np.str_) if as_text else numbers(name, values)
+        given = _flags(name, values) if kind.has_flag(name) else values
+        arrays[name] = np.array(texts(name, given), dtype=np.str_) if as_text else numbers(name, given)
     sizes = {name: len(column) for name, column in arrays.items()} | ({} if labels is None else {"label": len(labels)})
     innermost = {name: size for name, size in sizes.items() if kind.depths.get(name, len(kind.dims)) == len(kind.dims)}
     if len(set(innermost.values())) > 1:
         listed = ", ".join(f"{name} has {size}" for name, size in innermost.items())
         raise InvalidAnnotationError(f"columns differ in length: {listed}")
     return Annotation(kind.name, arrays, labels, counts)
+
+
+def _flags(name: str, values: Any) -> Any:
+    """Values of which those that are true or false become 1 and 0."""
+    array = as_array(name, values)
+    return array.astype(np.float64) if array.dtype.kind == "b" else values
 
 
 def _is(names: Sequence[str]) -> str:

@@ -56,6 +56,8 @@ class Variable:
         Which of the kind's dims it lies along, counted from 1 (the outermost); None: the innermost.
     optional : bool
         Whether an annotation may leave it out.
+    flag : bool
+        Whether it is 1 for what is true and 0 for what is not, which text and arrays may say as such.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Variable:
     units: str | None = None
     depth: int | None = None
     optional: bool = False
+    flag: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,10 @@ class Kind:
             if variable.name == name:
                 return variable
         raise UnknownNameError(f"{self.name} variable", name, [v.name for v in self.variables])
+
+    def has_flag(self, name: str) -> bool:
+        """True if a column of that name says what is true and what is not."""
+        return any(one.flag for one in self.variables if one.name == name)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -277,20 +284,26 @@ KINDS = MappingProxyType(
                     _END,
                     Variable("pitch", "float64", "fundamental frequency", "Hz"),
                     Variable("velocity", "float64", "MIDI velocity", optional=True),
+                    Variable("program", "float64", "General MIDI program, from 0", optional=True),
+                    Variable("drum", "float64", "whether it is percussion", optional=True, flag=True),
                     _LABEL,
                 ),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
-                columns=("start", "end", "duration", "pitch", "velocity", "label"),
+                columns=("start", "end", "duration", "pitch", "velocity", "program", "drum", "label"),
                 needed=(("start", "end", "pitch"), ("start", "duration", "pitch")),
                 usual_order=("start", "end", "pitch"),
                 recognised=True,
                 numbers=3,
                 followed_by="velocity",
+                headings={
+                    "program": _words("program midi_program program_number"),
+                    "drum": _words("drum is_drum drums"),
+                },
                 rows={"transcription": ("start", "end", "pitch", "velocity")},
                 drawn_as="notes",
                 gridded_as="notes",
                 height="pitch",
-                arguments=("intervals", "pitch", "velocity", "label"),
+                arguments=("intervals", "pitch", "velocity", "label", "program", "drum"),
             ),
             Kind(
                 "series",

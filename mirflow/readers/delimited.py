@@ -47,6 +47,7 @@ _SHOWN = 60
 """Characters of a row that a message shows."""
 _QUOTED = re.compile(r'"[^"]*"')
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
+_FLAGS = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(slots=True, eq=False)
@@ -122,6 +123,8 @@ class Layout:
             message = f"has {counted}, needs {needed}: {' '.join(fields)!r}"
             raise InvalidAnnotationError(message, path=self.name, line=line)
         text, hint, options = fields[place], "", self.reading.delimited
+        if text.lower() in _FLAGS and self.kind.has_flag(column):
+            return _FLAGS[text.lower()]
         if _DECIMAL.fullmatch(text):
             if options.has_decimal_commas(self.separator):
                 return float(text.replace(",", "."))

@@ -54,6 +54,8 @@ _LARGER_IS_FARTHER = ("distance", "distances", "dist", "cost", "dissimilarity", 
 # Numbers of rows, which tables of pandas have, and other names of what rows are about.
 _BESIDE = frozenset({"", "index", "row", *_TRACK, *KEYS})
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_BY_NAME_ALONE = ("bar", "detected", "program", "drum")
+"""Columns that no other name in a header may mean."""
 _NEVER_READ = ("confidence", "conf", "comment", "comments", "remark", "remarks", "color", "colour")
 """Columns that no kind reads unless they are declared, and that change no score."""
 
@@ -195,7 +197,7 @@ def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task:
     usual = {**HEADINGS, **kind.headings}
     read = {*places, *(("end", "duration") if {"end", "duration"} & set(places) else ())}
     own = {one for column in read for one in usual[column]}
-    lacking = [column for column in kind.columns if column not in (*read, "bar", "detected")]
+    lacking = [column for column in kind.columns if column not in (*read, *_BY_NAME_ALONE)]
     named = {column: header[where] for column, where in places.items()}
     for place, one in enumerate(map(heading, header)):
         if place in places.values() or one in own or one in _NEVER_READ or _is_beside(one):

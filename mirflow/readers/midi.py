@@ -1,4 +1,4 @@
-"""Names of the 128 programs of General MIDI, counted from 0."""
+"""MIDI files: the notes of all tracks, in seconds, with velocities, programs and instruments."""
 
 from __future__ import annotations
 
@@ -17,43 +17,12 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Float, Int
+from ..theory.instruments import DRUMS, FAMILIES, PROGRAMS
 from ..theory.pitch import to_hertz
-from .options import Reading
+from .options import Instrument, Reading
 
 if TYPE_CHECKING:
     import mido
-
-DRUMS = "Drums"
-"""Label of the notes of channel 10, where they are taken."""
-
-PROGRAMS: tuple[str, ...] = (
-    *("Acoustic Grand Piano", "Bright Acoustic Piano", "Electric Grand Piano", "Honky-tonk Piano"),
-    *("Electric Piano 1", "Electric Piano 2", "Harpsichord", "Clavinet"),
-    *("Celesta", "Glockenspiel", "Music Box", "Vibraphone", "Marimba", "Xylophone", "Tubular Bells", "Dulcimer"),
-    *("Drawbar Organ", "Percussive Organ", "Rock Organ", "Church Organ"),
-    *("Reed Organ", "Accordion", "Harmonica", "Tango Accordion"),
-    *("Acoustic Guitar (nylon)", "Acoustic Guitar (steel)", "Electric Guitar (jazz)", "Electric Guitar (clean)"),
-    *("Electric Guitar (muted)", "Overdriven Guitar", "Distortion Guitar", "Guitar Harmonics"),
-    *("Acoustic Bass", "Electric Bass (finger)", "Electric Bass (pick)", "Fretless Bass"),
-    *("Slap Bass 1", "Slap Bass 2", "Synth Bass 1", "Synth Bass 2"),
-    *("Violin", "Viola", "Cello", "Contrabass"),
-    *("Tremolo Strings", "Pizzicato Strings", "Orchestral Harp", "Timpani"),
-    *("String Ensemble 1", "String Ensemble 2", "Synth Strings 1", "Synth Strings 2"),
-    *("Choir Aahs", "Voice Oohs", "Synth Choir", "Orchestra Hit"),
-    *("Trumpet", "Trombone", "Tuba", "Muted Trumpet", "French Horn", "Brass Section", "Synth Brass 1", "Synth Brass 2"),
-    *("Soprano Sax", "Alto Sax", "Tenor Sax", "Baritone Sax", "Oboe", "English Horn", "Bassoon", "Clarinet"),
-    *("Piccolo", "Flute", "Recorder", "Pan Flute", "Blown Bottle", "Shakuhachi", "Whistle", "Ocarina"),
-    *("Lead 1 (square)", "Lead 2 (sawtooth)", "Lead 3 (calliope)", "Lead 4 (chiff)"),
-    *("Lead 5 (charang)", "Lead 6 (voice)", "Lead 7 (fifths)", "Lead 8 (bass + lead)"),
-    *("Pad 1 (new age)", "Pad 2 (warm)", "Pad 3 (polysynth)", "Pad 4 (choir)"),
-    *("Pad 5 (bowed)", "Pad 6 (metallic)", "Pad 7 (halo)", "Pad 8 (sweep)"),
-    *("FX 1 (rain)", "FX 2 (soundtrack)", "FX 3 (crystal)", "FX 4 (atmosphere)"),
-    *("FX 5 (brightness)", "FX 6 (goblins)", "FX 7 (echoes)", "FX 8 (sci-fi)"),
-    *("Sitar", "Banjo", "Shamisen", "Koto", "Kalimba", "Bagpipe", "Fiddle", "Shanai"),
-    *("Tinkle Bell", "Agogo", "Steel Drums", "Woodblock", "Taiko Drum", "Melodic Tom", "Synth Drum", "Reverse Cymbal"),
-    *("Guitar Fret Noise", "Breath Noise", "Seashore", "Bird Tweet"),
-    *("Telephone Ring", "Helicopter", "Applause", "Gunshot"),
-)
 
 _DRUM_CHANNEL = 9  # channel 10 of the standard, which counts from 1
 _DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file sets another
@@ -81,15 +50,15 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     Returns
     -------
     Annotation
-        Of kind ``notes``, by start and pitch, with velocities and the instruments as labels. A note that ends when it
-        starts has no length.
+        Of kind ``notes``, by start and pitch, with velocities, programs, whether they are percussion, and the
+        instruments as labels. A note that ends when it starts has no length.
     """
     if reading.kind != "notes":
         raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)
     file = _decode(data, name)
     if file.type == 2 and len(file.tracks) > 1:
         raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
-    found = [note for track in file.tracks for note in _notes(track, reading.drums, reading.instrument)]
+    found = [note for track in file.tracks for note in _notes(track, reading.drums)]
     found.sort(key=lambda note: (note.start, note.pitch))
     clock = _Clock.of(file, name)
     columns = {
@@ -97,9 +66,12 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
         "end": clock.seconds(np.array([note.end for note in found], dtype=np.int64)),
         "pitch": to_hertz(np.array([note.pitch for note in found], dtype=np.float64), "notes", "MIDI"),
         "velocity": np.array([note.velocity for note in found], dtype=np.float64),
+        "program": np.array([note.program for note in found], dtype=np.float64),
+        "drum": np.array([note.drum for note in found], dtype=np.float64),
     }
     # A MIDI file has no lines that an error could name.
-    return Annotation("notes", columns, [note.instrument for note in found], lines=(), attrs={"source": str(name)})
+    labels = [note.label(reading.instrument) for note in found]
+    return Annotation("notes", columns, labels, lines=(), attrs={"source": str(name)})
 
 
 def _decode(data: bytes, name: str | Path) -> mido.MidiFile:
@@ -133,13 +105,23 @@ class _Note:
     end: int
     pitch: int
     velocity: int
-    instrument: str
+    program: int
+    drum: bool
+    title: str
+
+    def label(self, instrument: Instrument) -> str:
+        """The name of what plays it."""
+        if instrument == "track" and self.title:
+            return self.title
+        if self.drum:
+            return DRUMS
+        return FAMILIES[self.program // 8] if instrument == "family" else PROGRAMS[self.program]
 
 
-def _notes(track: mido.MidiTrack, drums: bool, instrument: str) -> Iterator[_Note]:
+def _notes(track: mido.MidiTrack, drums: bool) -> Iterator[_Note]:
     programs: dict[int, int] = defaultdict(int)
-    title = track.name.strip() if instrument == "track" else ""
-    sounding: dict[tuple[int, int], list[tuple[int, int, str]]] = defaultdict(list)
+    title = track.name.strip()
+    sounding: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
     tick = 0
     for message in track:
         tick += message.time
@@ -147,21 +129,20 @@ def _notes(track: mido.MidiTrack, drums: bool, instrument: str) -> Iterator[_Not
         if kind == "note_on" and message.velocity:
             channel = message.channel
             if drums or channel != _DRUM_CHANNEL:
-                label = title or (DRUMS if channel == _DRUM_CHANNEL else PROGRAMS[programs[channel]])
-                sounding[channel, message.note].append((tick, message.velocity, label))
+                sounding[channel, message.note].append((tick, message.velocity, programs[channel]))
         elif kind in ("note_off", "note_on"):
             started = sounding.pop((message.channel, message.note), ())
             earlier = [note for note in started if note[0] < tick]
             # What starts at the tick at which others end is the next note, not another end of it.
             if earlier and len(earlier) < len(started):
                 sounding[message.channel, message.note] = [note for note in started if note[0] == tick]
-            for start, velocity, label in earlier or started:
-                yield _Note(start, tick, message.note, velocity, label)
+            for start, velocity, program in earlier or started:
+                yield _Note(start, tick, message.note, velocity, program, message.channel == _DRUM_CHANNEL, title)
         elif kind == "program_change":
             programs[message.channel] = message.program
-    for (_, pitch), started in sounding.items():
-        for start, velocity, label in started:
-            yield _Note(start, tick, pitch, velocity, label)
+    for (channel, pitch), started in sounding.items():
+        for start, velocity, program in started:
+            yield _Note(start, tick, pitch, velocity, program, channel == _DRUM_CHANNEL, title)
 
 
 @dataclass(frozen=True)

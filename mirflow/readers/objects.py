@@ -17,9 +17,9 @@ from ..annotations.schema import KINDS, TASK_KINDS, Kind
 from ..annotations.source import MemorySource, Source
 from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError, suggest
 from ..ragged import Column, Int
+from ..theory.instruments import PROGRAMS
 from ..theory.pitch import to_hertz
 from .jams import is_jams, open_objects
-from .midi import PROGRAMS
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
 from .options import Reading
@@ -221,8 +221,8 @@ def _from_mirdata(thing: Any, task: str) -> Annotation:
 
 @converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))
 def _from_pretty_midi(thing: Any, task: str) -> Annotation:
-    """Notes by start and pitch, with velocities and the names of the programs; percussion is left out."""
-    played = [(note, PROGRAMS[one.program]) for one in thing.instruments if not one.is_drum for note in one.notes]
+    """Notes by start and pitch, with velocities, programs and their names; percussion is left out."""
+    played = [(note, int(one.program)) for one in thing.instruments if not one.is_drum for note in one.notes]
     played.sort(key=lambda one: (one[0].start, one[0].pitch))
     names = {"start": "start", "end": "end", "pitch": "pitch", "velocity": "velocity"}
     columns: dict[str, Column] = {
@@ -230,7 +230,9 @@ def _from_pretty_midi(thing: Any, task: str) -> Annotation:
         for column, name in names.items()
     }
     columns["pitch"] = to_hertz(columns["pitch"], "notes", "MIDI")
-    return Annotation("notes", columns, [program for _, program in played], lines=())
+    columns["program"] = np.array([program for _, program in played], dtype=np.float64)
+    columns["drum"] = np.zeros(len(played))
+    return Annotation("notes", columns, [PROGRAMS[program] for _, program in played], lines=())
 
 
 def is_table(thing: object) -> bool:

@@ -33,7 +33,7 @@ KEYS = ("track", "system", "annotator")
 """Columns of the keys of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
 PITCHED = tuple(kind.name for kind in KINDS.values() if kind.pitched)
 PitchUnit = Literal["Hz", "MIDI"]
-Instrument = Literal["program", "track"]
+Instrument = Literal["program", "family", "track"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
 SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
@@ -343,8 +343,8 @@ class Reading(_Signed):
     )
     instrument: Instrument = option(
         "program",
-        "What labels the notes of a MIDI file: the instrument's General MIDI name, or the track's name.",
-        "What labels the notes of MIDI files: program or track. Default: program.",
+        "What labels the notes of a MIDI file: the instrument's General MIDI name, its family's, or the track's name.",
+        "What labels the notes of MIDI files: program, family or track. Default: program.",
         places=(9, 18),
     )
     # Empty: all that are found, sorted.

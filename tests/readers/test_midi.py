@@ -55,7 +55,24 @@ def test_notes_have_times_pitches_velocities_and_instruments() -> None:
     assert notes.columns["pitch"].tolist() == [440.0, 220.0]
     assert notes.columns["velocity"].tolist() == [100.0, 1.0]
     assert notes.labels == ["Violin", "Violin"]
+    assert notes.columns["program"].tolist() == [40.0, 40.0]
+    assert notes.columns["drum"].tolist() == [0.0, 0.0]
     assert notes.line(0) is None
+
+
+def test_notes_keep_the_program_at_their_onset_and_percussion_is_marked() -> None:
+    change = Message("program_change", program=33), Message("program_change", program=8, channel=9)
+    track = [on(60), change[0], change[1], on(36, channel=9), off(60, 100), on(62), off(62, 100), off(36, 0, channel=9)]
+    notes = parse_midi(saved(track), Reading.of("transcription", drums=True))
+    assert notes.columns["program"].tolist() == [8.0, 0.0, 33.0]
+    assert notes.columns["drum"].tolist() == [1.0, 0.0, 0.0]
+    assert notes.labels == ["Drums", "Acoustic Grand Piano", "Electric Bass (finger)"]
+
+
+def test_labels_may_be_families_of_instruments() -> None:
+    track = [Message("program_change", program=41), on(69), off(69, 100), on(36, 0, channel=9), off(36, 1, channel=9)]
+    notes = parse_midi(saved(track), Reading.of("transcription", drums=True, instrument="family"))
+    assert notes.labels == ["Strings", "Drums"]
 
 
 def test_tempi_are_honoured_whatever_track_they_stand_in() -> None:
@@ -110,7 +127,7 @@ def test_a_file_without_notes_is_an_empty_annotation(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(saved([tempo(0.5)]))
         notes = read(path, task="transcription")
-        assert (len(notes), sorted(notes.columns)) == (0, ["end", "pitch", "start", "velocity"])
+        assert (len(notes), sorted(notes.columns)) == (0, ["drum", "end", "pitch", "program", "start", "velocity"])
 
 
 @pytest.mark.parametrize(

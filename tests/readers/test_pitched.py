@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
 from mirflow.readers import Reading, read
-from mirflow.readers.delimited import parse_delimited
+from mirflow.readers.delimited import parse_delimited, to_lab
 from mirflow.readers.single_layout import parse_multipitch
 from mirflow.theory.pitch import to_hertz
 
@@ -94,6 +94,22 @@ def test_velocities_and_instruments_of_notes_are_declared_or_named(tmp_path: Pat
     named = "onset,offset,pitch,velocity,instrument\n.5,1,440,64,Violin\n.25,2,220,80,Church Organ\n"
     notes = read(write(tmp_path, named, "csv"), task="transcription")
     assert (columns(notes), notes.labels) == (expected, ["Violin", "Church Organ"])
+
+
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("True", "False"), ("true", "false")])
+def test_programs_and_percussion_are_columns_of_a_header(tmp_path: Path, yes: str, no: str) -> None:
+    text = f"start,end,pitch,velocity,program,is_drum\n0.5,1,440,64,40,{no}\n.25,2,220,80,0,{yes}\n"
+    notes = read(write(tmp_path, text, "csv"), task="transcription")
+    assert columns(notes) == {**NOTES, "velocity": [64.0, 80.0], "program": [40.0, 0.0], "drum": [0.0, 1.0]}
+    again = tmp_path / "again.tsv"
+    to_lab(notes, again)
+    assert columns(read(again, task="transcription")) == columns(notes)
+
+
+def test_a_program_that_is_a_text_is_an_error_with_its_line(tmp_path: Path) -> None:
+    text = "start,end,pitch,program,drum\n0,1,440,40,0\n1,2,220,Violin,0\n"
+    with pytest.raises(InvalidAnnotationError, match=r"a\.csv:3: program is not a number: 'Violin'"):
+        read(write(tmp_path, text, "csv"), task="transcription")
 
 
 @pytest.mark.parametrize(
