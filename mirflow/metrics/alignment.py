@@ -5,7 +5,9 @@ with the same arguments, results and errors; `TASK` holds the metrics of whole d
 
 Conventions
 -----------
-* ``mir_eval`` (default and only one): mir_eval 0.8.2.
+* ``mir_eval`` (default): mir_eval 0.8.2.
+* ``asynchrony``: the same metrics; by default the shares of events within 25, 50, 100 and 200 ms, and the median and
+  mean asynchrony.
 
 Metrics
 -------
@@ -18,7 +20,8 @@ Metrics
 References
 ----------
 Mauch, Fujihara and Goto, SMC 2010; Fujihara et al., LyricSynchronizer, 2011; Lizé Masclef, Vaglio and Moussallam,
-User-centered evaluation of lyrics-to-audio alignment, ISMIR 2021; MIREX automatic lyrics-to-audio alignment, 2020.
+User-centered evaluation of lyrics-to-audio alignment, ISMIR 2021; MIREX automatic lyrics-to-audio alignment, 2020;
+Peter, Online symbolic music alignment with offline reinforcement learning, ISMIR 2023.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
@@ -167,13 +170,13 @@ def _percentage_correct(stamps: Timestamps, measure: Measure) -> tuple[Float, In
     return stamps.mean(correct.astype(np.float64)), stamps.counts
 
 
-@_error("Median absolute error", key="mae", pooling="none")
+@_error("Median absolute error", key="mae", aliases=("median_asynchrony",), pooling="none")
 def _median_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
     """Median of the seconds between the two times of an event."""
     return medians(stamps.error, stamps.counts), stamps.counts
 
 
-@_error("Mean absolute error", key="aae")
+@_error("Mean absolute error", key="aae", aliases=("mean_asynchrony",))
 def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
     """Mean of the seconds between the two times of an event."""
     return stamps.mean(stamps.error), stamps.counts
@@ -518,5 +521,16 @@ MIR_EVAL = Convention(
     score,
     explain=evidence,
 )
+ASYNCHRONY = replace(
+    MIR_EVAL,
+    name="asynchrony",
+    summary="shares of events within 25, 50, 100 and 200 ms, median and mean asynchrony",
+    default_measures=("percentage_correct@[0.025,0.05,0.1,0.2]", "median_absolute_error", "mean_absolute_error"),
+)
 
-TASK = Task("alignment", "Alignment", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("percentage_correct",))
+TASK = Task(
+    "alignment",
+    "Alignment",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, ASYNCHRONY)}),
+    ("percentage_correct",),
+)

@@ -27,6 +27,7 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "mirex2015": "@mirex2015notes",
         "museval": "@stoeter2018",
         "cont2007": "@cont2007",
+        "asynchrony": "@peter2023",
         **dict.fromkeys(("mirex", "mirex_hold", "mirex2005", "mirex2006", "mirex2017", "ams", "sms"), "@downie2010"),
     }
 )

@@ -7,6 +7,7 @@ Conventions
 -----------
 * ``mirex2006`` (default): MIREX 2006: a note that is off by more than 2000 ms is misaligned.
 * ``cont2007``: the example of the paper: by more than 300 ms.
+* ``asynchrony``: by default the shares of notes within 25, 50, 100 and 200 ms, the median asynchrony and missed notes.
 
 Metrics
 -------
@@ -15,10 +16,12 @@ Metrics
 * ``mean_offset``, ``mean_absolute_offset``, ``std_offset``: time of detection minus onset, in seconds.
 * ``mean_error``, ``mean_absolute_error``, ``std_error``: estimated minus reference onset.
 * ``mean_latency``, ``std_latency``: time of detection minus estimated onset.
+* ``median_asynchrony``, under ``asynchrony``: median distance of the reported notes from their onsets.
 
 References
 ----------
-Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007.
+Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007; Peter, Online symbolic
+music alignment with offline reinforcement learning, ISMIR 2023.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ from ..annotations.schema import KINDS, LATEST
 from ..annotations.validation import inspect
 from ..errors import InvalidAnnotationError
 from ..kernels.matching import nearest
-from ..kernels.ragged_ops import sum_by
+from ..kernels.ragged_ops import medians, sum_by
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
@@ -254,10 +257,15 @@ class JudgedNotes:
         """The notes that were reported at all."""
         return np.asarray(self.notes.report >= 0)
 
+    @property
+    def distance(self) -> Float:
+        """What the threshold applies to: the error, or the offset."""
+        return self.error if self.by == "estimated" else self.offset
+
     @cached_property
     def aligned(self) -> Bool:
         """The notes that were reported near enough."""
-        return within(self.error if self.by == "estimated" else self.offset, self.threshold)
+        return within(self.distance, self.threshold)
 
     @cached_property
     def undated(self) -> list[int]:
@@ -292,14 +300,16 @@ Read = tuple[Float, Float]
 """Score and weight of each pair, float64 (pairs,) each."""
 
 _NOTES = Weight("number of notes of the reference", "notes")
+_BY = Parameter(
+    "by", "estimated", choices=("estimated", "detected"), help="whether estimated onsets or reports are judged"
+)
+_TOLERANCE = Parameter("tolerance", 0.001, "s", least=0.0, help="by how much positions in the score may differ")
 _declared = partial(
     metric,
     parameters=(
         Parameter("threshold", 2.0, "s", least=0.0, help="largest distance of a correctly aligned note"),
-        Parameter(
-            "by", "estimated", choices=("estimated", "detected"), help="whether estimated onsets or reports are judged"
-        ),
-        Parameter("tolerance", 0.001, "s", least=0.0, help="by how much positions in the score may differ"),
+        _BY,
+        _TOLERANCE,
     ),
     literature="@cont2007",
 )
@@ -398,6 +408,21 @@ def _std_latency(judged: JudgedNotes, measure: Measure) -> Read:
     return judged.deviation(judged.latency)
 
 
+@_statistic(
+    "Median asynchrony",
+    weight=Weight("number of reported notes", "notes"),
+    pooling="none",
+    parameters=(_BY, _TOLERANCE),
+    default=False,
+    literature="@peter2023",
+)
+def _median_asynchrony(judged: JudgedNotes, measure: Measure) -> Read:
+    """Median distance between the estimated and the true onset, over the reported notes, however far off they are."""
+    found = judged.reported & ~np.isnan(judged.distance)
+    counts = np.bincount(judged.notes.pair[found], minlength=len(judged.notes.counts))
+    return medians(np.abs(judged.distance[found]), counts), counts.astype(np.float64)
+
+
 METRICS = metrics_in(globals())
 
 
@@ -411,7 +436,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     found, unknown = np.zeros((2, len(pairs), len(measures))), np.zeros(len(pairs), dtype=np.int64)
     shared, refused = Shared(), dict[int, str]()
     for column, measure in enumerate(measures):
-        tolerance, threshold, by = float(measure["tolerance"]), float(measure["threshold"]), str(measure["by"])
+        tolerance, by = float(measure["tolerance"]), str(measure["by"])
+        threshold = float(measure.parameters.get("threshold", np.inf))
         notes = shared.once(tolerance, partial(follow, pairs, tolerance))
         judged = shared.once((tolerance, threshold, by), partial(JudgedNotes, notes, threshold, by))
         found[:, :, column] = measure.read(judged)
@@ -445,7 +471,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ['aligned', 'misaligned']
     """
     notes = follow(Pairs.in_order(*usable_pair(reference, estimate, clean)), float(measure["tolerance"]))
-    judged = JudgedNotes(notes, float(measure["threshold"]), str(measure["by"]))
+    judged = JudgedNotes(notes, float(measure.parameters.get("threshold", np.inf)), str(measure["by"]))
     verdict = np.where(judged.aligned, "aligned", np.where(judged.reported, "misaligned", "missed"))
     left = {name: column[notes.unknown] for name, column in notes.reports.columns.items()}
     nothing = np.full(len(notes.unknown), np.nan)
@@ -476,11 +502,17 @@ CONT2007 = replace(
     summary="Cont et al. 2007: a note that is off by more than 300 ms is misaligned",
     metrics=tuple(one.with_defaults(threshold=0.3) for one in METRICS),
 )
+ASYNCHRONY = replace(
+    MIREX2006,
+    name="asynchrony",
+    summary="shares of notes within 25, 50, 100 and 200 ms, the median asynchrony and missed notes",
+    default_measures=("overall_precision@[0.025,0.05,0.1,0.2]", "median_asynchrony", "missed"),
+)
 
 TASK = Task(
     "score_following",
     "Score following",
-    MappingProxyType({one.name: one for one in (MIREX2006, CONT2007)}),
+    MappingProxyType({one.name: one for one in (MIREX2006, CONT2007, ASYNCHRONY)}),
     ("overall_precision",),
 )
 
@@ -533,8 +565,9 @@ def evaluate(
     (0.5, 0.5, 0.5, 0.25)
     """
     given: dict[str, Value] = {"threshold": threshold, "by": by, "tolerance": tolerance}
-    scores = _score_pair(reference, estimate, [one.measure(**given) for one in METRICS])
-    return OrderedDict(zip((one.name for one in METRICS), scores.tolist(), strict=True))
+    measures = [one.measure(**given) for one in METRICS if one.default]
+    scores = _score_pair(reference, estimate, measures)
+    return OrderedDict(zip((one.metric.name for one in measures), scores.tolist(), strict=True))
 
 
 def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:

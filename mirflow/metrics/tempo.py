@@ -11,13 +11,15 @@ Metrics
 -------
 * ``p_score``, ``one_correct``, ``both_correct`` (`detection`): shares of the salience, at least one and both of the
   reference's tempi, estimated within 8 %.
-* ``accuracy1``, ``accuracy2``, on request: the more salient tempo within 4 %, directly or up to a factor of 2 or 3.
+* ``accuracy0``, ``accuracy1``, ``accuracy2``, on request: the more salient tempo equal in whole beats per minute,
+  within 4 %, or within that of a multiple by 2 or 3.
 * ``oe1``, ``oe2``, ``aoe1``, ``aoe2``, on request: octave errors and their absolute values.
+* ``absolute_error``, on request: beats per minute between the more salient tempi.
 
 References
 ----------
-McKinney, Moelants, Davies and Klapuri, Journal of New Music Research, 2007; Gouyon et al. 2006; Schreiber, Urbano and
-Müller, Transactions of ISMIR, 2020.
+McKinney, Moelants, Davies and Klapuri, Journal of New Music Research, 2007; Gouyon et al. 2006; Schreiber and Müller,
+ISMIR 2018; Schreiber, Urbano and Müller, Transactions of ISMIR, 2020.
 """
 
 from __future__ import annotations
@@ -200,6 +202,18 @@ class TempoPairs:
         """True if the main tempo lies near that of the reference or one of its multiples."""
         return is_near(self.reference.main, self.estimate.main, _tolerance(measure), factors)
 
+    @property
+    def equal(self) -> Bool:
+        """True if the main tempi are equal in whole beats per minute; halves are rounded to the even number."""
+        reference, estimate = self.reference.main, self.estimate.main
+        return np.asarray((np.rint(reference) == np.rint(estimate)) & (reference > 0) & (estimate > 0))
+
+    @property
+    def distance(self) -> Float:
+        """Beats per minute between the main tempi; NaN where either side has none."""
+        reference, estimate = self.reference.main, self.estimate.main
+        return np.where((reference > 0) & (estimate > 0), np.abs(estimate - reference), np.nan)
+
     def error(self, factors: tuple[float, ...] = (1.0,)) -> Float:
         """Octaves from the main tempo of the reference up to that of the estimate."""
         return octave_error(self.reference.main, self.estimate.main, factors)
@@ -273,6 +287,12 @@ def _both_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
     return np.asarray(tempi.hits(measure).all(axis=1)), np.asarray(two)
 
 
+@_declared("Accuracy 0", aliases=("Accuracy0",), default=False, literature="@schreiber2018")
+def _accuracy0(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
+    """1 if the estimate is the reference in whole beats per minute, of two tempi the more salient one on both sides."""
+    return tempi.equal, tempi.tracks
+
+
 @_accuracy("Accuracy 1", aliases=("Accuracy1",))
 def _accuracy1(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
     """1 if the estimate lies within the tolerance of the reference, of two tempi the more salient one on both sides."""
@@ -309,6 +329,18 @@ def _aoe1(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
 def _aoe2(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
     """Octaves between the reference and the estimate times 1, 2, 1/2, 3 or 1/3, whichever is nearest."""
     return np.abs(tempi.error(FACTORS)), tempi.tracks
+
+
+@_absolute_error(
+    "Absolute error",
+    aliases=("MAE",),
+    name="absolute_error",
+    unit="BPM",
+    literature="the mean absolute error of regression",
+)
+def _bpm_error(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
+    """Beats per minute between the reference and the estimate, of two tempi the more salient one on both sides."""
+    return tempi.distance, tempi.tracks
 
 
 METRICS = metrics_in(globals())

@@ -162,6 +162,15 @@ def test_real_beats_as_if_they_were_aligned(shared_data: Path) -> None:
         assert row.tolist() == pytest.approx(list(expected.values()), abs=1e-12)
 
 
+def test_asynchrony_has_the_shares_within_25_to_200_ms_and_the_median() -> None:
+    rules = get_task("alignment").convention("asynchrony")
+    found = score_pairs(rules, annotations(([1.0, 2.0, 3.0, 4.0], [1.0, 2.03, 3.125, 5.0])))
+    names = [f"percentage_correct@{window}" for window in (0.025, 0.05, 0.1, 0.2)]
+    assert [str(one) for one in rules.select()] == [*names, "median_absolute_error", "mean_absolute_error"]
+    assert found.score[0].tolist() == pytest.approx([0.25, 0.5, 0.5, 0.75, 0.0775, 0.28875])
+    assert str(rules.select(["median_asynchrony"])[0]) == "median_absolute_error"
+
+
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 

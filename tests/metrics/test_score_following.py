@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 import numpy as np
@@ -106,7 +107,15 @@ def by_definition(notes: Sequence[Note], found: Sequence[Report], threshold: int
         result[f"mean_{name}"] = mean(values)
         result[f"mean_absolute_{name}"] = mean([abs(value) for value in values])
         result[f"std_{name}"] = deviation(values)
-    return {**result, "mean_latency": mean(latencies), "std_latency": deviation(latencies)}
+    distances = [
+        abs(first[note[1:]][0 if by == "estimated" else 1] - note[0]) / 1000 for note in notes if note[1:] in first
+    ]
+    return {
+        **result,
+        "mean_latency": mean(latencies),
+        "std_latency": deviation(latencies),
+        "median_asynchrony": statistics.median(distances) if distances else math.nan,
+    }
 
 
 class TestDefinitions:
@@ -116,7 +125,8 @@ class TestDefinitions:
     @given(notes_of_a_score, reports, st.sampled_from([0, 100, 300, 2000]), st.sampled_from(["estimated", "detected"]))
     def test_equal_the_definition(self, notes: list[Note], found: list[Report], threshold: int, by: str) -> None:
         given = f"@{threshold / 1000}(by={by})"
-        measures = MIREX.select([f"{metric.name}{given}" for metric in MIREX.metrics])
+        names = [f"{metric.name}{given}" for metric in MIREX.metrics if metric.name != "median_asynchrony"]
+        measures = MIREX.select([*names, f"median_asynchrony(by={by})"])
         scores = scored([(reference_of(notes), estimate_of(found))], measures)
         expected = by_definition(notes, found, threshold, by)
         assert list(expected) == [one.metric.name for one in measures]
@@ -138,6 +148,18 @@ class TestDefinitions:
         pair = (reference_of([(0, 0, 60)]), estimate_of([(100, 2100, 0, 60)]))
         scores = scored([pair], MIREX.select(["overall_precision", "overall_precision@2.0(by=detected)"]))
         assert scores.score[0].tolist() == [1.0, 0.0]
+
+
+class TestAsynchrony:
+    CONVENTION = get_task("score_following").convention("asynchrony")
+
+    def test_shares_within_25_to_200_ms_and_the_median_over_all_reported_notes(self) -> None:
+        notes = [(1000 * place, 500 * place, 60) for place in range(5)]
+        off = (25, 26, 100, 5000)  # and the last note is missed
+        found = [(note[0] + late, note[0] + late, note[1], 60) for note, late in zip(notes, off, strict=False)]
+        scores = scored([(reference_of(notes), estimate_of(found))], self.CONVENTION.select())
+        assert scores.score[0].tolist() == pytest.approx([0.2, 0.4, 0.6, 0.6, 0.063, 0.2])
+        assert scores.weight[0].tolist() == [5.0, 5.0, 5.0, 5.0, 4.0, 5.0]
 
 
 class TestPiecewiseAndOverall:

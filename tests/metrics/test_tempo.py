@@ -21,7 +21,7 @@ from mirflow.metrics.tempo import clean
 from .batches import score_pairs
 
 CONVENTION = get_task("tempo").convention("mir_eval")
-SINGLE = CONVENTION.select(["accuracy1", "accuracy2", "oe1", "oe2", "aoe1", "aoe2"])
+SINGLE = CONVENTION.select(["accuracy0", "absolute_error", "accuracy1", "accuracy2", "oe1", "oe2", "aoe1", "aoe2"])
 ALL = (*CONVENTION.select(), *CONVENTION.select(["p_score@0.04", "both_correct@1.0"]), *SINGLE)
 NAN = float("nan")
 
@@ -111,10 +111,18 @@ def test_accuracies_and_octave_errors_follow_their_definitions(reference: float,
     errors = [math.log2(estimate * factor / reference) for factor in factors]
     smallest = min(errors, key=abs)
     found = scores(annotation(reference), annotation(estimate), *map(str, SINGLE))
+    assert found[:2] == [float(round(reference) == round(estimate)), abs(reference - estimate)]
+    del found[:2]
     assert found[:2] == [float(near[0]), float(any(near))]
     assert found[2] == pytest.approx(errors[0], abs=1e-12)
     assert abs(found[3]) == pytest.approx(abs(smallest), abs=1e-12)
     assert found[4:] == [abs(error) for error in found[2:4]]
+
+
+def test_accuracy_0_compares_whole_beats_per_minute() -> None:
+    assert scores(annotation(119.6), annotation(120.4), "Accuracy0", "MAE") == [1.0, pytest.approx(0.8)]
+    assert scores(annotation(120.4), annotation(120.6), "accuracy0") == [0.0]
+    assert scores(annotation(120.5), annotation(120), "accuracy0") == [1.0]
 
 
 def test_the_tolerance_of_accuracy_2_is_a_share_of_the_multiple() -> None:
@@ -160,7 +168,7 @@ def test_saliences_are_shares_of_their_sum() -> None:
 def test_empty_sides() -> None:
     pairs = [(annotation(60, 120), annotation()), (annotation(), annotation(60)), (annotation(), annotation())]
     found = score_pairs(CONVENTION, pairs, ALL)
-    errors = [measure.metric.unit == "octaves" for measure in ALL]
+    errors = [measure.metric.unit != "" for measure in ALL]
     assert np.array_equal(np.isnan(found.score), np.tile(errors, (3, 1)))
     assert not found.score[:, ~np.array(errors)].any()
     assert found.weight.sum(axis=1).tolist() == [len(ALL), 0, 0]
