@@ -192,7 +192,9 @@ class Accumulator:
         self._demand_new(pairs, named)
         works = []
         for name, pair in pairs.items():
-            reference, estimate = (None if one is None else CopiedSource.of(one) for one in pair)
+            reference, estimate = (
+                None if one is None else CopiedSource.of(self._rules.with_options(one)) for one in pair
+            )
             works.append(work_of(name, reference, {ESTIMATE: estimate}))
             if self._on_error == "keep":
                 self._keep(name, named)

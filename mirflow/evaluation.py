@@ -90,7 +90,19 @@ class EvaluationRules:
     def score(self, works: Sequence[TrackWork]) -> Cells:
         """Score the pairs of some tracks at once: a cell for each system of each track, whatever becomes of it."""
         rules = self.task, self.convention.name, self.grid, self.measures
-        return score_block(BlockWork("evaluate", *rules, "", tuple(works), classes=self.classes))
+        return score_block(BlockWork("evaluate", *rules, "", tuple(map(self._read_by, works)), classes=self.classes))
+
+    def _read_by(self, work: TrackWork) -> TrackWork:
+        """The work of a track whose objects in memory are read by the options of the convention."""
+        if not self.convention.reading:
+            return work
+        references = tuple(replace(one, source=self.with_options(one.source)) for one in work.references)
+        estimates = tuple(None if one is None else self.with_options(one) for one in work.estimates)
+        return replace(work, references=references, estimates=estimates)
+
+    def with_options(self, source: Source) -> Source:
+        """A source whose object in memory, if that is what it is, is read by the options of the convention."""
+        return replace(source, options=self.convention.reading) if isinstance(source, ObjectSource) else source
 
     def dataset(
         self,
@@ -175,7 +187,7 @@ def evaluate(
     >>> scores.score.sel(metric="majmin").item(), scores.weight.sel(metric="majmin").item()
     (0.75, 4.0)
     """
-    left, right = _plain_pair(reference, estimate, task, options)
+    left, right = _plain_pair(reference, estimate, task, convention, options)
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
@@ -216,10 +228,11 @@ def _pair_up(
 
 
 def _plain_pair(
-    reference: Annotated, estimate: Annotated, task: str | None, options: Mapping[str, Any]
+    reference: Annotated, estimate: Annotated, task: str | None, convention: str | None, options: Mapping[str, Any]
 ) -> tuple[Plain, Plain]:
-    """Both sides, those that are files read by their options."""
+    """Both sides, those that are files read by their options and those of the convention."""
     own, other = split_sides(options)
+    defaults = {} if task is None else get_task(task).convention(convention).reading
     read_now = [is_read(one, task) for one in (reference, estimate)]
     for name in options:
         side = next((one for one in SIDES if name.startswith(f"{one}_")), None)
@@ -227,7 +240,7 @@ def _plain_pair(
             what = side or "annotations"
             raise AnnotationError(f"{name} is an option of reading, and the {what} in memory are not read")
     left, right = (
-        read(one, task=task, **chosen) if now and task is not None else to_plain(one, task)
+        read(one, task=task, **{**defaults, **chosen}) if now and task is not None else to_plain(one, task, defaults)
         for one, now, chosen in zip((reference, estimate), read_now, (own, other), strict=True)
     )
     return left, right
@@ -460,7 +473,7 @@ def explain(
     MetricError
         If there is no evidence to show for the metric.
     """
-    left, right = _plain_pair(reference, estimate, task, options)
+    left, right = _plain_pair(reference, estimate, task, convention, options)
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
         raise AnnotationError("explain two single annotations; of collections select one track first")
     task = task or task_of(reference)
@@ -553,7 +566,9 @@ def evaluate_paths(
     """
     left, right = Path(reference), Path(estimate)
     own, other = split_sides(options)
-    readings = Reading.of(task, **own), Reading.of(task, **other)
+    rules = EvaluationRules.of(task, metrics, convention, grid, classes)
+    defaults = rules.convention.reading
+    readings = Reading.of(task, defaults=defaults, **own), Reading.of(task, defaults=defaults, **other)
     for path, reading in zip((left, right), readings, strict=True):
         if not path.exists() and not has_parts(str(path), reading):
             raise AnnotationError(dangling(path) or "no such file or folder", path=path)
@@ -563,7 +578,7 @@ def evaluate_paths(
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
     single = not left.is_dir() and not _are_tables(left, right, readings)
-    return _score_at_once(EvaluationRules.of(task, metrics, convention, grid, classes), tracks, single=single)
+    return _score_at_once(rules, tracks, single=single)
 
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:

@@ -40,6 +40,8 @@ _TASKS |= dict.fromkeys(AUDIO, "separation")
 _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
 """Tasks whose two sides hold different things, so that an annotation against itself means nothing."""
 
+_UNUSED_PEDAL = "has a sustain pedal (controller 64), which is ignored: its notes end with their keys (pedal: extend)"
+
 _SEVERITIES: dict[str, Severity] = {
     "not_finite": "error",
     "too_late": "error",
@@ -219,6 +221,11 @@ def _reading(task: str, options: Mapping[str, Any]) -> Reading:
     return Reading.of(task, **{name: value for name, value in options.items() if name != "annotator"})
 
 
+def _with_defaults(options: Mapping[str, Any], task: str | None, convention: str | None) -> dict[str, Any]:
+    """Options of reading, with those of the convention where none are given."""
+    return {**({} if task is None else get_task(task).convention(convention).reading), **options}
+
+
 def _check_table(path: Path, task: str, convention: str | None, options: Mapping[str, Any]) -> Iterator[FileCheck]:
     reading, name = _reading(task, options), str(path)
     try:
@@ -256,7 +263,7 @@ def _check_file(
             yield FileProblem("note", "skipped", "not checked; say what the file holds, for example --task chord")
             return
     try:
-        annotations = _annotations(path, task, options)
+        annotations = _annotations(path, task, _with_defaults(options, task, convention))
     except AnnotationError as error:
         inner = error.path is not None and error.path != str(path)  # one of several audio files
         yield FileProblem("error", "unreadable", str(error) if inner else error.message, error.line)
@@ -267,6 +274,8 @@ def _check_file(
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
     for annotation in annotations:
+        if annotation.attrs.get("pedal") == "ignored":
+            yield FileProblem("note", "pedal", _UNUSED_PEDAL)
         if annotation.kind == "audio":
             yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], convention)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from .annotations.annotation import Annotation
@@ -50,8 +51,8 @@ def work_of(track: str, reference: Source | None, estimates: Mapping[str, Source
     return TrackWork(track, references, tuple(estimates), tuple(estimates.values()), (0,) * len(estimates))
 
 
-def to_plain(value: Annotated, task: str | None) -> Plain:
-    """One annotation as plain columns, or a collection.
+def to_plain(value: Annotated, task: str | None, options: Mapping[str, Any] = MappingProxyType({})) -> Plain:
+    """One annotation as plain columns, or a collection; the options are those of reading.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def to_plain(value: Annotated, task: str | None) -> Plain:
         return collection_from_dataset(value if "kind" in value.attrs or task is None else _of_task(value, task))
     if task is None and not hasattr(value, "data_vars"):
         raise MetricError(f"say which task to score: {', '.join(tasks())}")
-    return to_annotation(value, str(value.attrs.get("kind")) if task is None else task)
+    return to_annotation(value, str(value.attrs.get("kind")) if task is None else task, **options)
 
 
 def _is_collection_dataset(value: object) -> bool:

@@ -38,6 +38,7 @@ from ..store.format import (
     column,
     kept_cautions,
     kept_metrics,
+    kept_reading,
     kept_settings,
     metric_coords,
     plain_attrs,
@@ -121,7 +122,7 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     """The group as the store is to hold it, with attributes beside the plan's own."""
     plan = job.plan
     rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
-    own = kept_settings(*rules, {SIGNATURES: dict(plan.signatures)})
+    own = kept_settings(*rules, {**kept_reading(plan.reading), SIGNATURES: dict(plan.signatures)})
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
     return GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs})
 
@@ -505,7 +506,7 @@ def _lazy(plan: EvaluationPlan) -> xr.Dataset:
     for sparse in extras.values():
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
     attrs: dict[str, Any] = {"task": plan.task, "convention": plan.convention, "grid": plan.grid}
-    attrs |= {**kept_metrics(plan.measures), **kept_cautions(plan.cautions)}
+    attrs |= {**kept_reading(plan.reading), **kept_metrics(plan.measures), **kept_cautions(plan.cautions)}
     return xr.Dataset(variables, coords, plain_attrs(attrs))
 
 

@@ -185,6 +185,8 @@ class Convention:
         Metrics that need classes and have none yet.
     task : str
         The task that it was asked of.
+    reading : mapping of str to object
+        Options of reading that hold where none are given, such as ``{"pedal": "extend"}``.
     """
 
     name: str
@@ -199,6 +201,7 @@ class Convention:
     bind: Callable[[Classes], Convention] | None = None
     unbound: tuple[str, ...] = ()
     task: str = field(default="", compare=False)
+    reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.

@@ -411,6 +411,11 @@ def _plan(
         on_error=evaluation.on_error,
         max_block=block,
         cautions=tuple(found.cautions),
+        reading={
+            side: {name: getattr(reading, name) for name in resolved.convention.reading}
+            for side, reading in (("reference", resolved.reference), ("estimates", resolved.estimates))
+            if resolved.convention.reading
+        },
         plugins=tuple(plugins),
     )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -256,9 +257,10 @@ class Estimates(_Options):
         whole["properties"] = {name: whole["properties"][name] for name in first | whole["properties"]}
         return {"anyOf": [short, whole]}
 
-    def reading(self, task: str) -> Reading:
-        """Options of reading for a task."""
-        return Reading.of(task, **{name: getattr(self, name) for name in OPTIONS})
+    def reading(self, task: str, defaults: Mapping[str, Any] = MappingProxyType({})) -> Reading:
+        """Options of reading for a task; the `defaults` are those of a convention, for options that are not given."""
+        given = {name: getattr(self, name) for name in OPTIONS if name in self.model_fields_set}
+        return Reading.of(task, defaults=defaults, **given)
 
 
 class References(Estimates):
@@ -423,10 +425,11 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
         task = get_task(evaluation.task)
     except (UnknownNameError, PluginError) as error:
         return [(("task",), str(error))]
+    known = task.conventions.get(evaluation.convention or next(iter(task.conventions)))
     readings = []
     for side in ("reference", "estimates"):
         try:
-            readings.append(getattr(evaluation, side).reading(evaluation.task))
+            readings.append(getattr(evaluation, side).reading(evaluation.task, known.reading if known else {}))
         except (AnnotationError, UnknownNameError, PluginError) as error:
             troubles.append(((side,), str(error)))
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -102,6 +102,8 @@ class EvaluationPlan(EvaluationFiles):
         Most tracks in a block.
     cautions : tuple of Caution
         What was warned of, which the store keeps.
+    reading : mapping of str to mapping
+        Of each side the options of reading that the convention has a say in.
 
     Notes
     -----
@@ -118,6 +120,7 @@ class EvaluationPlan(EvaluationFiles):
     on_error: str = "record"
     max_block: int = 64
     cautions: tuple[Caution, ...] = ()
+    reading: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +20,7 @@ from ..ragged import Float, Int
 from ..theory.instruments import DRUMS, FAMILIES, PROGRAMS
 from ..theory.pitch import to_hertz
 from .options import Instrument, Reading
+from .pedal import DOWN, SUSTAIN, extend_ends
 
 if TYPE_CHECKING:
     import mido
@@ -43,7 +44,8 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     Parameters
     ----------
     reading : Reading
-        ``drums``: whether percussion is taken; ``instrument``: what labels the notes.
+        ``drums``: whether percussion is taken; ``instrument``: what labels the notes; ``pedal``: whether the sustain
+        pedal extends them.
     name : path
         Name of the file in messages, and its ``source``.
 
@@ -51,14 +53,19 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     -------
     Annotation
         Of kind ``notes``, by start and pitch, with velocities, programs, whether they are percussion, and the
-        instruments as labels. A note that ends when it starts has no length.
+        instruments as labels. A note that ends when it starts has no length. The attribute ``pedal`` says what became
+        of the sustain pedal, if the file has one.
     """
     if reading.kind != "notes":
         raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)
     file = _decode(data, name)
     if file.type == 2 and len(file.tracks) > 1:
         raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
-    found = [note for track in file.tracks for note in _notes(track, reading.drums)]
+    presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
+    found = [note for track in file.tracks for note in _notes(track, in_order=extend)]
+    if extend:
+        found = _extended(found, presses, max(sum(message.time for message in track) for track in file.tracks))
+    found = [note for note in found if reading.drums or not note.drum]
     found.sort(key=lambda note: (note.start, note.pitch))
     clock = _Clock.of(file, name)
     columns = {
@@ -69,9 +76,34 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
         "program": np.array([note.program for note in found], dtype=np.float64),
         "drum": np.array([note.drum for note in found], dtype=np.float64),
     }
+    attrs = {"source": str(name)}
+    if any(value >= DOWN for _, _, value in presses):
+        attrs["pedal"] = "extended" if extend else "ignored"
     # A MIDI file has no lines that an error could name.
     labels = [note.label(reading.instrument) for note in found]
-    return Annotation("notes", columns, labels, lines=(), attrs={"source": str(name)})
+    return Annotation("notes", columns, labels, lines=(), attrs=attrs)
+
+
+def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:
+    """Tick, channel and value of each event of a controller, in the order of tracks."""
+    found = []
+    for track in file.tracks:
+        tick = 0
+        for message in track:
+            tick += message.time
+            if message.type == "control_change" and message.control == number:
+                found.append((tick, message.channel, message.value))
+    return found
+
+
+def _extended(notes: list[_Note], presses: Sequence[tuple[int, int, int]], last: int) -> list[_Note]:
+    """The notes with the ends that the sustain pedal gives them."""
+    start, end, channel, pitch = (
+        np.array([getattr(note, name) for note in notes], dtype=np.int64)
+        for name in ("start", "end", "channel", "pitch")
+    )
+    ends = extend_ends(start.astype(float), end.astype(float), channel * 128 + pitch, channel, presses, last)
+    return [replace(note, end=int(tick)) for note, tick in zip(notes, ends.tolist(), strict=True)]
 
 
 def _decode(data: bytes, name: str | Path) -> mido.MidiFile:
@@ -106,8 +138,13 @@ class _Note:
     pitch: int
     velocity: int
     program: int
-    drum: bool
+    channel: int
     title: str
+
+    @property
+    def drum(self) -> bool:
+        """Whether it is percussion."""
+        return self.channel == _DRUM_CHANNEL
 
     def label(self, instrument: Instrument) -> str:
         """The name of what plays it."""
@@ -118,7 +155,8 @@ class _Note:
         return FAMILIES[self.program // 8] if instrument == "family" else PROGRAMS[self.program]
 
 
-def _notes(track: mido.MidiTrack, drums: bool) -> Iterator[_Note]:
+def _notes(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
+    """The notes of a track. An end is that of all notes of its pitch; `in_order`: of the one that started first."""
     programs: dict[int, int] = defaultdict(int)
     title = track.name.strip()
     sounding: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
@@ -128,8 +166,11 @@ def _notes(track: mido.MidiTrack, drums: bool) -> Iterator[_Note]:
         kind = message.type
         if kind == "note_on" and message.velocity:
             channel = message.channel
-            if drums or channel != _DRUM_CHANNEL:
-                sounding[channel, message.note].append((tick, message.velocity, programs[channel]))
+            sounding[channel, message.note].append((tick, message.velocity, programs[channel]))
+        elif kind in ("note_off", "note_on") and in_order:
+            for start, velocity, program in sounding[message.channel, message.note][:1]:
+                del sounding[message.channel, message.note][0]
+                yield _Note(start, tick, message.note, velocity, program, message.channel, title)
         elif kind in ("note_off", "note_on"):
             started = sounding.pop((message.channel, message.note), ())
             earlier = [note for note in started if note[0] < tick]
@@ -137,12 +178,12 @@ def _notes(track: mido.MidiTrack, drums: bool) -> Iterator[_Note]:
             if earlier and len(earlier) < len(started):
                 sounding[message.channel, message.note] = [note for note in started if note[0] == tick]
             for start, velocity, program in earlier or started:
-                yield _Note(start, tick, message.note, velocity, program, message.channel == _DRUM_CHANNEL, title)
+                yield _Note(start, tick, message.note, velocity, program, message.channel, title)
         elif kind == "program_change":
             programs[message.channel] = message.program
     for (channel, pitch), started in sounding.items():
         for start, velocity, program in started:
-            yield _Note(start, tick, pitch, velocity, program, channel == _DRUM_CHANNEL, title)
+            yield _Note(start, tick, pitch, velocity, program, channel, title)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -23,11 +23,12 @@ from .jams import is_jams, open_objects
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
 from .options import Reading
+from .pedal import SUSTAIN, extend_ends
 from .ranks import order_by_score, order_names
 from .sources import source_at
 
-Convert = Callable[[Any, str], Annotation]
-"""(object, task or kind) -> annotation."""
+Convert = Callable[[Any, Reading], Annotation]
+"""(object, kind and options of reading) -> annotation."""
 CONVERTERS: list[tuple[Callable[[object], bool], Convert]] = []
 """Tests of an object's type, which import nothing, and what makes an annotation of such an object: the first that holds
 counts. The types of other packages are declared with `converts`."""
@@ -87,7 +88,7 @@ def kind_named(task: str) -> Kind:
     return KINDS[TASK_KINDS.get(task, task)]
 
 
-def to_annotation(thing: Any, task: str) -> Annotation:
+def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     """The annotation that an object holds, by its type.
 
     Parameters
@@ -98,6 +99,8 @@ def to_annotation(thing: Any, task: str) -> Annotation:
         annotations are text (``key``, ``classification``) it is that text.
     task : str
         A task, or a kind.
+    **options
+        Options of reading, for what is read.
 
     Raises
     ------
@@ -112,12 +115,12 @@ def to_annotation(thing: Any, task: str) -> Annotation:
     kind = kind_named(task)
     for test, convert in () if type(thing) in _PLAIN else CONVERTERS:
         if test(thing):
-            found = convert(thing, task)
+            found = convert(thing, _reading(task, options))
             if found.kind != kind.name:
                 raise InvalidAnnotationError(f"holds {found.kind}, the task {task} compares {kind.name}")
             return found
     if is_path(thing, kind):
-        return source_at(thing, _reading(task)).open()
+        return source_at(thing, _reading(task, options)).open()
     if type(thing) not in _PLAIN and is_table(thing):
         return of_columns(kind, table_columns(thing))
     if isinstance(thing, Mapping):
@@ -145,8 +148,8 @@ def _in_order(annotation: Annotation, label: Any) -> Annotation:
     return order_by_score(ordered) if isinstance(label, Mapping) and annotation.kind == "ranking" else ordered
 
 
-def _reading(task: str) -> Reading:
-    return Reading.of(task) if task in TASK_KINDS else Reading.of(None, kind=task)
+def _reading(task: str, options: Mapping[str, Any]) -> Reading:
+    return Reading.of(task, **options) if task in TASK_KINDS else Reading.of(None, kind=task, **options)
 
 
 def _is_first_argument(thing: tuple[Any, ...], kind: Kind) -> bool:
@@ -194,45 +197,58 @@ def is_annotation(thing: object, kind: Kind) -> bool:
 
 
 @converts(lambda thing: isinstance(thing, Annotation))
-def _as_it_is(thing: Annotation, task: str) -> Annotation:
+def _as_it_is(thing: Annotation, reading: Reading) -> Annotation:
     return thing
 
 
 @converts(lambda thing: isinstance(thing, Source))
-def _from_source(thing: Source, task: str) -> Annotation:
+def _from_source(thing: Source, reading: Reading) -> Annotation:
     return thing.open()
 
 
 @converts(lambda thing: hasattr(thing, "data_vars"))
-def _from_dataset(thing: Any, task: str) -> Annotation:
+def _from_dataset(thing: Any, reading: Reading) -> Annotation:
     """Of the annotation in a labelled dataset; of one without a kind, by its task."""
-    return from_dataset(thing if "kind" in thing.attrs else thing.assign_attrs(kind=kind_named(task).name))
+    return from_dataset(thing if "kind" in thing.attrs else thing.assign_attrs(kind=reading.kind))
 
 
 @converts(is_jams)
-def _from_jams(thing: Any, task: str) -> Annotation:
-    return open_objects(thing).select(_reading(task), None)
+def _from_jams(thing: Any, reading: Reading) -> Annotation:
+    return open_objects(thing).select(reading, None)
 
 
 @converts(is_mirdata)
-def _from_mirdata(thing: Any, task: str) -> Annotation:
-    return from_mirdata_object(thing, _reading(task))
+def _from_mirdata(thing: Any, reading: Reading) -> Annotation:
+    return from_mirdata_object(thing, reading)
 
 
 @converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))
-def _from_pretty_midi(thing: Any, task: str) -> Annotation:
-    """Notes by start and pitch, with velocities, programs and their names; percussion is left out."""
-    played = [(note, int(one.program)) for one in thing.instruments if not one.is_drum for note in one.notes]
+def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
+    """Notes by start and pitch, with velocities, programs and their names; percussion is left out.
+
+    An instrument is what a channel is in a file: it has its own pedal.
+    """
+    played = [(note, place) for place, one in enumerate(thing.instruments) if not one.is_drum for note in one.notes]
     played.sort(key=lambda one: (one[0].start, one[0].pitch))
-    names = {"start": "start", "end": "end", "pitch": "pitch", "velocity": "velocity"}
     columns: dict[str, Column] = {
-        column: np.array([getattr(note, name) for note, _ in played], dtype=np.float64)
-        for column, name in names.items()
+        name: np.array([getattr(note, name) for note, _ in played], dtype=np.float64)
+        for name in ("start", "end", "pitch", "velocity")
     }
+    channel = np.array([place for _, place in played], dtype=np.int64)
+    if reading.pedal == "extend":
+        presses = [
+            (float(change.time), place, int(change.value))
+            for place, one in enumerate(thing.instruments)
+            for change in one.control_changes
+            if change.number == SUSTAIN
+        ]
+        voice, last = channel * 128 + columns["pitch"].astype(np.int64), float(thing.get_end_time())
+        columns["end"] = extend_ends(columns["start"], columns["end"], voice, channel, presses, last)
+    programs = [int(thing.instruments[place].program) for _, place in played]
     columns["pitch"] = to_hertz(columns["pitch"], "notes", "MIDI")
-    columns["program"] = np.array([program for _, program in played], dtype=np.float64)
+    columns["program"] = np.array(programs, dtype=np.float64)
     columns["drum"] = np.zeros(len(played))
-    return Annotation("notes", columns, [PROGRAMS[program] for _, program in played], lines=())
+    return Annotation("notes", columns, [PROGRAMS[program] for program in programs], lines=())
 
 
 def is_table(thing: object) -> bool:
@@ -357,6 +373,8 @@ class ObjectSource(MemorySource):
     task : str
     name : str
         Name in messages, where the object does not know its file.
+    options : mapping of str to object
+        Options of reading, for what is read.
 
     Examples
     --------
@@ -369,6 +387,7 @@ class ObjectSource(MemorySource):
     thing: Any
     task: str
     name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -381,7 +400,7 @@ class ObjectSource(MemorySource):
         try:
             if isinstance(self.thing, Source):
                 return self.thing.read()
-            return to_annotation(self.thing, self.task), ""
+            return to_annotation(self.thing, self.task, **self.options), ""
         except AnnotationError as error:
             if error.path is not None:
                 raise

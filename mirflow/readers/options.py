@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -34,6 +35,7 @@ KEYS = ("track", "system", "annotator")
 PITCHED = tuple(kind.name for kind in KINDS.values() if kind.pitched)
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "family", "track"]
+Pedal = Literal["ignore", "extend"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
 SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
@@ -367,6 +369,14 @@ class Reading(_Signed):
         "Of groups: the column whose agreement leaves items out: artist.",
         places=(16, 15),
     )
+    # See mirflow.readers.pedal.
+    pedal: Pedal = option(
+        "ignore",
+        "Of MIDI files: ignore the sustain pedal, or extend notes that end under it to its release or their pitch's "
+        "next onset.",
+        "Of MIDI files: whether the sustain pedal extends notes.",
+        listed=True,
+    )
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -408,9 +418,12 @@ class Reading(_Signed):
         *,
         kind: str | None = None,
         delimited: DelimitedOptions | None = None,
+        defaults: Mapping[str, Any] = MappingProxyType({}),
         **options: Any,
     ) -> Reading:
         """A reading from the options of `OPTIONS`; the kind follows from the task or the namespace.
+
+        The `defaults` are those of a convention, for options that are not given.
 
         Raises
         ------
@@ -418,6 +431,7 @@ class Reading(_Signed):
             For an option that there is not, and for values that do not fit.
         """
         _demand_known(options)
+        options = {**defaults, **options}
         kept = {name: OPTIONS[name].keep(value) for name, value in options.items()}
         text = {name: kept.pop(name) for name in options if name in DELIMITED}
         layout = DelimitedOptions(**text) if delimited is None else replace(delimited, **text)
@@ -453,12 +467,14 @@ class Reading(_Signed):
 _CHOICES = (
     ("exclude", "what is excluded", get_args(Exclude)),
     ("instrument", "instrument", get_args(Instrument)),
+    ("pedal", "way with the pedal", get_args(Pedal)),
     ("select", "selection", SELECTIONS),
 )
 _OF_ONE_KIND = (
     ("exclude", "ranking", "exclude is for rankings, and {task} has none"),
     ("drums", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
     ("instrument", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
+    ("pedal", "notes", "pedal is for notes of MIDI files, not for {kind}"),
     ("select", "events", "select takes some of the beats of a file, and {kind} are no beats"),
     ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),
     ("sources", "audio", "sources are those of audio, and {task} has none"),

@@ -20,7 +20,7 @@ from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
-from ..store.format import list_cautions
+from ..store.format import list_cautions, told_reading
 from .captions import caution_notes, nothing_notes
 from .layout import (
     group_labels,
@@ -58,6 +58,7 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
     """Contents of one evaluation: systems, tracks, metrics, coordinates, other variables and provenance."""
     attrs = ds.attrs
     rows = [(key, str(attrs[key])) for key in ("task", "convention", "grid", "combine", "imported") if attrs.get(key)]
+    rows += [("reading", told)] if (told := told_reading(attrs)) else []
     for dim in ("system", "track", "metric"):
         labels = names_of(ds, dim)
         rows.append((f"{dim}s ({len(labels)})", _some(labels)))

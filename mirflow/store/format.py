@@ -112,6 +112,33 @@ def kept_metrics(measures: Iterable[Measure]) -> dict[str, dict[str, Any]]:
     return {DECLARED_METRICS: kept} if kept else {}
 
 
+READING = "reading"
+"""The attribute of an evaluation that keeps, for each side, the options of reading that its convention has a say in."""
+
+
+def kept_reading(reading: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The attribute that keeps options of reading; none where the convention has no say in them."""
+    return {READING: {side: dict(options) for side, options in reading.items()}} if reading else {}
+
+
+def told_reading(attrs: Mapping[str, Any]) -> str:
+    """The kept options of reading, for people; of each side where they differ.
+
+    Examples
+    --------
+    >>> told_reading({"reading": {"reference": {"pedal": "extend"}, "estimates": {"pedal": "ignore"}}})
+    'pedal extend (reference), ignore (estimates)'
+    """
+    sides: Mapping[str, Mapping[str, Any]] = attrs.get(READING, {})
+    told = []
+    for name in dict.fromkeys(name for options in sides.values() for name in options):
+        values = {side: str(options.get(name)) for side, options in sides.items()}
+        same = len(set(values.values())) == 1
+        each = ", ".join(f"{value} ({side})" for side, value in values.items())
+        told.append(f"{name} {next(iter(values.values())) if same else each}")
+    return "; ".join(told)
+
+
 def kept_settings(
     task: str,
     convention: str,

@@ -7,6 +7,7 @@ the same arguments, results and errors; `TASK` holds the metrics of whole datase
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2.
+* ``maestro``: mir_eval's rules, on notes of MIDI files that sound as long as the sustain pedal is down.
 * ``mirex2015``: note tracking of MIREX 2015: times rounded down to 10 ms, no least tolerance of offsets.
 
 Metrics

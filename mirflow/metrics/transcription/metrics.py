@@ -452,6 +452,13 @@ METRICS = (
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
 """Defaults of MIREX's program of 2015 that differ from mir_eval."""
 
+PEDAL = MappingProxyType({"pedal": "extend"})
+"""Options of reading: notes of MIDI files sound as long as the sustain pedal is down."""
+OF_PIANO = tuple(
+    f"{kind}{rate}{suffix}" for kind, suffix in (("", NO_OFFSET), ("", ""), ("velocity_", "")) for rate in _RATES
+)
+"""What papers on piano transcription print."""
+
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
 MIREX2015 = Convention(
     "mirex2015",
@@ -461,10 +468,20 @@ MIREX2015 = Convention(
     score,
     explain=evidence,
 )
+MAESTRO = Convention(
+    "maestro",
+    "mir_eval's rules, on notes that sound as long as the sustain pedal is down",
+    METRICS,
+    clean,
+    score,
+    default_measures=OF_PIANO,
+    explain=evidence,
+    reading=PEDAL,
+)
 
 TASK = Task(
     "transcription",
     "Note transcription",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015)}),
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO)}),
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
 )

@@ -1,0 +1,76 @@
+"""The sustain pedal of MIDI: until when notes sound that end while it is down, and when pedals are down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ragged import Float, Int
+
+SUSTAIN, SOSTENUTO, SOFT = 64, 66, 67
+"""Numbers of the controllers of pedals."""
+DOWN = 64
+"""The least value of a controller whose pedal is down."""
+
+
+def extend_ends(
+    start: Float, end: Float, voice: Int, channel: Int, presses: Sequence[tuple[float, int, int]], last: float
+) -> Float:
+    """Ends of notes as they sound under the sustain pedal.
+
+    A note whose end comes while the pedal of its channel is down sounds on until the pedal goes up or the next note of
+    its pitch starts, whichever is first; under a pedal that stays down, until the last event. No note becomes shorter.
+
+    Parameters
+    ----------
+    start, end : float64 (notes,)
+        Ticks or seconds.
+    voice : int64 (notes,)
+        One number for each channel and pitch.
+    channel : int64 (notes,)
+    presses : sequence of (time, channel, value)
+        Events of the pedal, in the order of the file. At one time the last of a channel holds.
+    last : float
+        Time of the last event.
+
+    Returns
+    -------
+    float64 (notes,)
+
+    References
+    ----------
+    MIREX 2024, polyphonic transcription.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(2, dtype=np.int64)
+    >>> ends = extend_ends(np.array([0.0, 2.0]), np.array([1.0, 3.0]), zeros, zeros, [(0.5, 0, 127), (9.0, 0, 0)], 9.0)
+    >>> ends.tolist()
+    [2.0, 9.0]
+    """
+    found = end.copy()
+    for one in {channel for _, channel, _ in presses}:
+        times = np.array([time for time, own, _ in presses if own == one], dtype=np.float64)
+        down = np.array([value >= DOWN for _, own, value in presses if own == one], dtype=np.bool_)
+        order = np.argsort(times, kind="stable")
+        times, down = times[order], down[order]
+        # Where the pedal goes up, from each event on; after all of them it is down until the last event.
+        release = np.minimum.accumulate(np.append(np.where(down, np.inf, times), last)[::-1])[::-1]
+        own = np.flatnonzero(channel == one)
+        state = np.searchsorted(times, end[own], side="right") - 1
+        held = (state >= 0) & down[state]
+        until = np.where(held, release[state], end[own])
+        found[own] = np.maximum(end[own], np.minimum(until, _next_onsets(start[own], end[own], voice[own])))
+    return found
+
+
+def _next_onsets(start: Float, end: Float, voice: Int) -> Float:
+    """The next start of a note of the same voice after a note's own start and not before its end; infinite: none."""
+    found = np.full(len(start), np.inf)
+    order = np.lexsort((start, voice))
+    for notes in np.split(order, np.flatnonzero(np.diff(voice[order])) + 1):
+        onsets = np.append(start[notes], np.inf)
+        at_end = np.searchsorted(onsets, end[notes], side="left")
+        found[notes] = onsets[np.maximum(at_end, np.searchsorted(onsets, start[notes], side="right"))]
+    return found
