@@ -68,7 +68,7 @@ def _bounds(draw: st.DrawFn, least: int = 0) -> tuple[np.ndarray, np.ndarray]:
 @st.composite
 def _intervals(draw: st.DrawFn, task: str) -> Annotation:
     start, end = draw(_bounds())
-    pool = (*CHORDS, "N", "N") if task == "chord" else (*SECTIONS, "")
+    pool = {"chord": (*CHORDS, "N", "N"), "local_key": (*KEYS, "X", "C dorian")}.get(task, (*SECTIONS, ""))
     return Annotation("intervals", {"start": start, "end": end}, draw(_texts(pool, len(start))))
 
 

@@ -44,7 +44,7 @@ def _intervals(task: str, rng: np.random.Generator) -> Annotation:
     count = int(rng.integers(4, 25))
     bounds = np.round(np.cumsum(rng.uniform(0.5, 6.0, count + 1)) - 0.5, 3)
     bounds[0] = 0.0
-    labels = rng.choice(CHORDS if task == "chord" else SECTIONS, count).tolist()
+    labels = rng.choice({"chord": CHORDS, "local_key": KEYS}.get(task, SECTIONS), count).tolist()
     return Annotation("intervals", {"start": bounds[:-1], "end": bounds[1:]}, labels)
 
 

@@ -21,6 +21,7 @@ TASK_KINDS: Mapping[str, str] = MappingProxyType(
         "pattern": "patterns",
         "tempo": "tempo",
         "key": "key",
+        "local_key": "intervals",
         "alignment": "events",
         "separation": "audio",
         "multipitch": "multipitch",

@@ -121,6 +121,8 @@ def keep_first(rows: Ragged, problems: Sequence[Problem]) -> Cleaned:
 
 NO_TIMES = ("not_finite", "too_late")
 """Findings of values that are no times at all."""
+NO_INTERVALS = (*NO_TIMES, "negative", "reversed")
+"""Findings of intervals that cannot be scored."""
 
 
 def inspected(
@@ -146,6 +148,49 @@ def in_order(cleaned: Cleaned) -> Cleaned:
     order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
     columns = {name: column[order] for name, column in rows.columns.items()}
     return replace(cleaned, rows=Ragged(columns, rows.counts, rows.labels))
+
+
+def interval_faults(rows: Ragged, run: Int | None) -> Bool:
+    """Intervals that end before they start, or after which one starts or ends earlier, or overlaps and is of no run.
+
+    `run` is what makes neighbours one run, int64 (intervals,); None: nothing does.
+    """
+    start, end, owner = rows.columns["start"], rows.columns["end"], rows_of(rows.counts[0])
+    wrong, overlaps = end < start, end[:-1] > start[1:]
+    if run is not None:
+        overlaps &= run[1:] != run[:-1]
+    wrong[:-1] |= (owner[1:] == owner[:-1]) & ((start[1:] < start[:-1]) | (end[1:] < end[:-1]) | overlaps)
+    return wrong
+
+
+def intervals_in_order(rows: Ragged) -> tuple[Ragged, Int]:
+    """Rows sorted by start without intervals that have no length, and where each interval was."""
+    start, owner = rows.columns["start"], rows_of(rows.counts[0])
+    item = np.flatnonzero(rows.columns["end"] != start)
+    item = item[np.lexsort((start[item], owner[item]))]
+    counts = np.bincount(owner[item], minlength=len(rows)).astype(np.int64)
+    return Ragged({name: column[item] for name, column in rows.columns.items()}, (counts,), rows.labels), item
+
+
+def find_overlaps(rows: Ragged, problems: Sequence[Problem], run_of_label: Int | None = None) -> Problem:
+    """The intervals that, among those of rows without other problems, start before the end of the one before them.
+
+    Neighbours whose labels are of one run may overlap.
+    """
+    owner = rows_of(rows.counts[0])
+    flawed = np.any([np.zeros(len(owner), dtype=np.bool_), *(mask for mask, _ in problems)], axis=0)
+    spared = np.flatnonzero(~np.isin(owner, owner[flawed]))
+    ordered, item = intervals_in_order(rows.keep(~np.isin(owner, owner[flawed])))
+    run = None if run_of_label is None else run_of_label[ordered.columns["label"]]
+    start, end = ordered.columns["start"], ordered.columns["end"]
+    messages = {
+        int(spared[item[place + 1]]): f"overlaps the row before it: {start[place + 1]} s is before {end[place]} s"
+        for place in np.flatnonzero(interval_faults(ordered, run)).tolist()
+        if end[place] > start[place + 1]
+    }
+    mask = np.zeros(len(owner), dtype=np.bool_)
+    mask[list(messages)] = True
+    return mask, messages.__getitem__
 
 
 def error_of(flaw: Flaw, annotation: Annotation, side: str) -> InvalidAnnotationError:

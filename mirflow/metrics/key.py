@@ -14,6 +14,7 @@ Metrics
 * ``weighted_score`` (`weighted_score`): 1 for the same key, 0.5 for a fifth, 0.3 for the relative and 0.2 for the
   parallel key.
 * ``same``, ``fifth``, ``relative``, ``parallel``, ``other``, on request under ``mir_eval``: shares of the relations.
+* ``relative_of_fifth``, on request: share of relatives of keys a fifth from the reference; ``other`` has them, too.
 
 References
 ----------
@@ -42,6 +43,8 @@ from ..theory.keys import (
     PARALLEL,
     RELATIONS,
     RELATIVE,
+    RELATIVE_OF_FIFTH_DOWN,
+    RELATIVE_OF_FIFTH_UP,
     SAME,
     UNNAMED,
     parse_key,
@@ -89,7 +92,7 @@ class KeyPairs:
 
     def weigh(self, points: Mapping[int, float]) -> tuple[Float, Bool]:
         """The points of each pair by its relation, and the pairs that count."""
-        of_relation = np.array([points.get(relation, 0.0) for relation in range(OTHER + 1)])
+        of_relation = np.array([points.get(relation, 0.0) for relation in range(len(RELATIONS))])
         return np.where(self.known, of_relation[self.relation], 0.0), self.known
 
 
@@ -106,6 +109,7 @@ _declared = partial(
     literature="equation 3 of @downie2010; @raffel2014",
 )
 _of_class = partial(_declared, default=False)
+_OF_FIFTH = "a class of madmom's evaluation of keys"
 
 
 def _points(name: str, default: float) -> Parameter:
@@ -152,7 +156,14 @@ def _parallel(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
 @_of_class("Other", orientation="lower", perfect=0.0, parameters=(_DESCENDING,))
 def _other(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
     """1 if the estimate is wrong and not near."""
-    return keys.weigh({OTHER: 1.0, FIFTH_DOWN: float(not measure["allow_descending_fifths"])})
+    down = float(not measure["allow_descending_fifths"])
+    return keys.weigh({OTHER: 1.0, FIFTH_DOWN: down, RELATIVE_OF_FIFTH_UP: 1.0, RELATIVE_OF_FIFTH_DOWN: 1.0})
+
+
+@_of_class("Relative of the fifth", orientation="none", perfect=0.0, parameters=(_DESCENDING,), literature=_OF_FIFTH)
+def _relative_of_fifth(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 if the estimate is the relative of the key a perfect fifth from the reference; `other` counts it, too."""
+    return keys.weigh({RELATIVE_OF_FIFTH_UP: 1.0, RELATIVE_OF_FIFTH_DOWN: float(measure["allow_descending_fifths"])})
 
 
 METRICS = metrics_in(globals())
@@ -359,7 +370,10 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 def _mirex(name: str, summary: str, descending: bool) -> Convention:
     """With the shares of all classes."""
-    metrics = (replace(one.with_defaults(allow_descending_fifths=descending), default=True) for one in METRICS)
+    metrics = (
+        replace(one.with_defaults(allow_descending_fifths=descending), default=one.name != "relative_of_fifth")
+        for one in METRICS
+    )
     return Convention(name, summary, tuple(metrics), clean, _score, explain=evidence)
 
 

@@ -66,7 +66,7 @@ NAMESPACES = MappingProxyType(
             Namespace("pitch_midi", "series", ("melody", "multipitch"), "midi", also="multipitch"),
             Namespace("note_hz", "notes", ("transcription",), "hz"),
             Namespace("note_midi", "notes", ("transcription",), "midi"),
-            Namespace("key_mode", "intervals", ("key",), also="key"),
+            Namespace("key_mode", "intervals", ("key", "local_key"), also="key"),
             Namespace("lyrics", "intervals"),
             *(Namespace(f"tag_{name}", "labels", ("classification", "tagging"), "tag") for name in _TAGS),
         )

@@ -21,9 +21,12 @@ _SPELLINGS = MappingProxyType({"maj": _MAJOR, "ionian": _MAJOR, "min": _MINOR, "
 _CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPELLINGS)
 _LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
 
-RELATIONS: Final = ("same", "fifth_up", "fifth_down", "relative", "parallel", "other")
+RELATIONS: Final = (
+    *("same", "fifth_up", "fifth_down", "relative", "parallel", "other"),
+    *("relative_of_fifth_up", "relative_of_fifth_down"),
+)
 """Relations of an estimated key to a reference; every pair of keys has exactly one."""
-SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL, OTHER = range(6)
+SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL, OTHER, RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN = range(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,8 @@ def relation_table() -> npt.NDArray[np.int8]:
 
     ``fifth_up``: the estimate's tonic lies a fifth above the reference's, in the same mode. ``relative``: the reference
     is major and the estimate, in another mode, nine semitones above it, or minor and three. ``parallel``: the same
-    tonic in another mode. ``other`` as a mode is the same as any church mode. A key that cannot be named is related
+    tonic in another mode. ``relative_of_fifth_up``: the relative of the key a fifth above the reference, E minor for C
+    major. ``other`` as a mode is the same as any church mode. A key that cannot be named is related
     only to itself.
 
     Examples
@@ -87,13 +91,22 @@ def relation_table() -> npt.NDArray[np.int8]:
     lowest, highest = np.minimum.outer(mode, mode), np.maximum.outer(mode, mode)
     alike = (lowest == highest) | ((lowest == _OTHER) & (highest > _OTHER))
     reference = mode[:, np.newaxis]
-    shares_notes = ((reference == _MAJOR) & (step == 9)) | ((reference == _MINOR) & (step == 3))
+
+    def is_relative(fifth: int) -> npt.NDArray[np.bool_]:
+        """Whether the estimate is the relative of the key that many semitones above the reference."""
+        shares_notes = ((reference == _MAJOR) & (step == (9 + fifth) % 12)) | (
+            (reference == _MINOR) & (step == (3 + fifth) % 12)
+        )
+        return np.asarray(~alike & shares_notes)
+
     conditions = {
         SAME: alike & (step == 0),
         FIFTH_UP: alike & (step == 7),
         FIFTH_DOWN: alike & (step == 5),
-        RELATIVE: ~alike & shares_notes,
+        RELATIVE: is_relative(0),
         PARALLEL: ~alike & (step == 0),
+        RELATIVE_OF_FIFTH_UP: is_relative(7),
+        RELATIVE_OF_FIFTH_DOWN: is_relative(5),
     }
     table = np.full((len(tonic) + 1, len(tonic) + 1), OTHER, dtype=np.int8)
     table[:-1, :-1] = np.select(list(conditions.values()), list(conditions), OTHER)

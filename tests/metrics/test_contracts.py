@@ -126,6 +126,7 @@ def test_a_measure_alone_gives_what_it_gives_among_others_to_the_bit(task: str, 
 COMPARED = {
     "tempo": "tempi",
     "key": "keys",
+    "local_key": "local keys",
     "alignment": "aligned events",
     "classification": "classes",
     "tagging": "tags",

@@ -66,11 +66,16 @@ def test_any_text_is_a_key_or_none(label: str) -> None:
 
 @pytest.mark.parametrize("mode", ["major", "minor", "other"])
 def test_every_pair_of_keys_has_mir_evals_points(mode: str) -> None:
-    points = {"same": 1.0, "fifth_up": 0.5, "fifth_down": 0.0, "relative": 0.3, "parallel": 0.2, "other": 0.0}
+    points = {"same": 1.0, "fifth_up": 0.5, "relative": 0.3, "parallel": 0.2}
     references = [f"{tonic} {mode}" for tonic in TONICS]
     estimates = ["X", *(f"{tonic} {other}" for tonic, other in itertools.product(TONICS, ("major", "minor", "other")))]
     for reference, estimate in itertools.product([*references, "X"], estimates):
-        assert points[relation(reference, estimate)] == mir_eval.key.weighted_score(reference, estimate)
+        assert points.get(relation(reference, estimate), 0.0) == mir_eval.key.weighted_score(reference, estimate)
+
+
+def test_the_relative_of_a_fifth_is_another_relation() -> None:
+    assert relation("C major", "E minor") == relation("A minor", "G major") == "relative_of_fifth_up"
+    assert relation("C major", "D minor") == relation("A minor", "F major") == "relative_of_fifth_down"
 
 
 def test_a_reference_of_another_mode_has_no_relative_key() -> None:

@@ -11,31 +11,25 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
-from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
+from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD, not_a_chord
 from ..base import Convention, Grid, Pairs, Scores, Sparse
-from ..cleaning import NO_TIMES, Cleaned, Problem, error_of, inspected, set_aside, usable
+from ..cleaning import (
+    NO_INTERVALS,
+    Cleaned,
+    error_of,
+    find_overlaps,
+    inspected,
+    interval_faults,
+    intervals_in_order,
+    set_aside,
+    usable,
+)
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from . import kernel
 from .kernel import ChordSide, Totals, add_up, cut, lay_out, to_frames
 from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides
-
-
-def _within_rows(rows: Ragged) -> Bool:
-    """Neighbouring intervals of one row, as a mask over the first of each two."""
-    owner = rows_of(rows.counts[0])
-    return np.append(owner[1:] == owner[:-1], False) if len(owner) else np.zeros(0, dtype=np.bool_)
-
-
-def _faults(rows: Ragged, run: Int | None) -> Bool:
-    """Intervals that end before they start, or after which one starts or ends earlier, or overlaps and is of no run."""
-    start, end = rows.columns["start"], rows.columns["end"]
-    wrong, overlaps = end < start, end[:-1] > start[1:]
-    if run is not None:
-        overlaps &= run[1:] != run[:-1]
-    wrong[:-1] |= _within_rows(rows)[:-1] & ((start[1:] < start[:-1]) | (end[1:] < end[:-1]) | overlaps)
-    return wrong
 
 
 def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int, str], dict[int, str]]:
@@ -73,7 +67,7 @@ def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int,
 
 def _faults_of_rows(rows: Ragged, run: Int | None) -> dict[int, list[int]]:
     """The items at fault of each row that has some."""
-    items = np.flatnonzero(_faults(rows, run))
+    items = np.flatnonzero(interval_faults(rows, run))
     found: dict[int, list[int]] = {}
     for row, item in zip(np.searchsorted(rows.offsets, items, side="right").tolist(), items.tolist(), strict=True):
         found.setdefault(row - 1, []).append(item)
@@ -100,10 +94,6 @@ def _describe(rows: Ragged, item: int) -> str:
     return f"chord intervals must not overlap, but {interval} is followed by {start[item + 1]} to {end[item + 1]} s"
 
 
-NO_INTERVALS = (*NO_TIMES, "negative", "reversed")
-"""Findings of intervals that cannot be scored."""
-
-
 def clean(rows: Ragged, merging: bool = True) -> Cleaned:
     """Make rows of intervals fit for mir_eval's rules.
 
@@ -124,41 +114,18 @@ def clean(rows: Ragged, merging: bool = True) -> Cleaned:
     if invalid := list(encode_vocabulary(rows.labels).invalid):
         problems.append((np.isin(label, invalid), lambda item: not_a_chord(rows.labels[int(label[item])])))
     if findings & {"overlap", "unsorted"}:
-        problems.append(_find_overlaps(rows, problems, merging))
+        problems.append(find_overlaps(rows, problems, encode_runs(rows.labels) if merging else None))
     cleaned = set_aside(rows, problems, irregular)
-    return replace(cleaned, rows=_in_order(cleaned.rows)[0]) if findings & {"zero_length", "unsorted"} else cleaned
+    return (
+        replace(cleaned, rows=intervals_in_order(cleaned.rows)[0])
+        if findings & {"zero_length", "unsorted"}
+        else cleaned
+    )
 
 
 def clean_unmerged(rows: Ragged) -> Cleaned:
     """The same where neighbours are never merged, so that an overlap of equal chords is a flaw as well."""
     return clean(rows, merging=False)
-
-
-def _in_order(rows: Ragged) -> tuple[Ragged, Int]:
-    """Rows sorted by start without intervals that have no length, and where each interval was."""
-    start, owner = rows.columns["start"], rows_of(rows.counts[0])
-    item = np.flatnonzero(rows.columns["end"] != start)
-    item = item[np.lexsort((start[item], owner[item]))]
-    counts = np.bincount(owner[item], minlength=len(rows)).astype(np.int64)
-    return Ragged({name: column[item] for name, column in rows.columns.items()}, (counts,), rows.labels), item
-
-
-def _find_overlaps(rows: Ragged, problems: Sequence[Problem], merging: bool) -> Problem:
-    """The intervals that, among those of rows without other problems, start before the end of the one before them."""
-    owner = rows_of(rows.counts[0])
-    flawed = np.any([np.zeros(len(owner), dtype=np.bool_), *(mask for mask, _ in problems)], axis=0)
-    spared = np.flatnonzero(~np.isin(owner, owner[flawed]))
-    ordered, item = _in_order(rows.keep(~np.isin(owner, owner[flawed])))
-    run = encode_runs(rows.labels)[ordered.columns["label"]] if merging else None
-    start, end = ordered.columns["start"], ordered.columns["end"]
-    messages = {
-        int(spared[item[place + 1]]): f"overlaps the row before it: {start[place + 1]} s is before {end[place]} s"
-        for place in np.flatnonzero(_faults(ordered, run)).tolist()
-        if end[place] > start[place + 1]
-    }
-    mask = np.zeros(len(owner), dtype=np.bool_)
-    mask[list(messages)] = True
-    return mask, messages.__getitem__
 
 
 Read = tuple[Float, Float]

@@ -19,9 +19,9 @@ from ...kernels.ragged_ops import sum_by
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
 from ..base import Convention, Grid, Pairs, Scores, Shared
-from ..cleaning import Cleaned, inspected, set_aside
+from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import NO_INTERVALS, Evidence, Read, judge, ratio, single_evidence
+from .metrics import Evidence, Read, judge, ratio, single_evidence
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1

@@ -106,6 +106,10 @@ _TRIADS |= dict.fromkeys(("dorian", "phrygian"), _TRIADS["minor"]) | {"locrian":
 Entry = list[str | int]
 
 
+_FAMILIES = {"chord": "chord", "key": "key", "local_key": "key"}
+"""What the labels of a task are, where they have pitches."""
+
+
 class PageLabels:
     """Labels by number: ``[text]``, or for chords and keys ``[text, root, semitones above it as bits, bass]``.
 
@@ -123,7 +127,7 @@ class PageLabels:
 
     def codes(self, labels: Sequence[str], task: str) -> list[int]:
         """Numbers of labels, which belong to a task."""
-        family = task if task in ("chord", "key") else ""
+        family = _FAMILIES.get(task, "")
         return [self._places.setdefault((family, label), len(self._places)) for label in labels]
 
     def entries(self) -> list[Entry]:

@@ -1,0 +1,296 @@
+"""Local key estimation: reference and estimate are intervals with a key each, for music that modulates.
+
+The metrics are those of a single key, as shares of the time instead of shares of the tracks. mir_eval has no such task;
+`TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mirex2017`` (default): the points of MIREX since 2017: fifths in both directions are near.
+* ``mirex2005``: those until 2016: only the fifth above is near.
+
+Metrics
+-------
+* ``weighted_score``: mean over the time of the points of a key: 1 for the same, 0.5 for a fifth, 0.3 for the relative
+  and 0.2 for the parallel key.
+* ``same``, ``fifth``, ``relative``, ``parallel``, ``relative_of_fifth``, ``other``: shares of the time, which add up to
+  1.
+
+References
+----------
+Schreiber, Weiß and Müller, Local key estimation in classical music recordings: a cross-version study on Schubert's
+Winterreise, ICASSP 2020; MIREX audio key detection, 2005 and 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations.annotation import Annotation
+from ..errors import AnnotationError
+from ..kernels.intervals import batches, merge, rank, steps_between
+from ..kernels.ragged_ops import sum_by
+from ..ragged import Bool, Column, Float, Int, Ragged
+from ..theory.keys import (
+    FIFTH_DOWN,
+    OTHER,
+    RELATIONS,
+    RELATIVE_OF_FIFTH_DOWN,
+    SAME,
+    UNNAMED,
+    parse_key,
+    relation_table,
+)
+from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
+from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
+from .key import METRICS as OF_TRACKS
+from .measures import Measure, Metric, Weight, metric, metrics_in
+from .pair import PairFunctions, row_of_intervals
+
+__all__ = ["TASK"]
+
+_BATCH = 2**14
+"""Intervals of both sides that are handled at once, so that what is computed from them stays in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """The stretches of time in which the reference has a key and neither side changes, of many pairs.
+
+    Parameters
+    ----------
+    start, end : float64 (stretches,), seconds
+    reference, estimate : int64 (stretches,)
+        The interval of each side, among all; -1 where the estimate has none.
+    relation : int64 (stretches,)
+        Places in `RELATIONS`; other where there is no estimate.
+    pair : int64 (stretches,)
+    pairs : int
+    """
+
+    start: Float
+    end: Float
+    reference: Int
+    estimate: Int
+    relation: Int
+    pair: Int
+    pairs: int
+
+    @classmethod
+    def of(cls, references: Ragged, estimates: Ragged) -> Stretches:
+        """Those of cleaned rows, a row for each pair on either side."""
+        common = np.minimum(_first(references), _first(estimates))
+        common[np.isinf(common)] = 0.0
+        (own, items, counts), (others, other_items, other_counts) = (_steps(r, common) for r in (references, estimates))
+        times, (left, right) = rank(own, others)
+        line = merge(left, counts, right, other_counts)
+        kept = np.flatnonzero((steps_between(times[line.rank], line.counts) > 0) & (items[line.left] >= 0))
+        reference, estimate = items[line.left[kept]], other_items[line.right[kept]]
+        relation = relation_table()[_codes(references)[reference], _codes(estimates)[estimate]].astype(np.int64)
+        relation[estimate < 0] = OTHER
+        time = times[line.rank]
+        return cls(time[kept], time[kept + 1], reference, estimate, relation, line.pair[kept], len(line.counts))
+
+    @property
+    def totals(self) -> Float:
+        """Seconds of each relation: float64 (pairs, relations)."""
+        index = self.pair * len(RELATIONS) + self.relation
+        return sum_by(index, self.end - self.start, self.pairs * len(RELATIONS)).reshape(-1, len(RELATIONS))
+
+
+def _steps(rows: Ragged, start: Float) -> tuple[Float, Int, Int]:
+    """Times at which the interval of a row changes, the interval from then on, -1 for none, and how many of each row.
+
+    The first step of a row is at a start that all sides of its pair have.
+    """
+    lead, item = 2 * rows.offsets[:-1], np.arange(len(rows.columns["start"]))
+    time = np.column_stack([rows.columns["start"], rows.columns["end"]]).ravel()
+    items = np.column_stack([item, np.full(len(item), -1)]).ravel()
+    return np.insert(time, lead, start), np.insert(items, lead, -1), 2 * rows.counts[0] + 1
+
+
+def _first(rows: Ragged) -> Float:
+    """The start of the first interval of each row, infinity for a row without any."""
+    filled = rows.counts[0] > 0
+    first = np.full(len(rows), np.inf)
+    first[filled] = rows.columns["start"][rows.offsets[:-1][filled]]
+    return first
+
+
+def _codes(rows: Ragged) -> Int:
+    """The key of each interval; the last one serves -1."""
+    of_label = np.array([(parse_key(label) or UNNAMED).code for label in (*rows.labels, "X")], dtype=np.int64)
+    codes: Int = of_label[np.append(rows.columns["label"], -1)]
+    return codes
+
+
+@dataclass(frozen=True, slots=True)
+class KeySeconds:
+    """Seconds of each relation of the keys of both sides of some pairs: float64 (pairs, relations)."""
+
+    totals: Float
+
+    def weigh(self, points: Mapping[int, float]) -> tuple[Float, Float]:
+        """The mean of the points over the time that has a key in the reference, NaN without any, and that time."""
+        of_relation = np.array([points.get(relation, 0.0) for relation in range(len(RELATIONS))])
+        # Not a product of matrices, whose order of additions depends on how many pairs there are.
+        scored, seconds = ((self.totals * each).cumsum(axis=1)[:, -1] for each in (of_relation, np.ones(1)))
+        return np.divide(scored, seconds, out=np.full(len(seconds), np.nan), where=seconds > 0), seconds
+
+
+_WEIGHT = Weight("seconds with a key in the reference", "s")
+_LITERATURE = "equation 3 of @downie2010, over time as in @schreiber2020key"
+
+
+def _over_time(one: Metric) -> Metric:
+    """A metric of single keys as a share of the time."""
+    summary = one.summary.removeprefix("1 if ").removesuffix("; `other` counts it, too")
+    if summary != one.summary:
+        summary = f"share of the time in which {summary}"
+    return replace(
+        one,
+        summary=summary if one.name != "weighted_score" else "mean over the time of the points of a key",
+        key="",
+        mir_eval="",
+        weight=_WEIGHT.words,
+        weight_unit=_WEIGHT.unit,
+        pooling="exact",
+        default=True,
+        literature=_LITERATURE,
+    ).with_defaults(allow_descending_fifths=True)
+
+
+_SHARED = {one.name: _over_time(one) for one in OF_TRACKS if one.name != "other"}
+_DESCENDING = _SHARED["fifth"].parameters
+
+
+@metric("Other", _WEIGHT, orientation="lower", perfect=0.0, parameters=_DESCENDING, literature=_LITERATURE)
+def _other(keys: KeySeconds, measure: Measure) -> tuple[Float, Float]:
+    """Share of the time in which the estimate is of no other class, or missing."""
+    down = float(not measure["allow_descending_fifths"])
+    return keys.weigh({OTHER: 1.0, FIFTH_DOWN: down, RELATIVE_OF_FIFTH_DOWN: down})
+
+
+METRICS = (*_SHARED.values(), *metrics_in({"_other": _other}))
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows of intervals fit to be scored.
+
+    Intervals without length are dropped and rows out of order sorted; both are counted. Flaws are times that are not
+    finite, negative or reversed, labels that name no key, and overlaps. Gaps are time without a key.
+
+    Examples
+    --------
+    >>> rows = Ragged({"start": np.array([0.0, 4.0, 0.0]), "end": np.array([4.0, 4.0, 2.0]),
+    ...                "label": np.array([0, 0, 1])}, (np.array([2, 1]),), ("C major", "H major"))
+    >>> cleaned = clean(rows)
+    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
+    ([1, 0], [1, 0], "not a key: 'H major'")
+    """
+    findings, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted"))
+    label, texts = rows.columns["label"], [*rows.labels, ""]
+    unknown: Bool = np.array([parse_key(text) is None for text in texts], dtype=np.bool_)[label]
+    problems.append((unknown, lambda item: f"not a key: {texts[label[item]]!r}"))
+    if findings & {"overlap", "unsorted"}:
+        problems.append(find_overlaps(rows, problems))
+    cleaned = set_aside(rows, problems, irregular)
+    return replace(cleaned, rows=intervals_in_order(cleaned.rows)[0]) if irregular.any() else cleaned
+
+
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of pairs of key annotations over time.
+
+    Time counts where the reference has a key; an estimate that has none there is of class other. A reference without
+    any is NaN with weight 0.
+    """
+    refuse_grid(grid, "local keys")
+    totals = np.zeros((len(pairs), len(RELATIONS)))
+    for part in batches(pairs.sizes, _BATCH):
+        totals[part] = Stretches.of(*pairs[part].lay_out()).totals
+    return read_scores(measures, KeySeconds(totals), len(pairs))
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The stretches of time in which neither key changes, for any measure.
+
+    Returns
+    -------
+    dict of str to array (stretches,)
+        ``start`` and ``end`` (float64, seconds), ``reference`` and ``estimate`` (labels, empty for no estimate),
+        ``verdict`` (``right`` or ``wrong``) and ``relation``, a name of `mirflow.theory.keys.RELATIONS`.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def keys(*labels):
+    ...     return Annotation("intervals", {"start": np.array([0.0, 8.0]), "end": np.array([8.0, 12.0])}, list(labels))
+    >>> measure = get_task("local_key").convention().select(["same"])[0]
+    >>> found = evidence(keys("C major", "G major"), keys("C major", "E minor"), measure)
+    >>> found["verdict"].tolist(), found["relation"].tolist()
+    (['right', 'wrong'], ['same', 'relative'])
+    """
+    rows = usable_pair(reference, estimate, clean)
+    if not len(rows[0].columns["start"]):
+        raise AnnotationError("the reference is empty, so there is nothing to explain")
+    found = Stretches.of(*rows)
+    names = [
+        np.array([*(side.labels[code] for code in side.columns["label"].tolist()), ""], dtype=str) for side in rows
+    ]
+    return {
+        "start": found.start,
+        "end": found.end,
+        "reference": names[0][found.reference],
+        "estimate": names[1][found.estimate],
+        "verdict": np.where(found.relation == SAME, "right", "wrong"),
+        "relation": np.array(RELATIONS, dtype=str)[found.relation],
+    }
+
+
+MIREX2017 = Convention(
+    "mirex2017",
+    "MIREX since 2017, over time: fifths in both directions are near",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+MIREX2005 = replace(
+    MIREX2017,
+    name="mirex2005",
+    summary="MIREX until 2016, over time: of the fifths only the ascending one is near",
+    metrics=tuple(one.with_defaults(allow_descending_fifths=False) for one in METRICS),
+)
+
+TASK = Task(
+    "local_key",
+    "Local key estimation",
+    MappingProxyType({one.name: one for one in (MIREX2017, MIREX2005)}),
+    ("weighted_score",),
+)
+
+
+def _row(side: tuple[npt.ArrayLike, Sequence[str]], name: str) -> Ragged:
+    intervals, labels = side
+    rows = row_of_intervals(np.asarray(intervals, dtype=np.float64), labels)
+    cleaned = clean(rows)
+    for flaw in cleaned.flaws.values():
+        raise AnnotationError(f"{name}: {flaw.message}")
+    return cleaned.rows
+
+
+def _score_pair(
+    reference: tuple[npt.ArrayLike, Sequence[str]],
+    estimate: tuple[npt.ArrayLike, Sequence[str]],
+    measures: Sequence[Measure],
+) -> Float:
+    return MIREX2017.score_pair(_row(reference, "reference"), _row(estimate, "estimate"), measures)
+
+
+globals().update(
+    PairFunctions(METRICS, _score_pair).functions("Intervals, (n, 2) in seconds, and the key of each, as a tuple.")
+)
