@@ -21,7 +21,7 @@ from ..cells import SCORED, WARNING, Cells, Status
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
 from ..metrics.cleaning import Cleaned, emptied
-from ..metrics.measures import LABELS, Measure
+from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
@@ -513,7 +513,7 @@ def _note_implausible(work: BlockWork, pairs: BlockPairs, references: BlockSide,
         for side, rows in ((references, pairs.reference), (estimates, pairs.estimate))
     ]
     odd_pairs = implausible(kind_of(work.task).name, *sides)
-    if any(measure.metric.needs == LABELS for measure in work.measures):
+    if any(measure.metric.needs in (LABELS, FUNCTIONS) for measure in work.measures):
         for pair, (row, other) in enumerate(zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)):
             if (
                 pair not in odd_pairs

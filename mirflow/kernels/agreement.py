@@ -141,6 +141,9 @@ def merge_categories(counts: npt.ArrayLike, groups: Sequence[Sequence[int]]) -> 
 COUNTED = ("hit", "false_alarm", "miss", "rejection")
 """Counts of each class: true positives, false positives, false negatives, true negatives."""
 
+MATCHED = ("matched", "reference", "estimate")
+"""Counts, or seconds, of each class where the items of both sides are matched: matched ones, and all of either side."""
+
 _NEAR = 1e-12
 """Of the whole, up to which a difference of sums is none."""
 
@@ -191,6 +194,10 @@ class Outcomes:
         """Equation 6, the harmonic mean of precision and recall; NaN where neither side has anything."""
         return _ratio(2 * self.hit, 2 * self.hit + self.false_alarm + self.miss)
 
+    def iou(self) -> Float:
+        """Intersection over union, the index of Jaccard; NaN where neither side has anything."""
+        return _ratio(self.hit, self.hit + self.false_alarm + self.miss)
+
     def accuracy(self) -> Float:
         """Share of the decisions that are right; NaN where there is none."""
         return _ratio(self.hit + self.rejection, self.hit + self.false_alarm + self.miss + self.rejection)
@@ -205,6 +212,7 @@ RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(
         "precision": Outcomes.precision,
         "recall": Outcomes.recall,
         "f_measure": Outcomes.f_measure,
+        "iou": Outcomes.iou,
         "accuracy": Outcomes.accuracy,
         "negative_accuracy": Outcomes.negative_accuracy,
     }

@@ -21,7 +21,7 @@ class FrameLabels:
     pair, code : int64 (classes,)
         Ascending by both.
     frames : float64 (classes,)
-        Whole numbers, at least 1.
+        Whole numbers, at least 1; seconds where durations were tabulated.
     counts : int64 (pairs,)
         Numbers of classes.
     """
@@ -39,7 +39,7 @@ class ContingencyTables:
     Parameters
     ----------
     frames : float64 (pairs,)
-        The sum of each table; whole numbers, as all counts here.
+        The sum of each table; whole numbers, as all counts here, or seconds.
     left, right : FrameLabels
         Rows and columns.
     pair, row, column : int64 (cells,)
@@ -60,8 +60,15 @@ class ContingencyTables:
         return sum_by(self.pair, values, len(self.frames))
 
 
-def tabulate(left: Runs, right: Runs) -> ContingencyTables:
+def tabulate(left: Runs, right: Runs, times: Float | None = None) -> ContingencyTables:
     """Count the frames of all pairs by their labels on both sides; both sides of a pair have the same number of frames.
+
+    Parameters
+    ----------
+    left, right : Runs
+    times : float64 (k,) or None
+        The time of each frame, ascending, where frames are places on an axis of such times: then the durations between
+        them are added up in place of frames.
 
     Examples
     --------
@@ -73,12 +80,14 @@ def tabulate(left: Runs, right: Runs) -> ContingencyTables:
     >>> table = tabulate(left, right)
     >>> table.count.tolist(), table.left.code[table.row].tolist(), table.right.code[table.column].tolist()
     ([2.0, 1.0, 1.0], [1, 2, 2], [5, 5, 6])
+    >>> tabulate(left, right, np.array([0.0, 0.5, 2.0, 2.5, 9.0])).count.tolist()
+    [2.0, 0.5, 6.5]
     """
     line = merge(left.first, left.counts, right.first, right.counts)
-    frames = np.empty_like(line.rank)
-    np.subtract(line.rank[1:], line.rank[:-1], out=frames[:-1])
-    last = np.cumsum(line.counts) - 1
-    frames[last] = left.frames - line.rank[last]
+    until = np.empty_like(line.rank)
+    until[:-1] = line.rank[1:]
+    until[np.cumsum(line.counts) - 1] = left.frames
+    frames = until - line.rank if times is None else times[until] - times[line.rank]
     kept = np.flatnonzero(frames)
     pair, count = line.pair[kept], frames[kept]
     pairs = len(line.counts)

@@ -227,6 +227,13 @@ for _one in (
         outcomes=methodcaller("f_measure"),
     ),
     Aggregate(
+        "iou",
+        "intersection over union of a class or tag: what is of it on both sides over what is of it on either, "
+        "over all tracks",
+        title="intersection over union",
+        outcomes=methodcaller("iou"),
+    ),
+    Aggregate(
         "accuracy",
         "share of the decisions on a class or tag that are right, over all tracks",
         outcomes=methodcaller("accuracy"),

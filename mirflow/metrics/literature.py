@@ -25,6 +25,8 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "decibel": "@odekerken2020",
         "mirex2013": "@pauwels2013; @musoo2013",
         "mirex2015": "@mirex2015notes",
+        "mirex2025_structure": "@mirex2025structure",
+        "frameless": "@xi2025",
         "museval": "@stoeter2018",
         "cont2007": "@cont2007",
         "asynchrony": "@peter2023",

@@ -38,6 +38,8 @@ class Parameter:
         Allowed values; empty: any.
     above, least : float or None
         A number must be greater than `above`, and at least `least`.
+    words : tuple of str
+        Values beside numbers, such as ``exact``.
     help : str
         One line.
     mir_eval : str
@@ -52,6 +54,7 @@ class Parameter:
     above: float | None = None
     least: float | None = None
     mir_eval: str = ""
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,9 @@ class Weight:
 
 LABELS = "labels"
 """What metrics need that compare items of the same label alone."""
+
+FUNCTIONS = "functional labels"
+"""The same of metrics of a task whose other ones compare labels within a side alone."""
 
 COUNTS: Mapping[str, Callable[[Int, Int], Column]] = MappingProxyType(
     {
@@ -449,13 +455,15 @@ def _show(value: Value) -> str:
 def _read(parameter: Parameter, text: str, where: str) -> Value:
     """A parameter's value from its text, of the type of its default."""
     value: Value
+    if text in parameter.words:
+        return text
     try:
         if isinstance(parameter.default, bool):
             value = {"true": True, "false": False}[text.lower()]
         else:
             value = type(parameter.default)(text)
     except (ValueError, KeyError):
-        kind = type(parameter.default).__name__
+        kind = " or ".join((type(parameter.default).__name__, *map(repr, parameter.words)))
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
     if isinstance(value, float) and not math.isfinite(value):
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")

@@ -134,6 +134,7 @@ def _entry(parameter: Parameter, name: str, default: object) -> str:
     text = f"{parameter.help[:1].upper()}{parameter.help[1:]}"
     choices = ", ".join(f'"{choice}"' for choice in parameter.choices)
     kind = f"{{{choices}}}" if choices else type(parameter.default).__name__
+    kind = " or ".join((kind, *(f'"{word}"' for word in parameter.words)))
     return f"{name} : {kind}{unit}, default {default}\n    {text}."
 
 

@@ -391,5 +391,6 @@ def _standard(metric: Metric) -> str:
 
 
 def _parameter(parameter: Parameter) -> str:
-    choices = f" (one of {', '.join(map(str, parameter.choices))})" if parameter.choices else ""
-    return f"{parameter.name}={parameter.default}{f' {parameter.unit}' if parameter.unit else ''}{choices}"
+    others = f" (one of {', '.join(map(str, parameter.choices))})" if parameter.choices else ""
+    others += f" (or {' or '.join(parameter.words)})" if parameter.words else ""
+    return f"{parameter.name}={parameter.default}{f' {parameter.unit}' if parameter.unit else ''}{others}"

@@ -263,7 +263,8 @@ def _others(parameter: Parameter) -> list[object]:
         return [not parameter.default]
     values = (1, 2, 7) if isinstance(parameter.default, int) else (0.0, 0.01, 0.1, 1.0, 2.0, 30.0)
     above, least = parameter.above, parameter.least
-    return [value for value in values if (above is None or value > above) and (least is None or value >= least)]
+    numbers = [value for value in values if (above is None or value > above) and (least is None or value >= least)]
+    return [*numbers, *parameter.words]
 
 
 def scored_pair(task: str, name: str, identities: list[str], reference: Annotation, estimate: Annotation) -> Cells:

@@ -148,6 +148,7 @@ def _perfect(metric: Metric) -> str:
 def _parameter(parameter: Parameter) -> tuple[str, str, str]:
     limits = [
         f"one of {', '.join(map(code, parameter.choices))}" if parameter.choices else "",
+        f"or {' or '.join(map(code, parameter.words))}" if parameter.words else "",
         f"greater than {parameter.above:g}" if parameter.above is not None else "",
         f"at least {parameter.least:g}" if parameter.least is not None else "",
     ]

@@ -1,13 +1,16 @@
 """Structural segmentation: reference and estimate are labelled intervals, such as verse and chorus.
 
-Labels are compared within a side only. The functions are those of ``mir_eval.segment``, with the same arguments,
-results and errors; `TASK` holds the metrics of whole datasets.
+Labels are compared within a side only, but by the metrics of functional labels. The functions are those of
+``mir_eval.segment``, with the same arguments, results and errors, and others of metrics that it does not have; `TASK`
+holds the metrics of whole datasets.
 
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of
   0.1 s.
 * ``mirex``: MIREX's scores: annotations as they are, the nearest boundaries matched first, a fixed number of points.
+* ``mirex2025_structure``: MIREX 2025: accuracy of functional labels, such as verse and chorus, and boundaries.
+* ``frameless``: frameless-eval: agreement of labels with durations in place of frames.
 
 Metrics
 -------
@@ -18,13 +21,18 @@ Metrics
 * ``mutual_information``, ``adjusted_mutual_information``, ``normalized_mutual_information`` (`mutual_information`).
 * ``nce_over``, ``nce_under``, ``nce_f`` (`nce`): normalized conditional entropies.
 * ``v_precision``, ``v_recall``, ``v_measure`` (`vmeasure`): the same, normalized by marginal entropies.
+* ``label_accuracy``, ``iou`` (`label_accuracy`, `iou`): time on which both sides have the same functional label.
+* ``by_label``, ``confusion`` (`confusion_matrix`): seconds of each functional label, and of each two.
+* ``length_variation``, ``label_balance`` (`length_variation`, `label_balance`): regularity and balance of one side.
 
 References
 ----------
 Turnbull et al., ISMIR 2007; Levy and Sandler 2008; Lukashevich, ISMIR 2008; Rand 1971; Hubert and Arabie 1985; Strehl
-and Ghosh 2002; Vinh et al. 2010; Rosenberg and Hirschberg 2007.
+and Ghosh 2002; Vinh et al. 2010; Rosenberg and Hirschberg 2007; Wang, Hung and Smith, ICASSP 2022; Kim and Nam, WASPAA
+2023.
 """
 
+from .labels import confusion_matrix, iou, label_accuracy
 from .metrics import TASK
 from .mir_eval import (
     ari,
@@ -39,13 +47,19 @@ from .mir_eval import (
     validate_structure,
     vmeasure,
 )
+from .statistics import label_balance, length_variation
 
 __all__ = [
     "TASK",
     "ari",
+    "confusion_matrix",
     "detection",
     "deviation",
     "evaluate",
+    "iou",
+    "label_accuracy",
+    "label_balance",
+    "length_variation",
     "mutual_information",
     "nce",
     "pairwise",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutual_information
-from ...kernels.intervals import NOTHING, Runs, paint, single_frames_before
+from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutual_information, tabulate
+from ...kernels.intervals import NOTHING, Runs, merge, paint, rank, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
@@ -38,6 +38,10 @@ class LabelledSpans:
     end: Float
     code: Int
     counts: Int
+
+    def round(self, decimals: int) -> LabelledSpans:
+        """The same with rounded times."""
+        return replace(self, start=np.round(self.start, decimals), end=np.round(self.end, decimals))
 
     def latest(self) -> Float:
         """The latest end of each pair, 0 for a pair without intervals: float64 (pairs,), seconds."""
@@ -69,15 +73,16 @@ class Codes:
     after: int
 
 
-def encode(labels: tuple[str, ...]) -> Codes:
+def encode(labels: tuple[str, ...], fold: Callable[[str], str] = str.lower) -> Codes:
     """Number the labels of one side in their order, as mir_eval compares them: without regard to case.
 
-    A gap is labelled ``none``, so an interval with such a label is of the same class as the gaps.
+    A gap is labelled ``none``, so an interval with such a label is of the same class as the gaps. Labels are compared
+    as they are where `fold` is ``str``.
     """
-    lowered = [label.lower() for label in (*labels, "")]
-    others = sorted({*lowered, BEFORE, AFTER} - {GAP})
+    folded = [fold(label) for label in (*labels, "")]
+    others = sorted({*folded, BEFORE, AFTER} - {GAP})
     number = {GAP: NOTHING, **{label: place for place, label in enumerate(others, NOTHING + 1)}}
-    return Codes(np.array([number[label] for label in lowered], dtype=np.int64), number[BEFORE], number[AFTER])
+    return Codes(np.array([number[label] for label in folded], dtype=np.int64), number[BEFORE], number[AFTER])
 
 
 def take(rows: Ragged, chosen: Int, of_label: Int) -> LabelledSpans:
@@ -163,6 +168,38 @@ def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
     first = single_frames_before(np.minimum(spans.start, limit), frame_size, including=False)
     stop = single_frames_before(np.minimum(spans.end, limit), frame_size, including=True)
     return paint(first, stop, spans.code, spans.counts, frames)
+
+
+EXACT = "exact"
+"""In place of a frame size: durations between all boundaries of both sides."""
+
+
+def tabulate_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> ContingencyTables:
+    """The seconds from 0 to an end of each pair by the labels of both sides, of which frames come near.
+
+    As with frames a later interval takes over from an earlier one, and what no interval covers has the code `NOTHING`.
+    """
+    (one, other), times = _paint_exactly(left, right, end)
+    return tabulate(one, other, times)
+
+
+def stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[Float, Int]:
+    """The same of a single pair in order of time: bounds (stretches + 1,), and codes of both sides (2, stretches)."""
+    (one, other), times = _paint_exactly(left, right, end)
+    line = merge(one.first, one.counts, other.first, other.counts)
+    bounds = np.append(line.rank, one.frames)
+    lasting = bounds[1:] > bounds[:-1]
+    codes = np.array([one.code[line.left], other.code[line.right]])[:, lasting]
+    return times[np.append(bounds[:-1][lasting], bounds[-1])], codes
+
+
+def _paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:
+    """What is seen of the spans of both sides up to an end, in places on the axis of all their times."""
+    times, (*bounds, stop, _) = rank(left.start, left.end, right.start, right.end, end, np.zeros(1))
+    return (
+        paint(bounds[0], bounds[1], left.code, left.counts, stop),
+        paint(bounds[2], bounds[3], right.code, right.counts, stop),
+    ), times
 
 
 Scored = tuple[Float, Float]
@@ -257,11 +294,13 @@ def ratio(part: Float, whole: Float, otherwise: float = np.nan) -> Float:
 class LabelAgreement:
     """Sums over the tables of all pairs (references in the rows), each computed once and when asked for.
 
-    The hop, in seconds, is how long a frame is, for weights.
+    The hop, in seconds, is how long a frame is, for weights. Tables of seconds have a hop of 1 s and are `exact`: a
+    pair of moments may be one moment twice.
     """
 
-    def __init__(self, table: ContingencyTables, hop: Float | float) -> None:
+    def __init__(self, table: ContingencyTables, hop: Float | float, exact: bool = False) -> None:
         self.table = table
+        self.exact = exact
         self.seconds: Float = table.frames * hop
         self.hop = hop
 
@@ -280,6 +319,9 @@ class LabelAgreement:
     def pairs(self) -> tuple[Float, Float, Float, Float]:
         """Pairs of frames: of one class on both sides, on the reference's, on the estimate's, and all of them."""
         frames = self.table.frames
+        if self.exact:
+            both, reference, estimate = self.squares
+            return both, reference, estimate, frames**2
         both, reference, estimate = ((squares - frames) / 2 for squares in self.squares)
         return both, reference, estimate, frames * (frames - 1) / 2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -15,11 +15,11 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Ragged
-from ..base import Convention, Grid, Pairs, Scores, Task, refuse_grid, refuse_unjudged
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import matched
-from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
-from . import kernel, mirex
+from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in
+from . import kernel, labels, mirex, statistics
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -76,9 +76,15 @@ class FittedScores(kernel.PairScores):
         return self.once("trimmed", lambda: (references.trim(), estimates.trim()))
 
     def agreement(self, given: kernel.Given | Measure) -> kernel.LabelAgreement:
-        """Agreement of the labels of frames."""
-        frame_size = float(given["frame_size"])
-        return self.once(frame_size, lambda: self._agreement(frame_size))
+        """Agreement of the labels of frames, or of all moments."""
+        frame_size = given["frame_size"]
+        if frame_size == kernel.EXACT:
+            return self.once(frame_size, self._agreement_exactly)
+        return self.once(float(frame_size), lambda: self._agreement(float(frame_size)))
+
+    def _agreement_exactly(self) -> kernel.LabelAgreement:
+        table = kernel.tabulate_exactly(*self._sides, np.minimum(*self._ends))
+        return kernel.LabelAgreement(table, 1.0, exact=True)
 
     def _agreement(self, frame_size: float) -> kernel.LabelAgreement:
         left, right = (kernel.sample(side, end, frame_size) for side, end in zip(self._sides, self._ends, strict=True))
@@ -119,6 +125,7 @@ _MEDIAN = Parameter(
     "median", "middle", choices=("middle", "upper"), help="of an even number: mean of the middle two, or the upper one"
 )
 _FRAME = Parameter("frame_size", 0.1, "s", help="distance of the frames", above=0, mir_eval="frame_size")
+_EXACT = replace(_FRAME, help="distance of the frames; exact: durations in place of frames", words=(kernel.EXACT,))
 _MARGINAL = Parameter(
     "marginal", False, help="normalise by the entropy of the labels, as the V-measure does", mir_eval="marginal"
 )
@@ -210,7 +217,7 @@ def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel
         ),
     ),
     _members(
-        (_FRAME,),
+        (_EXACT,),
         (
             "pairwise_precision",
             "Pairwise Precision",
@@ -329,7 +336,7 @@ def normalized_mutual_information(scores: FittedScores, measure: Measure) -> ker
     {
         place: {**about, "pooling": "none" if place == 2 else "micro"}
         for place, about in _members(
-            (_FRAME, *_ENTROPIES),
+            (_EXACT, *_ENTROPIES),
             ("nce_over", "NCE Over", "1 - entropy of the estimate's labels given the reference's, normalised"),
             ("nce_under", "NCE Under", "1 - entropy of the reference's labels given the estimate's, normalised"),
             ("nce_f", "NCE F-measure", "harmonic mean of nce_over and nce_under"),
@@ -351,7 +358,7 @@ def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measur
         Weight("(beta^2 * weight of v_recall + weight of v_precision) / (1 + beta^2)", "bit s"),
     ),
     _members(
-        (_FRAME,),
+        (_EXACT,),
         ("v_precision", "V Precision", "share of the estimate's entropy that the reference explains"),
         ("v_recall", "V Recall", "share of the reference's entropy that the estimate explains"),
         ("v_measure", "V-measure", "harmonic mean of v_precision and v_recall"),
@@ -368,37 +375,65 @@ def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> kerne
 
 METRICS = metrics_in(globals())
 
+_AS_GIVEN: Mapping[str, Callable[[Pairs], Any]] = MappingProxyType(
+    {FUNCTIONS: labels.LabelTimes, statistics.ONE_SIDE: statistics.OneSide}
+)
+"""What metrics are read off that take annotations as they are given, by what these need."""
+
 _AT_ONCE = 1 << 13
 """Intervals that are worked on at once: what stays in the cache."""
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+def score(
+    pairs: Pairs,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+    *,
+    fitted: bool = True,
+    fold: Callable[[str], str] = str.lower,
+    decimals: int | None = None,
+) -> Scores:
     """Scores of pairs by mir_eval's rules: a `Scorer`.
 
     An empty reference gives score 0 (a deviation NaN) and weight 0. Metrics of labels have a frame size of their own.
+    Sides that are not `fitted` are taken as they are given. Labels are the same that `fold` makes the same; times are
+    rounded to `decimals`, if that is given.
 
     References
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
     refuse_grid(grid, "segments")
+    every = np.zeros((2, len(pairs), sum(not one.metric.dims for one in measures)))
+    extras: dict[str, Sparse] = {}
+    needs = np.array([one.metric.needs for one in measures if not one.metric.dims], dtype=str)
+    for need, compute in _AS_GIVEN.items():
+        found = read_scores([one for one in measures if one.metric.needs == need], compute(pairs), len(pairs))
+        every[:, :, needs == need] = found.score, found.weight
+        extras |= found.extras
+    measures = [one for one in measures if not one.metric.needs]
     values = np.zeros((2, len(pairs), len(measures)))
     values[0][:, [measure.metric.unit == "s" for measure in measures]] = np.nan
     repairs = np.zeros(len(pairs), dtype=np.int64)
     refused: dict[int, str] = {}
     filled = np.flatnonzero(pairs.counts[0] > 0)
-    codes = kernel.encode(pairs.references.labels), kernel.encode(pairs.estimates.labels)
+    codes = kernel.encode(pairs.references.labels, fold), kernel.encode(pairs.estimates.labels, fold)
     for part in batches(pairs[filled].sizes + 2, _AT_ONCE):
         some = filled[part]
         given = [
             kernel.take(rows, row, code.of_label) for (rows, row), code in zip(pairs[some].sides, codes, strict=True)
         ]
+        if decimals is not None:
+            given = [one.round(decimals) for one in given]
         end = given[0].latest()
-        repairs[some] = kernel.count_misfits(given[0], given[1], end)
-        sides = kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)
-        values[:, some], of_part = _read_sides(*sides, end, measures)
+        if fitted:
+            repairs[some] = kernel.count_misfits(given[0], given[1], end)
+            given = [kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)]
+        values[:, some], of_part = _read_sides(given[0], given[1], end, measures)
         refused |= {int(some[place]): message for place, message in of_part.items()}
-    return Scores(values[0], values[1], {}, refused, repairs)
+    every[:, :, needs == ""] = values
+    every[0, list(refused)], every[1, list(refused)] = np.nan, 0.0
+    return Scores(every[0], every[1], extras, refused, repairs)
 
 
 def _read_sides(
@@ -406,7 +441,8 @@ def _read_sides(
 ) -> tuple[Float, dict[int, str]]:
     """Scores and weights of fitted sides, float64 (2, pairs, measures), and the pairs that are refused."""
     values = np.zeros((2, len(end), len(measures)))
-    sizes = {float(m["frame_size"]) for m in measures if "frame_size" in m.parameters}
+    given = {m["frame_size"] for m in measures if "frame_size" in m.parameters}
+    sizes = [float(size) for size in given - {kernel.EXACT}]
     for size in sizes:
         if not 0 < size < np.inf:
             raise MetricError(f"a frame size has to be above 0: {size!r}")
@@ -425,8 +461,12 @@ def _read_sides(
     return values, refused
 
 
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+def evidence(
+    reference: Annotation, estimate: Annotation, measure: Measure, *, fitted: bool = True
+) -> dict[str, Column]:
     """The boundaries of both sides, fitted to each other, with what became of them: an `Explainer`.
+
+    Of the metrics of functional labels the stretches between boundaries; see `labels.evidence`.
 
     Returns
     -------
@@ -444,15 +484,21 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> evidence(song(0.0, 10.0, 30.0), song(0.0, 10.3, 20.0, 30.0), measure)["verdict"].tolist()
     ['hit', 'hit', 'extra', 'hit']
     """
+    own = clean if fitted else clean_as_given
+    if measure.metric.needs:
+        refuse_unjudged(measure, (*METRICS, *labels.METRICS), "stretches of time")
+        return labels.evidence(reference, estimate, measure, own)
     refuse_unjudged(measure, METRICS, "boundaries")
-    rows = usable_pair(reference, estimate, clean)
+    rows = usable_pair(reference, estimate, own)
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     codes = [kernel.encode(side.labels) for side in rows]
     only = np.zeros(1, dtype=np.int64)
     given = [kernel.take(side, only, code.of_label) for side, code in zip(rows, codes, strict=True)]
-    fitted = kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], given[0].latest())
-    found = [kernel.find_boundaries(side) for side in fitted]
+    if fitted:
+        end = given[0].latest()
+        given = [kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)]
+    found = [kernel.find_boundaries(side) for side in given]
     if measure["trim"]:
         found = [side.trim() for side in found]
     return matched(found[0].time, found[1].time, float(measure["window"]), str(measure["matching"]))
@@ -518,7 +564,7 @@ def _in_windows(metrics: Sequence[Metric]) -> list[str]:
 MIR_EVAL = Convention(
     "mir_eval",
     "mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of 0.1 s",
-    METRICS,
+    (*METRICS, *labels.METRICS, *statistics.METRICS),
     clean,
     score,
     default_measures=(*_in_windows(detection), *(metric.name for metric in METRICS[3:])),
@@ -537,9 +583,37 @@ MIREX = Convention(
     ),
 )
 
+_FUNCTIONAL = (
+    labels.METRICS[0].with_defaults(extent="common", times=labels.MS),
+    *(one.with_defaults(extent="given") for one in labels.METRICS[1:]),
+    *statistics.METRICS,
+)
+MIREX2025 = Convention(
+    "mirex2025_structure",
+    "MIREX 2025: accuracy of functional labels in whole milliseconds of the common time, boundaries as they are given",
+    (*_FUNCTIONAL, *(replace(one, key="") for one in detection)),
+    clean_as_given,
+    partial(score, fitted=False),
+    default_measures=("label_accuracy", "iou", *_in_windows(detection)),
+    explain=partial(evidence, fitted=False),
+)
+
+_FRAMELESS = tuple(
+    replace(one.with_defaults(frame_size=kernel.EXACT), key="", literature=f"{one.literature}; @xi2025")
+    for one in (*pairs_of_frames, *conditional_entropies, *v_measures)
+)
+FRAMELESS = Convention(
+    "frameless",
+    "frameless-eval: durations in place of frames; times are rounded to 5 decimals, upper and lower case differ",
+    _FRAMELESS,
+    clean,
+    partial(score, fold=str, decimals=kernel.DECIMALS),
+)
+
 TASK = Task(
     "segment",
     "Structural segmentation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)}),
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX2025, FRAMELESS)}),
     ("f_measure", "pairwise_f_measure"),
+    {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
 )

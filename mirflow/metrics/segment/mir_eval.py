@@ -12,7 +12,7 @@ from ...errors import warn_caller
 from ..measures import Measure
 from ..pair import PairFunctions, documented, row_of_intervals
 from ..util import BOUNDED, Array, adjust_intervals, are_times, validate_intervals
-from .kernel import MOST_FRAMES, LabelledSpans, encode, too_long
+from .kernel import EXACT, MOST_FRAMES, LabelledSpans, encode, too_long
 from .metrics import METRICS, MIR_EVAL, FittedScores
 
 Labels = Sequence[Any]
@@ -50,7 +50,8 @@ _of_labels = documented(
         Both from time 0 to the same end.
     reference_labels, estimated_labels : sequence
         One for each interval; upper and lower case are the same.
-    frame_size : float, seconds
+    frame_size : float, seconds, or "exact"
+        Distance of the frames. Of `pairwise`, `nce` and `vmeasure` also ``"exact"``: durations in place of frames.
     beta : float
         Weight of recall, or of the under-segmentation score, relative to the other one.
 
@@ -58,7 +59,7 @@ _of_labels = documented(
     ------
     ValueError
         If either side is no valid array of intervals, labels and intervals differ in number, a side does not start at
-        0, the two differ in their end or their number of frames, or `frame_size` is not above 0.
+        0, the two differ in their end or their number of frames, or `frame_size` is not above 0 (or ``"exact"``).
 
     Warns
     -----
@@ -116,8 +117,11 @@ def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> No
         validate_boundary(intervals, estimated_intervals, bool(measures[0]["trim"]))
         return
     validate_structure(intervals, labels, estimated_intervals, estimated_labels)
-    if not float(measures[0]["frame_size"]) > 0:
-        raise ValueError(f"a frame size has to be above 0: {measures[0]['frame_size']!r}")
+    frame_size = measures[0]["frame_size"]
+    if frame_size == EXACT and EXACT in measures[0].metric.parameters[0].words:
+        return
+    if isinstance(frame_size, str) or not float(frame_size) > 0:
+        raise ValueError(f"a frame size has to be above 0: {frame_size!r}")
 
 
 def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> list[float]:
@@ -130,8 +134,9 @@ def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> li
         code = encode(row.labels).of_label[row.columns["label"]]
         sides.append(LabelledSpans(row.columns["start"], row.columns["end"], code, row.counts[0]))
         ends.append(sides[-1].latest())
-        if labels is not None and too_long(ends[-1], frame_size := float(measures[0]["frame_size"]))[0]:
-            raise ValueError(f"{ends[-1][0]} s make more than {MOST_FRAMES} frames of {frame_size} s")
+        frame_size = EXACT if labels is None else measures[0]["frame_size"]
+        if frame_size != EXACT and too_long(ends[-1], float(frame_size))[0]:
+            raise ValueError(f"{ends[-1][0]} s make more than {MOST_FRAMES} frames of {float(frame_size)} s")
     scores = FittedScores(sides[0], sides[1], *ends)
     return [float(measure.read(scores)[0][0]) for measure in measures]
 
@@ -190,10 +195,10 @@ def pairwise(
     reference_labels: Labels,
     estimated_intervals: Array,
     estimated_labels: Labels,
-    frame_size: float = 0.1,
+    frame_size: float | str = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
-    """Agreement on which pairs of frames have the same label.
+    """Agreement on which pairs of frames have the same label; exactly: of all moments, also a moment with itself.
 
     Returns
     -------
@@ -306,7 +311,7 @@ def nce(
     reference_labels: Labels,
     estimated_intervals: Array,
     estimated_labels: Labels,
-    frame_size: float = 0.1,
+    frame_size: float | str = 0.1,
     beta: float = 1.0,
     marginal: bool = False,
 ) -> tuple[float, float, float]:
@@ -335,7 +340,7 @@ def vmeasure(
     reference_labels: Labels,
     estimated_intervals: Array,
     estimated_labels: Labels,
-    frame_size: float = 0.1,
+    frame_size: float | str = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
     """V-measure with its precision and recall: `nce` with ``marginal=True``.

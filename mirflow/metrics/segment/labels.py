@@ -1,0 +1,387 @@
+"""Functional labels, such as verse and chorus: the time on which both sides have the same one.
+
+Unlike the other metrics of labels, these need labels of one list on both sides. They are taken from the annotations as
+they are given, on the exact union of all boundaries. Upper and lower case are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ...annotations.annotation import Annotation, texts_at
+from ...errors import AnnotationError
+from ...kernels.agreement import MATCHED, NONE
+from ...kernels.clustering import ContingencyTables, restrict
+from ...kernels.intervals import NOTHING
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Column, Float, Ragged
+from ..base import Pairs, Shared, Sparse
+from ..cleaning import Cleaned, usable_pair
+from ..measures import FUNCTIONS, Measure, Parameter, Weight, metric, metrics_in
+from ..pair import documented, row_of_intervals
+from ..util import Array, validate_intervals
+from . import kernel
+
+MS = "ms"
+
+
+def milliseconds(times: Float) -> Float:
+    """Whole milliseconds as ``int(round(t, 3) * 1000)`` gives them: rounded, and then perhaps cut off by one.
+
+    Parameters
+    ----------
+    times : float64 (n,), seconds
+
+    Returns
+    -------
+    float64 (n,)
+        Whole numbers.
+
+    Examples
+    --------
+    >>> milliseconds(np.array([1.0, 1.001, 1.0015, 2.0005, 32.3])).tolist()
+    [1000.0, 1000.0, 1002.0, 2001.0, 32299.0]
+    """
+    below = np.floor(times * 1000)
+    below -= below / 1000 > times
+    # Whether a time lies above the middle of two milliseconds, from its product with 2000 without rounding.
+    high = times * 134217729.0
+    high -= high - times
+    beyond = (high * 2000 - (2 * below + 1)) + (times - high) * 2000
+    rounded = below + ((beyond > 0) | ((beyond == 0) & (below % 2 != 0)))
+    cut: Float = np.trunc(rounded / 1000 * 1000)
+    return cut
+
+
+class LabelTimes(Shared):
+    """The labels of some pairs, and the time that they have in common.
+
+    Pairs without a reference have no time.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__()
+        self.pairs = pairs
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The labels that occur on either side, in lower case and sorted; that of code 1 is the first."""
+        sides = self.pairs.references, self.pairs.estimates
+        used = ((side, code) for side in sides for code in np.unique(side.columns["label"]).tolist() if code >= 0)
+        return tuple(sorted({side.labels[code].lower() for side, code in used} - {""}))
+
+    def spans(self, measure: Measure) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans, Float, Float]:
+        """Both sides from the time on at which the comparison begins, how long it lasts, and where it begins.
+
+        In seconds, or in milliseconds as the measure says.
+        """
+        number = {name: code for code, name in enumerate(self.names, NOTHING + 1)}
+        sides = []
+        for rows, chosen in self.pairs.sides:
+            codes = np.array([number.get(label.lower(), NOTHING) for label in (*rows.labels, "")], dtype=np.int64)
+            side = kernel.take(rows, chosen, codes)
+            if measure["times"] == MS:
+                side = replace(side, start=milliseconds(side.start), end=milliseconds(side.end))
+            sides.append(side)
+        low, high = _extent(str(measure["extent"]), *sides)
+        left, right = (_cut(side, low, high) for side in sides)
+        return left, right, high - low, low
+
+    def table(self, measure: Measure) -> ContingencyTables:
+        """Time by label of the reference and of the estimate, without that on which neither has one."""
+
+        def tabulate() -> ContingencyTables:
+            left, right, length, _ = self.spans(measure)
+            table = kernel.tabulate_exactly(left, right, length)
+            labelled = (table.left.code[table.row] != NOTHING) | (table.right.code[table.column] != NOTHING)
+            return restrict(table, labelled)
+
+        return self.once(tuple(measure.values), tabulate)
+
+    def same(self, measure: Measure) -> Float:
+        """The time on which both sides have the same label: float64 (pairs,)."""
+        table = self.table(measure)
+        equal = table.left.code[table.row] == table.right.code[table.column]
+        return sum_by(table.pair[equal], table.count[equal], len(self.pairs))
+
+
+def _extent(extent: str, left: kernel.LabelledSpans, right: kernel.LabelledSpans) -> tuple[Float, Float]:
+    """The time that is compared, from and to: float64 (pairs,) each; nothing where there is no reference."""
+    first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in (left, right)]
+    last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in (left, right)]
+    if extent == "common":
+        low, high = np.maximum(*first), np.minimum(*last)
+    elif extent == "given":
+        low, high = np.minimum(*first), np.maximum(*last)
+    else:
+        low, high = first[0], last[0]
+    there = (left.counts > 0) & (high > low)
+    return np.where(there, low, 0.0), np.where(there, high, 0.0)
+
+
+def _cut(side: kernel.LabelledSpans, low: Float, high: Float) -> kernel.LabelledSpans:
+    """The spans within a range of each pair, counted from its begin."""
+    first, last = np.repeat(low, side.counts), np.repeat(high, side.counts)
+    return replace(side, start=np.clip(side.start, first, last) - first, end=np.clip(side.end, first, last) - first)
+
+
+def _seconds(measure: Measure, time: Float) -> Float:
+    return time / 1000 if measure["times"] == MS else time
+
+
+_EXTENT = Parameter(
+    "extent",
+    "reference",
+    choices=("reference", "common", "given"),
+    help="time that is compared: that of the reference, what both sides span, or what either does",
+)
+_TIMES = Parameter(
+    "times", "exact", choices=("exact", MS), help="as they are, or cut to whole milliseconds as MIREX 2025 does"
+)
+_of_labels = partial(
+    metric, needs=FUNCTIONS, default=False, parameters=(_EXTENT, _TIMES), perfect_exceptions="0 without any label"
+)
+_of_each = partial(
+    _of_labels, orientation="none", unit="s", range=(0.0, float("inf")), pooling="none", perfect=None, literature=""
+)
+
+
+@_of_labels(
+    "Label accuracy",
+    Weight("time on which either side has a label", "s"),
+    aliases=("ACC",),
+    itemwise=True,
+    literature="@wang2022; @kim2023; @mirex2025structure",
+)
+def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
+    """Share of the time on which the estimate has the label of the reference."""
+    whole = times.table(measure).frames
+    return kernel.ratio(times.same(measure), whole, 0.0), _seconds(measure, whole)
+
+
+@_of_labels(
+    "Intersection over union",
+    Weight("for each label the time on which either side has it, added up", "s"),
+    aliases=("jaccard",),
+    itemwise=True,
+    literature="@hao2025; @jaccard1912",
+)
+def _iou(times: LabelTimes, measure: Measure) -> kernel.Scored:
+    """Time on which both sides have a label, over the time on which either has it, each added up over the labels."""
+    table, same = times.table(measure), times.same(measure)
+    sides = (sum_by(s.pair, np.where(s.code == NOTHING, 0.0, s.frames), len(same)) for s in (table.left, table.right))
+    union = sum(sides) - same
+    return kernel.ratio(same, union, 0.0), _seconds(measure, union)
+
+
+@_of_each(
+    "Time by label",
+    Weight("none", "s"),
+    dims=("label", "count"),
+    literature="@hao2025",
+)
+def by_label(times: LabelTimes, measure: Measure) -> Sparse:
+    """Seconds of each label in the reference, in the estimate, and in both at once."""
+    table = times.table(measure)
+    equal = table.left.code[table.row] == table.right.code[table.column]
+    parts = (
+        (table.pair[equal], table.left.code[table.row[equal]], table.count[equal]),
+        *((side.pair, side.code, side.frames) for side in (table.left, table.right)),
+    )
+    index, value = [], []
+    for count, (pair, code, time) in enumerate(parts):
+        named = code != NOTHING
+        index.append(np.column_stack([pair[named], code[named] - 1, np.full(named.sum(), count)]))
+        value.append(_seconds(measure, time[named]))
+    attrs = {"long_name": "time by label", "units": "s"}
+    return _in_order(
+        Sparse(("label", "count"), (times.names, MATCHED), np.concatenate(index), np.concatenate(value), attrs)
+    )
+
+
+def _in_order(sparse: Sparse) -> Sparse:
+    order = np.lexsort(sparse.index.T[::-1])
+    return replace(sparse, index=sparse.index[order], value=sparse.value[order])
+
+
+@_of_each(
+    "Confusion of labels",
+    Weight("none", "s"),
+    dims=("ref_class", "est_class"),
+    literature="@kohavi1998",
+)
+def confusion(times: LabelTimes, measure: Measure) -> Sparse:
+    """Seconds by label of the reference and of the estimate."""
+    table = times.table(measure)
+    names = (*times.names, NONE)
+    # The code of what has no label is 0, and its place the last.
+    places = [side.code - 1 for side in (table.left, table.right)]
+    index = np.column_stack([table.pair, places[0][table.row], places[1][table.column]])
+    index[:, 1:] %= len(names)
+    attrs = {"long_name": "time by label of the reference and of the estimate", "units": "s"}
+    return Sparse(("ref_class", "est_class"), (names, names), index, _seconds(measure, table.count), attrs)
+
+
+METRICS = metrics_in(globals())
+
+
+def evidence(
+    reference: Annotation, estimate: Annotation, measure: Measure, clean: Callable[[Ragged], Cleaned]
+) -> dict[str, Column]:
+    """The stretches between all boundaries, with the labels of both sides and whether they are the same.
+
+    Returns
+    -------
+    dict of str to array (stretches,)
+        ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels in lower case, empty for none) and
+        ``verdict``, ``right`` or ``wrong``. The right seconds over all of them are the label accuracy.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def song(bound, *labels):
+    ...     return Annotation("intervals", {"start": np.array([0.0, bound]), "end": np.array([bound, 9.0])}, [*labels])
+    >>> rules = get_task("segment").convention()
+    >>> (measure,) = rules.select(["label_accuracy"])
+    >>> found = evidence(song(4.0, "verse", "chorus"), song(3.0, "verse", "chorus"), measure, rules.clean)
+    >>> found["start"].tolist(), found["verdict"].tolist()
+    ([0.0, 3.0, 4.0], ['right', 'wrong', 'right'])
+    """
+    rows = usable_pair(reference, estimate, clean)
+    if not len(rows[0].columns["start"]):
+        raise AnnotationError("the reference is empty, so there is nothing to explain")
+    times = LabelTimes(Pairs.in_order(*rows))
+    left, right, length, low = times.spans(measure)
+    bounds, codes = kernel.stretches(left, right, length)
+    kept = (codes != NOTHING).any(axis=0)
+    names = ("", *times.names)
+    return {
+        "start": _seconds(measure, bounds[:-1][kept] + low),
+        "end": _seconds(measure, bounds[1:][kept] + low),
+        "reference": texts_at(names, codes[0][kept]),
+        "estimate": texts_at(names, codes[1][kept]),
+        "verdict": np.where(codes[0][kept] == codes[1][kept], "right", "wrong"),
+    }
+
+
+_documented = documented(
+    """
+    Parameters
+    ----------
+    reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
+    reference_labels, estimated_labels : sequence
+        One for each interval, of one list on both sides; upper and lower case are the same.
+
+    Raises
+    ------
+    ValueError
+        If either side is no valid array of intervals, or labels and intervals differ in number.
+    """,
+    METRICS,
+)
+_Labels = Sequence[Any]
+
+
+def _pair(intervals: Array, labels: _Labels, estimated: Array, estimated_labels: _Labels) -> LabelTimes:
+    rows = []
+    for side, named in ((intervals, labels), (estimated, estimated_labels)):
+        validate_intervals(side)
+        if len(side) != len(named):
+            raise ValueError("Number of intervals does not match number of labels")
+        rows.append(row_of_intervals(side, named))
+    return LabelTimes(Pairs.in_order(rows[0], rows[1]))
+
+
+@_documented
+def label_accuracy(
+    reference_intervals: Array,
+    reference_labels: _Labels,
+    estimated_intervals: Array,
+    estimated_labels: _Labels,
+    extent: str = "reference",
+    times: str = "exact",
+) -> float:
+    """Share of the time on which the estimate has the label of the reference.
+
+    MIREX 2025 takes ``extent="common"`` and ``times="ms"``.
+
+    Returns
+    -------
+    float
+        0 where there is nothing to compare.
+
+    Examples
+    --------
+    >>> song = np.array([[0.0, 10.0], [10.0, 20.0]])
+    >>> label_accuracy(song, ["verse", "chorus"], np.array([[0.0, 15.0]]), ["verse"])
+    0.5
+    """
+    both = _pair(reference_intervals, reference_labels, estimated_intervals, estimated_labels)
+    return float(_label_accuracy.measure(extent=extent, times=times).read(both)[0][0])
+
+
+@_documented
+def iou(
+    reference_intervals: Array,
+    reference_labels: _Labels,
+    estimated_intervals: Array,
+    estimated_labels: _Labels,
+    extent: str = "reference",
+    times: str = "exact",
+) -> float:
+    """Time on which both sides have a label, over that on which either has it, each added up over the labels.
+
+    Returns
+    -------
+    float
+        0 where there is no label.
+
+    Examples
+    --------
+    >>> song = np.array([[0.0, 10.0], [10.0, 20.0]])
+    >>> iou(song, ["verse", "chorus"], np.array([[0.0, 15.0]]), ["verse"])
+    0.4
+    """
+    both = _pair(reference_intervals, reference_labels, estimated_intervals, estimated_labels)
+    return float(_iou.measure(extent=extent, times=times).read(both)[0][0])
+
+
+@_documented
+def confusion_matrix(
+    reference_intervals: Array,
+    reference_labels: _Labels,
+    estimated_intervals: Array,
+    estimated_labels: _Labels,
+    extent: str = "reference",
+    times: str = "exact",
+) -> tuple[Float, tuple[str, ...]]:
+    """Seconds by label of the reference and of the estimate.
+
+    Returns
+    -------
+    matrix : float64 (labels, labels)
+        The reference's label first; what has no label is the last one.
+    labels : tuple of str
+        Those that occur on either side, in lower case and sorted, and ``(none)``.
+
+    Examples
+    --------
+    >>> song = np.array([[0.0, 10.0], [10.0, 20.0]])
+    >>> matrix, labels = confusion_matrix(song, ["verse", "chorus"], np.array([[0.0, 15.0]]), ["verse"])
+    >>> labels, matrix.tolist()
+    (('chorus', 'verse', '(none)'), [[0.0, 5.0, 5.0], [0.0, 10.0, 0.0], [0.0, 0.0, 0.0]])
+    """
+    both = _pair(reference_intervals, reference_labels, estimated_intervals, estimated_labels)
+    sparse = confusion.measure(extent=extent, times=times).read(both)
+    matrix = np.zeros((len(sparse.coords[0]), len(sparse.coords[1])))
+    np.add.at(matrix, (sparse.index[:, 1], sparse.index[:, 2]), sparse.value)
+    return matrix, sparse.coords[0]

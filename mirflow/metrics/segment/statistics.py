@@ -1,0 +1,180 @@
+"""Regularity and balance: statistics of one annotation, the estimate or the reference, whatever the other one is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Float, Int, rows_of
+from ..base import Pairs, Shared
+from ..measures import Measure, Parameter, Weight, metric, metrics_in
+from ..pair import row_of_intervals
+from ..util import Array, validate_intervals
+from .kernel import Scored, encode, ratio, take
+
+ONE_SIDE = "one side"
+"""What the metrics need."""
+
+
+class Lengths:
+    """Lengths of the segments of some rows, as they are given.
+
+    Parameters
+    ----------
+    start, end : float64 (segments,), seconds
+    code : int64 (segments,)
+        Labels as numbers, 0 or more.
+    counts : int64 (rows,)
+    """
+
+    def __init__(self, start: Float, end: Float, code: Int, counts: Int) -> None:
+        self.length, self.code, self.counts = end - start, code, counts
+        self.row = rows_of(counts)
+
+    @cached_property
+    def seconds(self) -> Float:
+        """Lengths of all segments of each row together."""
+        return sum_by(self.row, self.length, len(self.counts))
+
+    def variation(self) -> Float:
+        """Standard deviation of the lengths over their mean; NaN without segments, or where all have no length."""
+        number = self.counts.astype(np.float64)
+        mean = ratio(self.seconds, number)
+        squares = sum_by(self.row, (self.length - mean[self.row]) ** 2, len(number))
+        return ratio(np.sqrt(ratio(squares, number, 0.0)), mean)
+
+    def balance(self) -> Float:
+        """Entropy of the shares of time of the labels over that of equal shares; NaN with less than two labels."""
+        size = int(self.code.max(initial=0)) + 1
+        key, place = np.unique(self.row * size + self.code, return_inverse=True)
+        row, time = key // size, sum_by(place, self.length, len(key))
+        row, time = row[time > 0], time[time > 0]
+        labels = np.bincount(row, minlength=len(self.counts)).astype(np.float64)
+        whole = self.seconds[row]
+        entropy = sum_by(row, time / whole * (np.log(whole) - np.log(time)), len(self.counts))
+        return np.minimum(ratio(entropy, np.log(np.maximum(labels, 1.0))), 1.0)
+
+
+class OneSide(Shared):
+    """The segments of either side of some pairs, as they are given."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__()
+        self._pairs = pairs
+
+    def lengths(self, measure: Measure) -> Lengths:
+        """Lengths of the segments of the side that a measure is of."""
+        side = str(measure["side"])
+        rows, chosen = self._pairs.sides[side == "estimate"]
+
+        def of_side() -> Lengths:
+            spans = take(rows, chosen, encode(rows.labels).of_label)
+            return Lengths(spans.start, spans.end, spans.code, spans.counts)
+
+        return self.once(side, of_side)
+
+
+_of_one = partial(
+    metric,
+    needs=ONE_SIDE,
+    default=False,
+    orientation="none",
+    pooling="none",
+    perfect=None,
+    parameters=(Parameter("side", "estimate", choices=("estimate", "reference"), help="whose segments"),),
+)
+
+
+@_of_one(
+    "Variation of segment lengths",
+    Weight("number of segments", "segments"),
+    range=(0.0, float("inf")),
+    literature="coefficient of variation; on regular lengths @sargent2017",
+)
+def _length_variation(sides: OneSide, measure: Measure) -> Scored:
+    """Standard deviation of the lengths of the segments over their mean: 0 where all are equally long."""
+    lengths = sides.lengths(measure)
+    found = lengths.variation()
+    return found, np.where(np.isnan(found), 0.0, lengths.counts.astype(np.float64))
+
+
+@_of_one(
+    "Balance of labels",
+    Weight("length of the segments", "s"),
+    literature="evenness of @pielou1966",
+)
+def _label_balance(sides: OneSide, measure: Measure) -> Scored:
+    """Entropy of the shares of time of the labels, over its largest value: 1 where all take equally long."""
+    lengths = sides.lengths(measure)
+    found = lengths.balance()
+    return found, np.where(np.isnan(found), 0.0, lengths.seconds)
+
+
+METRICS = metrics_in(globals())
+
+
+def length_variation(intervals: Array) -> float:
+    """Variation of the lengths of segments: their standard deviation over their mean.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+
+    Returns
+    -------
+    float
+        0 where all are equally long, NaN without segments.
+
+    Raises
+    ------
+    ValueError
+        If that is no valid array of intervals.
+
+    Examples
+    --------
+    >>> length_variation(np.array([[0.0, 4.0], [4.0, 8.0], [8.0, 12.0]])), length_variation(np.array([[0, 1], [1, 4]]))
+    (0.0, 0.5)
+    """
+    return float(_lengths(intervals, [""] * len(intervals)).variation()[0])
+
+
+def label_balance(intervals: Array, labels: Sequence[Any]) -> float:
+    """Balance of the time of labels: the entropy of their shares over its largest value.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+    labels : sequence
+        One for each interval; upper and lower case are the same.
+
+    Returns
+    -------
+    float
+        1 where all take equally long, NaN with less than two labels.
+
+    Raises
+    ------
+    ValueError
+        If that is no valid array of intervals, or labels and intervals differ in number.
+
+    Examples
+    --------
+    >>> label_balance(np.array([[0.0, 4.0], [4.0, 8.0], [8.0, 16.0]]), ["A", "A", "B"])
+    1.0
+    >>> round(label_balance(np.array([[0.0, 4.0], [4.0, 8.0], [8.0, 12.0]]), ["A", "B", "A"]), 4)
+    0.9183
+    """
+    if len(intervals) != len(labels):
+        raise ValueError("Number of intervals does not match number of labels")
+    return float(_lengths(intervals, labels).balance()[0])
+
+
+def _lengths(intervals: Array, labels: Sequence[Any]) -> Lengths:
+    validate_intervals(intervals)
+    row = row_of_intervals(intervals, labels)
+    code = encode(row.labels).of_label[row.columns["label"]]
+    return Lengths(row.columns["start"], row.columns["end"], code, row.counts[0])
