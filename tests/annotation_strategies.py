@@ -47,6 +47,14 @@ def _events(draw: st.DrawFn, task: str) -> Annotation:
     return Annotation("events", {"time": np.sort(values)}, draw(_texts(("", "1", "kd", "sd"), size)))
 
 
+@st.composite
+def _hits(draw: st.DrawFn, task: str) -> Annotation:
+    size = draw(st.integers(0, 14))
+    values = draw(_numbers(draw(st.sampled_from((times, times, times, odd_times))), size))
+    pool = draw(st.sampled_from((("36", "38", "42"), ("36", "kick", "51", "60"), ("36", "", "oboe"))))
+    return Annotation("hits", {"time": np.sort(values)}, draw(_texts(pool, size)))
+
+
 def _texts(pool: tuple[str, ...], size: int) -> st.SearchStrategy[list[str]]:
     return st.lists(st.sampled_from(pool), min_size=size, max_size=size)
 
@@ -213,6 +221,7 @@ _ODD: dict[str, Callable[[str], st.SearchStrategy[Annotation]]] = {
     "key": _key,
     "labels": _labels,
     "notes": _notes,
+    "hits": _hits,
     "series": _series,
     "multipitch": _multipitch,
     "audio": _audio,

@@ -106,6 +106,18 @@ def _notes(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("notes", {name: column[order] for name, column in columns.items()})
 
 
+def _hits(task: str, rng: np.random.Generator) -> Annotation:
+    """A pattern of four drums, several at a time, with other drums now and then."""
+    steps = np.arange(32)
+    drums = [["36", "42"], ["42"], ["38", "42", "49"], ["HH"]]
+    hits = [(0.25 * step, drum) for step in steps for drum in drums[step % 4] if rng.random() < 0.8]
+    hits += [(0.25 * step, str(rng.integers(35, 60))) for step in steps if rng.random() < 0.2]
+    times = np.array([time for time, _ in hits]) + np.round(rng.normal(0.2, 0.02, len(hits)), 3)
+    order = np.argsort(times, kind="stable")
+    velocity = rng.integers(1, 127, len(hits)).astype(np.float64)
+    return Annotation("hits", {"time": times[order], "velocity": velocity}, [hits[place][1] for place in order])
+
+
 def _series(task: str, rng: np.random.Generator) -> Annotation:
     """A slow melody on a grid of its own, partly unvoiced, with some guesses there (negative frequencies)."""
     count = int(rng.integers(80, 160))
@@ -167,6 +179,7 @@ _SAMPLES = {
     "judgements": _judgements,
     "following": _following,
     "notes": _notes,
+    "hits": _hits,
     "series": _series,
     "multipitch": _multipitch,
     "audio": _audio,

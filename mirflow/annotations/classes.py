@@ -28,6 +28,8 @@ class Classes:
         All of them, each once.
     credits : tuple of (str, str, float)
         What errors are worth; one that is not named is worth nothing.
+    parents : tuple of (str, str)
+        Classes of a tree, and what each is right below.
 
     Raises
     ------
@@ -45,6 +47,7 @@ class Classes:
 
     names: tuple[str, ...]
     credits: tuple[Credit, ...] = ()
+    parents: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -95,7 +98,26 @@ class Classes:
         if len(set(names)) < len(names):
             twice = next(name for place, name in enumerate(names) if name in names[:place])
             raise AnnotationError(f"the class {twice!r} occurs twice")
-        return cls(tuple(every), tuple((*pair, value) for pair, value in table.items() if value))
+        parents = tuple((one, path[-2]) for one, path in paths.items() if len(path) > 1)
+        return cls(tuple(every), tuple((*pair, value) for pair, value in table.items() if value), parents)
+
+    @property
+    def tops(self) -> Mapping[str, tuple[str, ...]]:
+        """The classes at the top of the tree, each with all that is below it.
+
+        Examples
+        --------
+        >>> Classes.of(tree={"kick": ["35", "36"], "snare": None}).tops
+        {'kick': ('35', '36'), 'snare': ()}
+        """
+        above = dict(self.parents)
+        found: dict[str, list[str]] = {name: [] for name in self.names if name not in above}
+        for name in above:
+            top = name
+            while top in above:
+                top = above[top]
+            found[top].append(name)
+        return {top: tuple(below) for top, below in found.items()}
 
     @cached_property
     def table(self) -> Float:

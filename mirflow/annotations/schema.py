@@ -27,6 +27,7 @@ TASK_KINDS: Mapping[str, str] = MappingProxyType(
         "multipitch": "multipitch",
         "melody": "series",
         "transcription": "notes",
+        "drums": "hits",
         "classification": "labels",
         "tagging": "labels",
         "retrieval": "ranking",
@@ -305,6 +306,25 @@ KINDS = MappingProxyType(
                 gridded_as="notes",
                 height="pitch",
                 arguments=("intervals", "pitch", "velocity", "label", "program", "drum"),
+            ),
+            Kind(
+                "hits",
+                ("hit",),
+                (
+                    Variable("time", "float64", "time of the hit", "s"),
+                    Variable("label", "str", "drum: pitch of General MIDI, or name"),
+                    Variable("velocity", "float64", "MIDI velocity", optional=True),
+                ),
+                ("finite", "in_seconds", "not_negative", "sorted"),  # several drums may be hit at a time
+                columns=("time", "label", "velocity"),
+                needed=(("time", "label"),),
+                usual_order=("time", "label"),
+                headings={"label": _words("pitch midi_pitch midi note midi_note drum instrument class label name")},
+                numbers=1,
+                followed_by="label",
+                alike=("beat", "melody", "segment", "transcription", "tempo"),  # a time and a number, or two
+                drawn_as="ticks",
+                arguments=("time", "label", "velocity"),
             ),
             Kind(
                 "series",

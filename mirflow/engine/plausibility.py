@@ -29,7 +29,7 @@ LABELLED = 5
 MATCHED = 0.1
 """Share of an estimate's labelled items from which nothing is reported, if the reference has their labels."""
 
-_SINGLE = ("events", "notes", "following")
+_SINGLE = ("events", "hits", "notes", "following")
 """Kinds of single events; items of others cover the time up to their end."""
 
 

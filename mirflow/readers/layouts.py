@@ -360,7 +360,7 @@ def refusal(
     called = task or (kind.tasks[0] if len(kind.tasks) == 1 else kind.name)
     message = f"not a row of {called} ({', '.join(kind.row(task))}): {' '.join(fields)!r}{look(guess, kind)}"
     if kind.columns and len(_leading(fields)) >= kind.numbers:
-        usual = ", ".join(f"{one}: {place}" for place, one in enumerate(kind.usual_order[: max(1, kind.numbers)]))
+        usual = ", ".join(f"{one}: {kind.usual_order.index(one)}" for one in kind.needed[0])
         message += f"; or declare which columns to read, such as columns: {{{usual}}}"
     return InvalidAnnotationError(message, path=name, line=line)
 

@@ -54,13 +54,16 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     Annotation
         Of kind ``notes``, by start and pitch, with velocities, programs, whether they are percussion, and the
         instruments as labels. A note that ends when it starts has no length. The attribute ``pedal`` says what became
-        of the sustain pedal, if the file has one.
+        of the sustain pedal, if the file has one. Of kind ``hits``: the notes of channel 10 by time and pitch, with
+        velocities, and their pitches as labels.
     """
-    if reading.kind != "notes":
+    if reading.kind not in ("notes", "hits"):
         raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)
     file = _decode(data, name)
     if file.type == 2 and len(file.tracks) > 1:
         raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
+    if reading.kind == "hits":
+        return _hits(file, name)
     presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
     found = [note for track in file.tracks for note in _notes(track, in_order=extend)]
     if extend:
@@ -104,6 +107,26 @@ def _extended(notes: list[_Note], presses: Sequence[tuple[int, int, int]], last:
     )
     ends = extend_ends(start.astype(float), end.astype(float), channel * 128 + pitch, channel, presses, last)
     return [replace(note, end=int(tick)) for note, tick in zip(notes, ends.tolist(), strict=True)]
+
+
+def _hits(file: mido.MidiFile, name: str | Path) -> Annotation:
+    """The notes of channel 10 as hits of drums, by time and pitch."""
+    found, channels = [], set()
+    for track in file.tracks:
+        tick = 0
+        for message in track:
+            tick += message.time
+            if message.type == "note_on" and message.velocity:
+                channels.add(message.channel)
+                if message.channel == _DRUM_CHANNEL:
+                    found.append((tick, message.note, message.velocity))
+    if len(channels) == 1 and not found:
+        remedy = "put drums on channel 10, as pretty_midi does with is_drum=True"
+        message = f"all notes are on channel {channels.pop() + 1}, none on channel 10 of percussion: {remedy}"
+        raise InvalidAnnotationError(message, path=name)
+    ticks, pitch, velocity = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
+    columns = {"time": _Clock.of(file, name).seconds(ticks), "velocity": velocity.astype(np.float64)}
+    return Annotation("hits", columns, list(map(str, pitch.tolist())), lines=(), attrs={"source": str(name)})
 
 
 def _decode(data: bytes, name: str | Path) -> mido.MidiFile:

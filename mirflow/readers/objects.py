@@ -224,10 +224,15 @@ def _from_mirdata(thing: Any, reading: Reading) -> Annotation:
 
 @converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))
 def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
-    """Notes by start and pitch, with velocities, programs and their names; percussion is left out.
+    """Notes by start and pitch, with velocities, programs and their names, without percussion; or the hits of that.
 
     An instrument is what a channel is in a file: it has its own pedal.
     """
+    if reading.kind == "hits":
+        struck = sorted((n.start, n.pitch, n.velocity) for one in thing.instruments if one.is_drum for n in one.notes)
+        time, pitch, velocity = np.array(struck, dtype=np.float64).reshape(-1, 3).T
+        drums = [str(int(one)) for one in pitch.tolist()]
+        return Annotation("hits", {"time": time, "velocity": velocity}, drums, lines=())
     played = [(note, place) for place, one in enumerate(thing.instruments) if not one.is_drum for note in one.notes]
     played.sort(key=lambda one: (one[0].start, one[0].pitch))
     columns: dict[str, Column] = {

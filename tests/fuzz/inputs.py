@@ -104,7 +104,7 @@ def _delimited(annotation: Annotation, separator: str) -> str:
     else:
         order = ("time", "detected", "start", "end", "position", "pitch", "frequency")
         named = [columns[name] for name in order if name in columns]
-        texts = annotation.labels if annotation.kind in ("events", "intervals", "hierarchy") else None
+        texts = annotation.labels if annotation.kind in ("events", "hits", "intervals", "hierarchy") else None
         rows = [list(row) for row in zip(*named, *([] if texts is None else [texts]), strict=True)]
     return "".join(separator.join(map(str, row)).strip() + "\n" for row in rows)
 

@@ -1,0 +1,568 @@
+"""Drum transcription: reference and estimate are hits, each at a time in seconds, of a drum; several may coincide.
+
+Drums are pitches of General MIDI or usual names. A drum map makes classes of them; hits of drums that it does not list
+are left out on both sides. Hits of each class are matched on their own. `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default): the rules of mir_eval's onsets, drum by drum: 50 ms, 0 where a side is empty; 5 classes.
+* ``mirex``: 30 ms and 3 classes, as MIREX.
+* ``adtof``: 50 ms and 5 classes; what has no denominator is 1, and classes that neither side has count.
+
+Metrics
+-------
+* ``f_measure``, ``precision``, ``recall``: of the hits of all classes together.
+* ``mean_f_measure``, ``mean_precision``, ``mean_recall``: means over the classes.
+* ``by_class``: counts of matched, reference and estimated hits of each class.
+* ``class_f_measure``, ``class_precision``, ``class_recall``, on request: of each class.
+
+References
+----------
+Zehren, Alunno and Bientinesi, ADTOF: a large dataset of non-synthetic music for automatic drum transcription, ISMIR
+2021; Vogl, Widmer and Knees, Towards multi-instrument drum transcription, DAFx 2018; MIREX audio drum detection, 2005
+and 2017.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.classes import Classes
+from ..errors import AnnotationError, MetricError, refuse_unknown, suggest
+from ..kernels.intervals import batches
+from ..kernels.matching import match
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
+from ..theory.drums import DRUM_MAPS, MOST, DrumMap, pitch_of
+from .base import Convention, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
+from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
+from .events import MAX_TIME, matched
+from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
+from .pair import PairFunctions, documented
+from .util import Array
+
+__all__ = ["DRUM_MAPS", "TASK", "DrumMap", "class_scores", "evaluate"]
+
+OWN = "classes"
+"""The drum map that an evaluation brings along."""
+COUNTED = ("matched", "reference", "estimate")
+"""What is counted of each class."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassHits:
+    """Hits of each class of some pairs.
+
+    Parameters
+    ----------
+    classes : tuple of str
+    hits, extra, missed : int64 (pairs, classes)
+    """
+
+    classes: tuple[str, ...]
+    hits: Int
+    extra: Int
+    missed: Int
+
+    @property
+    def estimates(self) -> Int:
+        """Hits of the estimates."""
+        return self.hits + self.extra
+
+    @property
+    def references(self) -> Int:
+        """Hits of the references; with octaves, those that were found one way and those that were not the other way."""
+        return self.hits + self.missed
+
+    def total(self) -> ClassHits:
+        """All classes as one: (pairs, 1)."""
+        counts = (one.sum(axis=1, keepdims=True) for one in (self.hits, self.extra, self.missed))
+        return ClassHits(("all",), *counts)
+
+    def rate(self, what: str, empty: float) -> Float:
+        """Precision, recall or F-measure of each class; `empty` is a share of nothing: float64 (pairs, classes)."""
+        if what == "precision":
+            return _share(self.hits, self.estimates, empty)
+        if what == "recall":
+            return _share(self.hits, self.references, empty)
+        precision, recall = self.rate("precision", empty), self.rate("recall", empty)
+        product, both = precision * recall, precision + recall
+        f: Float = np.divide(2 * product, both, out=np.zeros(product.shape), where=product > 0)
+        return f
+
+    def weight(self, what: str) -> Float:
+        """The denominator of a rate: float64 (pairs, classes)."""
+        if what == "f_measure":
+            return 0.5 * (self.references + self.estimates).astype(np.float64)
+        return (self.estimates if what == "precision" else self.references).astype(np.float64)
+
+    def counting(self, measure: Measure) -> Bool:
+        """The classes that count: those of either side, or all: bool (pairs, classes)."""
+        some: Bool = self.references + self.estimates > 0
+        return np.ones_like(some) if measure["absent"] == "counted" else some
+
+
+def _share(part: Int, whole: Int, empty: float) -> Float:
+    share: Float = np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0)
+    return share
+
+
+def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False) -> ClassHits:
+    """Match the hits of each class of each pair, as many as possible.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Columns time (float64, seconds, in order) and label.
+    drums : DrumMap
+    window : float, seconds
+    octave : bool
+        Whether hits at twice the rate of the reference, and at half of it, are right, too.
+    """
+    size = len(drums.names)
+    found = np.zeros((3, len(pairs) * size), dtype=np.int64)
+    for part in batches(pairs.sizes, _BATCH):
+        reference, estimate = (_by_class(side, drums) for side in pairs[part].lay_out())
+        place = slice(part.start * size, part.stop * size)
+        found[0, place] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
+        kept = match(*reference, *_doubled(*estimate), window).counts if octave else found[0, place]
+        found[1, place], found[2, place] = estimate[1] - found[0, place], reference[1] - kept
+    return ClassHits(drums.names, *found.reshape(3, len(pairs), size))
+
+
+_BATCH = 2**16
+"""Hits of both sides that are handled at once, so that what is computed from them stays in the cache."""
+
+
+def _by_class(rows: Ragged, drums: DrumMap) -> tuple[Float, Int]:
+    """Times of the hits of each class of each row, and their numbers, the first row's classes first."""
+    place = _classes_of(rows, drums)
+    kept = np.flatnonzero(place >= 0)
+    key = rows_of(rows.counts[0])[kept] * len(drums.names) + place[kept]
+    times = rows.columns["time"][kept[np.argsort(key, kind="stable")]]
+    return times, np.bincount(key, minlength=len(rows) * len(drums.names)).astype(np.int64)
+
+
+def _classes_of(rows: Ragged, drums: DrumMap) -> Int:
+    """The class of each hit; -1 for those of none."""
+    found = [drums.class_of(label) for label in rows.labels]
+    known = np.array([*(-1 if one is None else one for one in found), -1], dtype=np.int64)
+    return known[rows.columns.get("label", np.full(len(rows.columns["time"]), -1))]
+
+
+def _doubled(times: Float, counts: Int) -> tuple[Float, Int]:
+    """The hits with another one in the middle between each two neighbours.
+
+    Examples
+    --------
+    >>> _doubled(np.array([1.0, 2.0, 7.0]), np.array([2, 1, 0]))[0].tolist()
+    [1.0, 1.5, 2.0, 7.0]
+    """
+    more = np.maximum(2 * counts - 1, 0)
+    offsets, row = offsets_of(more), rows_of(counts)
+    place = offsets[row] + 2 * (np.arange(len(times)) - offsets_of(counts)[row])
+    found = np.empty(int(offsets[-1]))
+    found[place] = times
+    between = np.flatnonzero(row[1:] == row[:-1])
+    found[place[between] + 1] = (times[between] + times[between + 1]) / 2
+    return found, more
+
+
+def map_of(measure: Measure, own: DrumMap | None = None) -> DrumMap:
+    """The drum map of a measure."""
+    name = str(measure["map"])
+    return own if own is not None and name == OWN else DRUM_MAPS[name]
+
+
+class Drums(Shared):
+    """The hits of some pairs, and what their matchings count."""
+
+    def __init__(self, own: DrumMap | None, pairs: Pairs) -> None:
+        super().__init__()
+        self._own, self._pairs = own, pairs
+
+    def classes(self, measure: Measure) -> ClassHits:
+        """The hits of each class."""
+        window, octave, name = float(measure["window"]), bool(measure["octave"]), measure["map"]
+        return self.once(
+            (name, window, octave), lambda: count_hits(self._pairs, map_of(measure, self._own), window, octave)
+        )
+
+
+_PARAMETERS = (
+    Parameter("window", 0.05, "s", help="largest distance of matched hits", least=0.0),
+    Parameter("map", "adtof5", choices=tuple(DRUM_MAPS), help="the drum map, which makes classes of drums"),
+    Parameter("octave", False, help="hits at twice or half the rate of the reference are right, too"),
+)
+_EMPTY = Parameter(
+    "zero_division", 0.0, choices=(0.0, 1.0), help="precision without estimates, and recall without references"
+)
+_ABSENT = Parameter(
+    "absent",
+    "ignored",
+    choices=("ignored", "counted"),
+    help="whether classes of the map that neither side has count",
+)
+_RATES = {
+    "f_measure": ("F-measure", "harmonic mean of precision and recall"),
+    "precision": ("Precision", "share of the estimated hits that have a match within the window"),
+    "recall": ("Recall", "share of the reference hits that have a match within the window"),
+}
+_WEIGHTS = {
+    "f_measure": Weight("mean of the numbers of hits of both sides", "hits"),
+    "precision": Weight("number of estimated hits", "hits"),
+    "recall": Weight("number of reference hits", "hits"),
+}
+_LITERATURE = "@zehren2021; @vogl2018; @mirex2017drums"
+Read = tuple[Float, Float]
+
+
+@family(
+    _WEIGHTS,
+    {
+        name: {"title": title, "summary": f"{summary}, of all classes together", "aliases": (f"sum_{name}",)}
+        for name, (title, summary) in _RATES.items()
+    },
+    parameters=(*_PARAMETERS, _EMPTY),
+    itemwise=True,
+    literature=_LITERATURE,
+)
+def rates(what: str, drums: Drums, measure: Measure) -> Read:
+    """Rate of the hits of all classes together."""
+    whole = drums.classes(measure).total()
+    return whole.rate(what, float(measure["zero_division"]))[:, 0], whole.weight(what)[:, 0]
+
+
+@family(
+    Weight("number of classes that count", "classes"),
+    {
+        f"mean_{name}": {
+            "title": f"{title}, mean over classes",
+            "summary": f"mean over the classes of the {summary}",
+        }
+        for name, (title, summary) in _RATES.items()
+    },
+    parameters=(*_PARAMETERS, _EMPTY, _ABSENT),
+    pooling="micro",
+    itemwise=True,
+    literature=_LITERATURE,
+)
+def means(name: str, drums: Drums, measure: Measure) -> Read:
+    """Mean of the rates of the classes that count."""
+    classes, empty = drums.classes(measure), float(measure["zero_division"])
+    counting = classes.counting(measure)
+    single = np.where(counting, classes.rate(name.removeprefix("mean_"), empty), 0.0)
+    number = counting.sum(axis=1).astype(np.float64)
+    total = np.zeros(len(number))
+    for place in range(single.shape[1]):  # in their order, whatever the number of pairs
+        total += single[:, place]
+    return np.divide(total, number, out=np.full(len(number), empty), where=number > 0), number
+
+
+@family(
+    Weight("none; by_class has the numbers of hits", "hits"),
+    {
+        f"class_{name}": {"title": f"{title} by class", "summary": f"{summary}, of each class"}
+        for name, (title, summary) in _RATES.items()
+    },
+    parameters=(*_PARAMETERS, _EMPTY, _ABSENT),
+    pooling="none",
+    dims=("class",),
+    default=False,
+    literature=_LITERATURE,
+)
+def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
+    """Rate of the hits of each class that counts; NaN for the others."""
+    classes = drums.classes(measure)
+    score = classes.rate(name.removeprefix("class_"), float(measure["zero_division"]))
+    index = np.argwhere(classes.counting(measure))
+    attrs = {"long_name": "score by class", "units": "1"}
+    return Sparse(("class",), (classes.classes,), index, score[tuple(index.T)], attrs, float("nan"))
+
+
+@metric(
+    "Hits by class",
+    Weight("none", "hits"),
+    range=(0.0, float("inf")),
+    orientation="none",
+    pooling="none",
+    perfect=None,
+    parameters=_PARAMETERS,
+    dims=("class", "count"),
+    literature=_LITERATURE,
+)
+def by_class(drums: Drums, measure: Measure) -> Sparse:
+    """Numbers of matched, of reference and of estimated hits of each class."""
+    classes = drums.classes(measure)
+    counts = np.stack([classes.hits, classes.references, classes.estimates], axis=2)
+    index = np.argwhere(counts > 0)
+    attrs = {"long_name": "hits by class", "units": "1"}
+    value = counts[tuple(index.T)].astype(np.float64)
+    return Sparse(("class", "count"), (classes.classes, COUNTED), index, value, attrs)
+
+
+METRICS = metrics_in(globals())
+
+
+def clean(rows: Ragged, own: DrumMap | None = None) -> Cleaned:
+    """Make rows of hits fit to be scored: in order of time.
+
+    Flaws are times that are not finite or later than 30000 s, hits without a drum, and labels that are no drum. Hits
+    that are out of order or negative are counted in `repairs`; all of them are kept, also several at one time.
+
+    Examples
+    --------
+    >>> rows = Ragged({"time": np.array([2.0, 1.0]), "label": np.array([0, 1])}, (np.array([1, 1]),), ("36", "300"))
+    >>> clean(rows).flaws[1].message
+    'not a pitch of General MIDI, a whole number from 0 to 127: 300'
+    """
+    times = rows.columns["time"]
+    findings, problems, irregular = inspected("hits", rows, counted=("negative", "unsorted"))
+    late = f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds"
+    problems.append((times > MAX_TIME, lambda item: f"{late}: {times[item]}"))
+    cleaned = set_aside(rows, [*problems, *_label_problems(rows, own)], irregular)
+    return in_order(cleaned) if "unsorted" in findings else cleaned
+
+
+def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
+    texts = [*rows.labels, ""]
+    label = rows.columns.get("label", np.full(len(rows.columns["time"]), -1))
+    known = [bool(text) and (pitch_of(text) if own is None else own.class_of(text)) is not None for text in texts]
+    if all(known[:-1]) and (label >= 0).all():
+        return []
+
+    def describe(item: int) -> str:
+        text = texts[label[item]]
+        if not text:
+            return "a hit without a drum"
+        if text.strip().lstrip("+-").replace(".", "", 1).isdecimal():
+            return f"not a pitch of General MIDI, a whole number from 0 to {MOST}: {text}"
+        names = (
+            own.names if own is not None else tuple(dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.names))
+        )
+        return (
+            f"not a drum: {text!r}; write a pitch of General MIDI, a usual name ({suggest(text, names)}), "
+            f"or declare classes of your own"
+        )
+
+    return [(~np.array(known, dtype=np.bool_)[label], describe)]
+
+
+def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The hits of both sides that are of a class, with their verdicts.
+
+    Returns
+    -------
+    dict of str to array
+        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time,
+        ``class`` and ``verdict``: ``hit``, ``missed`` or ``extra``.
+
+    Examples
+    --------
+    >>> def hits(*rows):
+    ...     return Annotation("hits", {"time": np.array([time for time, _ in rows])}, [drum for _, drum in rows])
+    >>> measure = MIR_EVAL.select(["f_measure"])[0]
+    >>> found = evidence(None, hits((0.5, "36"), (0.5, "42")), hits((0.52, "35"), (0.5, "38")), measure)
+    >>> found["class"].tolist(), found["verdict"].tolist()
+    (['BD', 'SD', 'HH'], ['hit', 'extra', 'missed'])
+    """
+    refuse_unjudged(measure, METRICS, "hits")
+    if measure["octave"]:
+        raise MetricError(f"{measure} judges hits at twice the rate as well as at half of it; leave octave out")
+    drums, sides = map_of(measure, own), usable_pair(reference, estimate, partial(clean, own=own))
+    placed = [(rows.columns["time"], _classes_of(rows, drums)) for rows in sides]
+    parts = []
+    for place, name in enumerate(drums.names):
+        one, other = (time[classes == place] for time, classes in placed)
+        found = matched(one, other, float(measure["window"]), "optimal")
+        verdict = found.pop("verdict")
+        parts.append({**found, "class": np.full(len(verdict), name), "verdict": verdict})
+    whole = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    order = np.argsort(np.where(np.isnan(whole["reference"]), whole["estimate"], whole["reference"]), kind="stable")
+    return {key: column[order] for key, column in whole.items()}
+
+
+def _convention(name: str, summary: str, defaults: dict[str, Value], classes: Classes | None = None) -> Convention:
+    """Rules with their defaults; with classes of an evaluation these are the default drum map."""
+    own = None if classes is None else DrumMap(classes.tops)
+    metrics = [one.with_defaults(**defaults) for one in METRICS]
+    if own is not None:
+        metrics = [replace(one, parameters=tuple(map(_with_own, one.parameters))) for one in metrics]
+    return Convention(
+        name,
+        summary,
+        tuple(metrics),
+        partial(clean, own=own),
+        partial(score_by, partial(Drums, own), ""),
+        explain=partial(evidence, own),
+        bind=partial(_convention, name, summary, defaults),
+    )
+
+
+def _with_own(parameter: Parameter) -> Parameter:
+    if parameter.name != "map":
+        return parameter
+    return replace(parameter, default=OWN, choices=(OWN, *parameter.choices))
+
+
+MIR_EVAL = _convention("mir_eval", "mir_eval's onsets, drum by drum: 50 ms, 0 where a side is empty", {})
+MIREX = _convention("mirex", "MIREX: 30 ms, 3 classes", {"window": 0.03, "map": "adtof3"})
+ADTOF = _convention(
+    "adtof",
+    "ADTOF: 50 ms, 5 classes; precision and recall of nothing are 1, and all classes count",
+    {"zero_division": 1.0, "absent": "counted"},
+)
+
+TASK = Task(
+    "drums",
+    "Drum transcription",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, ADTOF)}),
+    ("f_measure", "mean_f_measure"),
+    MappingProxyType({"mirex": ("mean_f_measure", "f_measure")}),
+)
+
+Hits = tuple[Any, Iterable[object]]
+"""Times in seconds, and as many drums: pitches of General MIDI or names."""
+
+
+def _row(rules: Convention, hits: Hits, side: str) -> Ragged:
+    times, drums = hits
+    array = np.asarray(times, dtype=np.float64).reshape(-1)
+    codes: dict[str, int] = {}
+    label = np.array([codes.setdefault(str(drum), len(codes)) for drum in drums], dtype=np.int64)
+    if len(label) != len(array):
+        raise AnnotationError(f"{side}: {len(array)} times and {len(label)} drums")
+    counts = (np.array([len(array)], dtype=np.int64),)
+    cleaned = rules.clean(Ragged({"time": array, "label": label}, counts, tuple(codes)))
+    for flaw in cleaned.flaws.values():
+        raise AnnotationError(f"{side}: {flaw.message}")
+    return cleaned.rows
+
+
+def _score_pair(rules: Convention, reference: Hits, estimate: Hits, measures: Sequence[Measure]) -> Float:
+    return rules.score_pair(_row(rules, reference, "reference"), _row(rules, estimate, "estimate"), measures)
+
+
+def _measures(name: str, rules: Convention, given: dict[str, Value], dims: tuple[str, ...]) -> list[Measure]:
+    refuse_unknown(name, given, (parameter.name for one in rules.metrics for parameter in one.parameters))
+    return [one.measure(**given) for one in rules.metrics if one.dims == dims]
+
+
+_documented = documented(
+    """
+    Parameters
+    ----------
+    reference_times, estimated_times : (n,) and (m,), seconds
+        In any order.
+    reference_drums, estimated_drums : sequence of int or str
+        A drum for each time: pitches of General MIDI or usual names.
+    convention : {"mir_eval", "mirex", "adtof"}
+    classes : Classes or None
+        A drum map of one's own: a tree of classes.
+    **parameters
+        ``window``, ``map``, ``octave``, ``zero_division`` and ``absent`` in place of the convention's.
+
+    Raises
+    ------
+    ValueError
+        For times that are not finite or later than 30000 s, labels that are no drum, and another number of drums.
+    """,
+    METRICS,
+)
+
+
+@_documented
+def evaluate(
+    reference_times: Array,
+    reference_drums: Iterable[object],
+    estimated_times: Array,
+    estimated_drums: Iterable[object],
+    convention: str = "mir_eval",
+    classes: Classes | None = None,
+    **parameters: Value,
+) -> OrderedDict[str, float]:
+    """All scores of one estimate that are one number.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        By the names of the metrics.
+
+    Examples
+    --------
+    >>> hits = np.array([0.5, 0.5, 1.0]), [36, 42, 38], np.array([0.51, 1.0]), ["kick", "snare"]
+    >>> found = evaluate(*hits)
+    >>> round(found["f_measure"], 4), round(found["mean_f_measure"], 4)
+    (0.8, 0.6667)
+    >>> evaluate(*hits, convention="adtof")["mean_f_measure"]
+    0.8
+    """
+    rules = TASK.convention(convention, classes)
+    measures = _measures("evaluate", rules, parameters, ())
+    sides = (reference_times, reference_drums), (estimated_times, estimated_drums)
+    scores = _score_pair(rules, *sides, measures)
+    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
+
+
+@_documented
+def class_scores(
+    reference_times: Array,
+    reference_drums: Iterable[object],
+    estimated_times: Array,
+    estimated_drums: Iterable[object],
+    convention: str = "mir_eval",
+    classes: Classes | None = None,
+    **parameters: Value,
+) -> dict[str, dict[str, float]]:
+    """F-measure, precision and recall of each class that counts, of one estimate.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        By class.
+
+    Examples
+    --------
+    >>> class_scores(np.array([0.5, 1.0]), [36, 38], np.array([0.51]), ["kick"])["BD"]
+    {'f_measure': 1.0, 'precision': 1.0, 'recall': 1.0}
+    """
+    rules = TASK.convention(convention, classes)
+    measures = _measures("class_scores", rules, parameters, ("class",))
+    reference = _row(rules, (reference_times, reference_drums), "reference")
+    estimate = _row(rules, (estimated_times, estimated_drums), "estimate")
+    found = rules.score(Pairs.in_order(reference, estimate), measures, rules.grids[0]).extras
+    scores: dict[str, dict[str, float]] = {}
+    for measure in measures:
+        sparse = found[measure.variable]
+        for (_, place), value in zip(sparse.index.tolist(), sparse.value.tolist(), strict=True):
+            scores.setdefault(sparse.coords[0][place], {})[measure.metric.name.removeprefix("class_")] = value
+    return scores
+
+
+def _of_four(function: Callable[..., float]) -> Callable[..., float]:
+    """A function of two sides as one of the times and drums of both."""
+
+    def of_four(
+        reference_times: Array,
+        reference_drums: Iterable[object],
+        estimated_times: Array,
+        estimated_drums: Iterable[object],
+        **parameters: Value,
+    ) -> float:
+        return function((reference_times, reference_drums), (estimated_times, estimated_drums), **parameters)
+
+    of_four.__name__ = of_four.__qualname__ = function.__name__
+    of_four.__doc__ = (function.__doc__ or "").replace("reference, estimate", _ARGUMENTS)
+    return of_four
+
+
+_ARGUMENTS = "reference_times, reference_drums, estimated_times, estimated_drums"
+_pair_functions = PairFunctions(METRICS, partial(_score_pair, MIR_EVAL)).functions("As `evaluate` takes them.")
+globals().update({name: _of_four(one) for name, one in _pair_functions.items()})
