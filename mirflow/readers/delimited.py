@@ -33,6 +33,7 @@ from .layouts import (
     look,
     named_columns,
 )
+from .notation import in_harte
 from .options import KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
@@ -172,13 +173,13 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
 
 
 def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
-    """Select beats, put a list in its order, or make a hierarchy of one level."""
+    """Select beats, translate chords, put a list in its order, or make a hierarchy of one level."""
     kind = KINDS[reading.kind]
     if kind.level:
         return stack_levels([annotation])
     if "bar" in kind.columns:
         return select_beats(annotation, reading.selection, name)
-    return order_names(annotation, name) if kind.listed else annotation
+    return order_names(annotation, name) if kind.listed else in_harte(annotation, reading, name)
 
 
 def has_numbers(reading: Reading) -> bool:

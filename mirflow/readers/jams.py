@@ -23,6 +23,7 @@ from ..ragged import Column, Float, Int, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi, to_hertz
 from .content import digest_of, file_stat, read_bytes
 from .namespaces import NAMESPACES, default_namespace, wanted_namespaces
+from .notation import in_harte
 from .options import MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
 
@@ -138,7 +139,9 @@ class JamsFile:
         choice = self.choices[place]
         attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
         annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs)
-        return select_beats(annotation, reading.selection, self.name) if reading.kind == "events" else annotation
+        if reading.kind == "events":
+            return select_beats(annotation, reading.selection, self.name)
+        return in_harte(annotation, reading, self.name)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
         """The one annotation that is meant.

@@ -41,6 +41,7 @@ SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
 Decimal = Literal[".", ","]
 Exclude = Literal["self", "none"]
+Notation = Literal["harte", "leadsheet"]
 AUTO = "auto"
 _LAST = (math.inf, math.inf)
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
@@ -369,6 +370,13 @@ class Reading(_Signed):
         "Of groups: the column whose agreement leaves items out: artist.",
         places=(16, 15),
     )
+    # See mirflow.theory.leadsheet.
+    notation: Notation = option(
+        "harte",
+        "Of chord labels: harte (A:min7/b3), or leadsheet (Am7/C), which are translated.",
+        "Of chord labels: Harte's syntax, or symbols of lead sheets such as Am7/C.",
+        listed=True,
+    )
     # See mirflow.readers.pedal.
     pedal: Pedal = option(
         "ignore",
@@ -404,6 +412,8 @@ class Reading(_Signed):
         for name, what, choices in _CHOICES:
             if getattr(self, name) is not None and getattr(self, name) not in choices:
                 raise UnknownNameError(what, getattr(self, name), choices)
+        if self.notation != "harte" and self.task not in (None, "chord"):
+            raise AnnotationError(f"notation is that of chord labels, and {task} has none")
         for name, kind, message in _OF_ONE_KIND:
             if self.kind != kind and getattr(self, name) != OPTIONS[name].default:
                 raise AnnotationError(message.format(task=task, kind=self.kind))
@@ -467,6 +477,7 @@ class Reading(_Signed):
 _CHOICES = (
     ("exclude", "what is excluded", get_args(Exclude)),
     ("instrument", "instrument", get_args(Instrument)),
+    ("notation", "notation", get_args(Notation)),
     ("pedal", "way with the pedal", get_args(Pedal)),
     ("select", "selection", SELECTIONS),
 )
@@ -474,6 +485,7 @@ _OF_ONE_KIND = (
     ("exclude", "ranking", "exclude is for rankings, and {task} has none"),
     ("drums", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
     ("instrument", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
+    ("notation", "intervals", "notation is that of chord labels, and {task} has none"),
     ("pedal", "notes", "pedal is for notes of MIDI files, not for {kind}"),
     ("select", "events", "select takes some of the beats of a file, and {kind} are no beats"),
     ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),

@@ -144,14 +144,3 @@ def parse_chord(label: str) -> ChordParts:
     degrees = frozenset(found["degrees"][1:-1].split(",")) if found["degrees"] else frozenset()
     quality = found["quality"] or ("" if degrees else "maj")
     return ChordParts(found["root"] or X_CHORD, quality, degrees, found["bass"] or "1")
-
-
-def not_a_chord(label: str) -> str:
-    """The message on a label that does not parse.
-
-    Examples
-    --------
-    >>> not_a_chord("H:moll")
-    "not a chord: 'H:moll'; chords are written like C, A:min7/b3, F#:(1,5) or N"
-    """
-    return f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N"

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidAnnotationError
-from .harte import not_a_chord, pitch_class_to_semitone
+from .harte import pitch_class_to_semitone
+from .leadsheet import not_a_chord
 
 _NATURALS = MappingProxyType({1: 0, 2: 2, 3: 4, 4: -1, 5: 1, 6: 3, 7: 5})
 _SHORTHANDS = MappingProxyType(

@@ -16,7 +16,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError
 from mirflow.metrics.base import Convention, Pairs, Scores, get_task
 from mirflow.metrics.chord.metrics import clean, clean_unmerged
-from mirflow.theory.harte import not_a_chord
+from mirflow.theory.leadsheet import not_a_chord
 
 from .chord_pairs import Sequence_, chord_sequences, mir_eval_scores, read_lab, to_rows
 

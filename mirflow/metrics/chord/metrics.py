@@ -13,7 +13,8 @@ from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
-from ...theory.harte import NO_CHORD, not_a_chord
+from ...theory.harte import NO_CHORD
+from ...theory.leadsheet import not_a_chord
 from ..base import Convention, Grid, Pairs, Scores, Sparse
 from ..cleaning import (
     NO_INTERVALS,

@@ -1,0 +1,175 @@
+"""Chord symbols of lead sheets, such as ``Am7``, ``Bb7`` or ``Fmaj7/C``, in Harte's syntax.
+
+A symbol is a root, a suffix of `SUFFIXES`, perhaps alterations and added tones, and perhaps a bass note after a slash.
+What is not listed is no symbol: nothing is guessed, as symbols such as ``C2``, ``C7alt`` or a bare triangle mean
+different chords in different books.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from .harte import NO_CHORD, InvalidChordException, pitch_class_to_semitone
+
+_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    # Harte's quality and degrees: suffixes of lead sheets.
+    "maj": ("", "maj", "Maj", "ma", "M"),
+    "min": ("m", "min", "mi", "-"),
+    "dim": ("dim", "o", "°"),
+    "aug": ("aug", "+"),
+    "5": ("5",),
+    "sus4": ("sus", "sus4"),
+    "sus2": ("sus2",),
+    "sus4(2)": ("sus24", "sus2sus4"),
+    "maj6": ("6", "maj6", "M6"),
+    "min6": ("m6", "min6", "mi6", "-6"),
+    "maj6(9)": ("69", "6/9", "6(9)"),
+    "min6(9)": ("m69", "m6/9", "-69", "-6/9"),
+    "7": ("7",),
+    "maj7": ("maj7", "Maj7", "ma7", "M7", "j7", "Δ7", "^7"),
+    "min7": ("m7", "min7", "mi7", "-7"),
+    "minmaj7": (
+        *("mmaj7", "mMaj7", "mM7", "minmaj7", "minMaj7", "m(maj7)", "min(maj7)", "m(Maj7)", "m(M7)"),
+        *("-maj7", "-Maj7", "-M7", "-(maj7)", "-Δ7", "-^7"),
+    ),
+    "dim7": ("dim7", "o7", "°7"),
+    "hdim7": ("m7b5", "min7b5", "mi7b5", "-7b5", "m7(b5)", "min7(b5)", "-7(b5)", "ø", "ø7", "h7"),
+    "aug7": ("aug7", "+7", "7+", "7#5", "7(#5)"),
+    "maj7(*5,#5)": ("augmaj7", "+maj7", "+M7"),
+    "sus4(b7)": ("7sus", "7sus4", "7(sus4)"),
+    "sus4(b7,9)": ("9sus", "9sus4", "9(sus4)"),
+    "sus4(b7,9,13)": ("13sus", "13sus4", "13(sus4)"),
+    "9": ("9",),
+    "maj9": ("maj9", "Maj9", "ma9", "M9", "Δ9", "^9"),
+    "min9": ("m9", "min9", "mi9", "-9"),
+    "11": ("11",),
+    "min11": ("m11", "min11", "mi11", "-11"),
+    "13": ("13",),
+    "maj13": ("maj13", "Maj13", "ma13", "M13", "Δ13", "^13"),
+    "min13": ("m13", "min13", "mi13", "-13"),
+}
+SUFFIXES: Mapping[str, str] = MappingProxyType(
+    {suffix: quality for quality, suffixes in _SPELLINGS.items() for suffix in suffixes}
+)
+"""Suffix of a symbol -> quality and degrees in Harte's syntax."""
+NO_CHORDS = ("N.C.", "NC", "N")
+"""Symbols of no chord."""
+
+_ALTERED = r"[#b](?:5|9|11|13)|add(?:2|4|9|11|13)"
+_SIGNS = str.maketrans({"♭": "b", "♯": "#", "\N{MINUS SIGN}": "-", "\N{EN DASH}": "-"})
+_LETTERS = "CDEFGAB"
+
+
+def leadsheet_to_harte(symbol: str) -> str:
+    """A chord symbol of a lead sheet in Harte's syntax.
+
+    Parameters
+    ----------
+    symbol : str
+        Root in capitals, a suffix of `SUFFIXES`, alterations (``b5 #5 b9 #9 #11 b13 add9``, perhaps in brackets), and
+        perhaps a bass note.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidChordException
+        For anything else.
+
+    Examples
+    --------
+    >>> [leadsheet_to_harte(symbol) for symbol in ("Am7", "Bb7", "Fmaj7/C", "Cm7b5", "C-7", "Csus", "G7(b9)", "N.C.")]
+    ['A:min7', 'Bb:7', 'F:maj7/5', 'C:hdim7', 'C:min7', 'C:sus4', 'G:7(b9)', 'N']
+    """
+    found = _translate(symbol)
+    if found is None:
+        raise InvalidChordException(f"not a chord symbol of lead sheets: {symbol!r}", symbol)
+    return found
+
+
+def not_a_chord(label: str) -> str:
+    """The message on a label that is none of Harte's syntax.
+
+    Examples
+    --------
+    >>> not_a_chord("H:moll")
+    "not a chord: 'H:moll'; chords are written like C, A:min7/b3, F#:(1,5) or N"
+    >>> not_a_chord("Am7").partition("; ")[2]
+    'chords are written like C, A:min7/b3, F#:(1,5) or N; for symbols like this one declare notation: leadsheet'
+    """
+    message = f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N"
+    return message if _translate(label) is None else f"{message}; for symbols like this one declare notation: leadsheet"
+
+
+@lru_cache(maxsize=1 << 14)
+def _translate(symbol: str) -> str | None:
+    text = symbol.strip().translate(_SIGNS)
+    if text in NO_CHORDS:
+        return NO_CHORD
+    # The longest suffix counts: m7b5 is one of its own, m7b9 is m7 with an alteration.
+    forms = (form for bass in (True, False) if (form := _split(text, bass)) is not None)
+    return next(forms, None)
+
+
+def _split(text: str, with_bass: bool) -> str | None:
+    """Harte's label of a symbol that has, or has not, a bass note."""
+    body, slash, bass = text.rpartition("/") if with_bass else (text, "", "")
+    if with_bass and not (slash and re.fullmatch("[A-G][#b]?", bass)):
+        return None
+    root = re.match("[A-G][#b]?", body)
+    if root is None:
+        return None
+    rest = body[root.end() :]
+    for end in range(len(rest), -1, -1):
+        suffix, altered = rest[:end], rest[end:]
+        if suffix in SUFFIXES and (degrees := _degrees(altered, suffix)) is not None:
+            label = _label(root[0], SUFFIXES[suffix], degrees)
+            below = _degree(root[0], bass) if bass else "1"
+            return label if below == "1" else f"{label}/{below}"
+    return None
+
+
+def _degrees(altered: str, suffix: str) -> list[str] | None:
+    """Harte's degrees of alterations and added tones; None if they are none."""
+    if altered.startswith("(") and altered.endswith(")"):
+        altered = altered[1:-1].replace(",", "")
+        if not altered:
+            return None
+    elif altered and not suffix and not altered.startswith("add"):
+        return None  # without a suffix only in brackets: Cb5 is the power chord on C flat
+    parts = re.findall(_ALTERED, altered)
+    if "".join(parts) != altered or len(set(parts)) < len(parts):
+        return None
+    degrees = []
+    for part in parts:
+        if part in ("b5", "#5"):
+            degrees += [] if "*5" in degrees else ["*5"]
+        degrees.append(part.removeprefix("add"))
+    return degrees
+
+
+def _label(root: str, quality: str, degrees: list[str]) -> str:
+    if not degrees:
+        return root if quality == "maj" else f"{root}:{quality}"
+    name, bracket, own = quality.partition("(")
+    own_degrees = own.removesuffix(")").split(",") if bracket else []
+    return f"{root}:{name}({','.join([*own_degrees, *degrees])})"
+
+
+def _degree(root: str, bass: str) -> str:
+    """The degree of the major scale on a root that a note is, as it is spelled.
+
+    Examples
+    --------
+    >>> _degree("F", "C"), _degree("C", "Bb"), _degree("C", "F#"), _degree("C", "Gb")
+    ('5', 'b7', '#4', 'b5')
+    """
+    steps = (_LETTERS.index(bass[0]) - _LETTERS.index(root[0])) % 7
+    natural = (0, 2, 4, 5, 7, 9, 11)[steps]
+    shift = (pitch_class_to_semitone(bass) - pitch_class_to_semitone(root) - natural + 6) % 12 - 6
+    return ("b" * -shift if shift < 0 else "#" * shift) + str(steps + 1)
