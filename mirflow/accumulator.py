@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,17 +15,17 @@ import numpy as np
 from .analysis.policies import MISSING
 from .annotations.annotation import Annotation
 from .annotations.classes import Classes
-from .annotations.schema import kind_of
+from .annotations.schema import Kind, kind_of
 from .annotations.source import MemorySource, Source
 from .cells import FAILED, Cells, Status, concatenate_cells, no_cells
-from .engine.block import TrackWork, block_size
+from .engine.block import BLOCK, TrackWork, block_size
 from .engine.runs import raise_failure
 from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
 from .evaluation import EvaluationRules
 from .metrics.base import Asked, Grid, Sparse
 from .metrics.measures import Measure
 from .ragged import Float, Int
-from .readers.objects import TRACK, ObjectSource, name_keys
+from .readers.objects import TRACK, ObjectSource, is_object, name_keys, to_annotation
 from .sides import ESTIMATE, holds_tracks, sources_of, work_of
 from .store.format import kept_settings, metric_coords
 
@@ -34,6 +36,10 @@ State = dict[str, Any]
 """What :meth:`Accumulator.state` gives: dicts, lists, text and numbers."""
 _MOST_KNOWN = 4096
 """Pairs of labels whose results are kept."""
+_MOST_SMALL = 512
+"""Pairs of a few words or numbers that wait in the buffer."""
+_ONE_NAME = frozenset({"key", "classification"})
+"""Tasks in which a track has one name, so that a list of names is of as many tracks."""
 _ARRAYS = frozenset({str, tuple, list, np.ndarray})
 """Types of one annotation, and never of many."""
 LAYOUT = 1
@@ -50,10 +56,16 @@ class CopiedSource(MemorySource):
     error: Exception | None = None
 
     @classmethod
-    def of(cls, source: Source) -> CopiedSource:
-        """Read a source now; what it holds may change later."""
+    def of(cls, given: Any, rules: EvaluationRules, name: str) -> CopiedSource:
+        """Read an annotation in any form, or its source, now; what it holds may change later."""
+        if type(given) in _ARRAYS:  # as nearly all are, whose arrays are copied when they are read
+            try:
+                return cls(name, to_annotation(given, rules.task, **rules.convention.reading))
+            except AnnotationError:
+                pass  # which the source tells with its name
+        source = given if isinstance(given, Source) else ObjectSource(given, rules.task, name)
         try:
-            annotation, digest = source.read()
+            annotation, digest = rules.with_options(source).read()
         except (AnnotationError, OSError) as error:
             return cls(source.label, error=error)
         thing = source.thing if isinstance(source, ObjectSource) else annotation
@@ -119,7 +131,10 @@ class Accumulator:
         self._rules = EvaluationRules.of(task, metrics, convention, grid, classes)
         self._kind = kind_of(task)
         self._on_error = on_error
-        self._size = 1 if on_error == "raise" else block_size(task)
+        # Text, and a few numbers without times, take so little room that many pairs can wait.
+        self._size = (
+            1 if on_error == "raise" else block_size(task, _MOST_SMALL if self._kind.drawn_as == "text" else BLOCK)
+        )
         # Of labels there are few different pairs, and scoring one takes longer than looking it up.
         self._looked_up = self._kind.name in ("key", "labels") and on_error == "keep"
         self._looked_up &= not any(measure.metric.dims for measure in self._rules.measures)
@@ -148,8 +163,9 @@ class Accumulator:
         ----------
         references, estimates : annotation, mapping, collection, data frame or sequence
             One annotation each, in any form that :func:`mirflow.annotation` takes; None where one is missing. Or those
-            of many tracks, in any form that :func:`mirflow.score` takes, or as a sequence with as many names in
-            `tracks`. Arrays are copied.
+            of many tracks: in any form that :func:`mirflow.score` takes, as a sequence with as many names in `tracks`,
+            or without names as a list of arrays, tuples, dicts or objects (in tasks of one name for each track, such as
+            keys and classes, of text). A list of numbers is one annotation. Arrays are copied.
         tracks : str, int, sequence of these, or None
             The name of the track, or of each. None: pairs are numbered as they come, unless mappings, collections and
             tables name their tracks.
@@ -162,40 +178,70 @@ class Accumulator:
         ScoreError
             If a pair cannot be scored, under ``on_error="raise"``.
         """
-        tracks = tracks.tolist() if hasattr(tracks, "tolist") else tracks
         named = tracks is not None
+        tracks = tracks.tolist() if named and hasattr(tracks, "tolist") else tracks
         if named and not isinstance(tracks, str) and hasattr(tracks, "__len__"):
             names = name_keys(list(tracks), TRACK)
-            references, estimates = (
-                _by_track(names, side, many) for side, many in (("reference", references), (ESTIMATE, estimates))
+            left, right = (
+                _of_names(names, side, many) for side, many in (("reference", references), (ESTIMATE, estimates))
             )
+        elif (
+            not named
+            and (type(references) is list or type(estimates) is list)
+            and self._are_many(references, estimates)
+        ):
+            first = len(self._tracks)
+            pairs = enumerate(zip(references, estimates, strict=True), first)
+            self._add({str(number): pair for number, pair in pairs}, named)
+            return
         elif named or type(references) in _ARRAYS or not holds_tracks(references, self._kind):
             name = name_keys([tracks], TRACK)[0] if named else str(len(self._tracks))
-            if self._looked_up and type(references) is type(estimates) is str:
-                if (references, estimates) in self._known:
-                    self._demand_new((name,), named)
-                    self._keep(name, named)
-                    self._repeated.append((name, (references, estimates)))
-                    return
-                self._labels[name] = references, estimates
-            pair = [
-                None if one is None else ObjectSource(one, self._rules.task, f"{side} {name}")
-                for one, side in ((references, "reference"), (estimates, ESTIMATE))
-            ]
-            self._add({name: (pair[0], pair[1])}, named)
+            self._add({name: (references, estimates)}, named)
             return
-        left = sources_of(references, self._rules.task, "reference")
-        right = sources_of(estimates, self._rules.task, ESTIMATE)
+        else:
+            left, right = references, estimates
+        left, right = sources_of(left, self._rules.task, "reference"), sources_of(right, self._rules.task, ESTIMATE)
         self._add({name: (left.get(name), right.get(name)) for name in {**left, **right}}, named=True)
 
-    def _add(self, pairs: Mapping[str, tuple[Source | None, Source | None]], named: bool) -> None:
+    def _are_many(self, references: Any, estimates: Any) -> bool:
+        """True for lists of annotations, each of which says by its type that it is one.
+
+        Raises
+        ------
+        AnnotationError
+            If only one side is such a list, or they differ in length.
+        """
+        sides = {"references": references, "estimates": estimates}
+        named = type(references) is type(estimates) is list and self._rules.task in _ONE_NAME
+        tests = {"text": _is_text} if named else {}
+        tests["annotations"] = partial(_is_one, kind=self._kind)
+        for what, test in tests.items():
+            many = [type(side) is list and _all_given(test, side) for side in sides.values()]
+            if not any(many):
+                continue
+            for name, side in sides.items():
+                if type(side) is not list or not all(one is None or test(one) for one in side):
+                    raise AnnotationError(f"the {name} are no list of {what}, as the other side is")
+            if len(references) != len(estimates):
+                counts = f"{counted(len(references), 'reference')} and {counted(len(estimates), 'estimate')}"
+                raise AnnotationError(f"{counts}: give one for each, None where one is missing")
+            return True
+        return False
+
+    def _add(self, pairs: Mapping[str, tuple[Any, Any]], named: bool) -> None:
+        """Add pairs of annotations or sources, of which either side may be None."""
         self._demand_new(pairs, named)
-        works = []
-        for name, pair in pairs.items():
-            reference, estimate = (
-                None if one is None else CopiedSource.of(self._rules.with_options(one)) for one in pair
-            )
-            works.append(work_of(name, reference, {ESTIMATE: estimate}))
+        rules, works = self._rules, []
+        for name, (reference, estimate) in pairs.items():
+            if self._looked_up and type(reference) is type(estimate) is str:
+                if (reference, estimate) in self._known:
+                    self._keep(name, named)
+                    self._repeated.append((name, (reference, estimate)))
+                    continue
+                self._labels[name] = reference, estimate
+            left = None if reference is None else CopiedSource.of(reference, rules, f"reference {name}")
+            right = None if estimate is None else CopiedSource.of(estimate, rules, f"{ESTIMATE} {name}")
+            works.append(work_of(name, left, {ESTIMATE: right}))
             if self._on_error == "keep":
                 self._keep(name, named)
                 self._buffer.append(works[-1])
@@ -466,7 +512,7 @@ def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
     return found
 
 
-def _by_track(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
+def _of_names(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
     """The annotations of a sequence, by track."""
     if isinstance(given, str | Mapping) or not hasattr(given, "__len__"):
         raise AnnotationError(f"the {side}s are no sequence of annotations, one for each of the tracks")
@@ -475,6 +521,29 @@ def _by_track(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
     if len(set(names)) < len(names):
         raise AnnotationError(f"track {next(one for one in names if names.count(one) > 1)!r} is named twice")
     return dict(zip(names, given, strict=True))
+
+
+def _all_given(test: Callable[[Any], bool], side: Sequence[Any]) -> bool:
+    """True if a test holds of all items of a side that are not None, and there are some."""
+    return any(one is not None for one in side) and all(one is None or test(one) for one in side)
+
+
+def _is_text(given: Any) -> bool:
+    return type(given) is str
+
+
+def _is_one(given: Any, kind: Kind) -> bool:
+    """True for an item of a list that is an annotation by its type, and no part of one.
+
+    Rows of notes and parts of patterns and of audio may be arrays or tuples themselves.
+    """
+    if type(given) is tuple:
+        return kind.name != "patterns"
+    if type(given) in (str, list, int, float, bool) or (kind.name == "audio" and isinstance(given, os.PathLike)):
+        return False
+    if isinstance(given, Mapping | os.PathLike) or is_object(given):
+        return True
+    return kind.name not in ("patterns", "audio") and int(np.ndim(given)) > (kind.name == "following")
 
 
 def _natural(name: str) -> tuple[bool, int, str]:

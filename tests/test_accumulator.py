@@ -102,6 +102,58 @@ def test_many_pairs_are_given_as_mappings_collections_tables_or_sequences() -> N
     assert scores.dataset().track.values.tolist() == ["7", "8", "9"]
 
 
+ONSETS = [1.0, 2.0]
+ROWS = [[1.0, 0.5, 60.0], [2.0, 1.0, 62.0]]
+PATTERNS = [[[(0.0, 60.0), (1.0, 62.0)], [(8.0, 60.0), (9.0, 62.0)]]]
+CURVE = (np.array([0.0, 0.1]), np.array([220.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("task", "references", "count"),
+    [
+        ("onset", [np.array(ONSETS), np.array([3.0])], 2),
+        ("onset", [np.array(ONSETS), {"time": [3.0]}, mirflow.annotation("onset", [4.0])], 3),
+        ("onset", ONSETS, 1),
+        ("onset", np.array([[1.0, 2.0]])[0], 1),
+        ("melody", [CURVE, CURVE], 2),
+        ("melody", CURVE, 1),
+        ("key", ["C major", "A minor"], 2),
+        ("classification", ["rock", "jazz"], 2),
+        ("tagging", ["loud", "slow"], 1),
+        ("tempo", [60.0, 120.0], 1),
+        ("tempo", [(np.array([60.0, 120.0]), 0.3), np.array([60.0, 120.0])], 2),
+        ("score_following", ROWS, 1),
+        ("score_following", [np.array(ROWS), np.array(ROWS)], 2),
+        ("pattern", PATTERNS, 1),
+        ("pattern", [{"patterns": PATTERNS}] * 2, 2),
+    ],
+)
+def test_a_list_of_annotations_needs_no_names_and_a_list_of_values_is_one(
+    task: str, references: Any, count: int
+) -> None:
+    scores, one_by_one = Accumulator(task), Accumulator(task)
+    scores.update(references, references)
+    assert len(scores) == count
+    for one in references if count > 1 else [references]:
+        one_by_one.update(one, one)
+    xr.testing.assert_identical(scores.dataset().load(), one_by_one.dataset().load())
+    if count > 1:
+        scores.update([*references[:-1], None], references)
+        assert len(scores) == 2 * count
+        assert scores.dataset().status.sel(track=str(2 * count - 1)).item() == CODES["missing_reference"]
+        with pytest.raises(AnnotationError, match=f"{count} references and {count - 1} estimate"):
+            scores.update(references, references[:-1])
+
+
+def test_lists_of_annotations_are_on_both_sides_or_on_none() -> None:
+    scores = Accumulator("onset")
+    with pytest.raises(AnnotationError, match="the estimates are no list of annotations, as the other side is"):
+        scores.update([np.array(ONSETS)], ONSETS)
+    with pytest.raises(AnnotationError, match="the references are no list of annotations, as the other side is"):
+        scores.update(np.array(ONSETS), [np.array(ONSETS)])
+    assert len(scores) == 0
+
+
 @pytest.mark.parametrize("form", [lambda one: one, lambda one: mirflow.annotation("onset", one)])
 def test_arrays_may_change_after_an_update(form: Any) -> None:
     times = np.array([1.0, 2.0])

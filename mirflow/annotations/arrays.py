@@ -16,8 +16,6 @@ from .annotation import Annotation
 from .audio import HeldSignal, signal_column
 from .schema import Kind
 
-RANK = "rank"
-"""The column by which lists of names are put in order when they are read; it is no variable of an annotation."""
 Values = dict[str, Any]
 Laid = tuple[Values, tuple[Int, ...]]
 """Flat columns, and the counts of the dims below the outermost."""
@@ -45,7 +43,8 @@ def from_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
     """
     if len(values) > len(kind.arguments):
         raise InvalidAnnotationError(f"{len(values)} arguments: {kind.name} take {', '.join(kind.arguments)}")
-    annotation = from_columns(kind, dict(zip(kind.arguments, values, strict=False)))
+    given = {name: value for name, value in zip(kind.arguments, values, strict=False) if value is not None}
+    annotation = _of_known(kind, given)
     if kind.arguments[:2] == ("time", "frequency") and not kind.dims[1:]:
         _demand_times_first(annotation)
     return annotation
@@ -88,45 +87,33 @@ def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:
     [1, 2]
     """
     present = {name: value for name, value in given.items() if value is not None}
-    known = known_columns(kind)
     for name in present:
-        if name not in known:
-            raise InvalidAnnotationError(f"{kind.name} have no column {name!r}; {suggest(str(name), known)}")
+        if name not in kind.given_as:
+            raise InvalidAnnotationError(f"{kind.name} have no column {name!r}; {suggest(str(name), kind.given_as)}")
+    return _of_known(kind, present)
+
+
+def _of_known(kind: Kind, given: Values) -> Annotation:
+    """An annotation of columns and arguments that the kind has, none of them None."""
     if kind.name == "audio":
-        return _audio(present)
-    columns, counts = _LAYOUTS.get(kind.name, _flat)(kind, present)
-    return _annotation(kind, columns, counts)
-
-
-def known_columns(kind: Kind) -> tuple[str, ...]:
-    """Names that columns of a kind can have.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> known_columns(KINDS["patterns"])
-    ('onset', 'pitch', 'patterns', 'pattern', 'occurrence')
-    """
-    if kind.name == "audio":
-        return kind.arguments
-    names = (*(one.name for one in kind.variables), *kind.arguments, *kind.dims[:-1])
-    return tuple(dict.fromkeys((*names, *(name for name in (RANK,) if name in kind.columns))))
-
-
-def _annotation(kind: Kind, columns: Values, counts: tuple[Int, ...]) -> Annotation:
+        return _audio(given)
+    columns, counts = _LAYOUTS.get(kind.name, _flat)(kind, given)
     missing = [name for name in kind.required if name not in columns]
     if missing:
         raise InvalidAnnotationError(f"{kind.name} need {', '.join(missing)}, which {_is(missing)} missing")
     labels = texts("label", columns.pop("label")) if "label" in columns else None
     arrays: dict[str, Column] = {}
     for name, values in columns.items():
-        as_text = name != RANK and kind.variable(name).dtype == "str"
-        given = _flags(name, values) if kind.has_flag(name) else values
-        arrays[name] = np.array(texts(name, given), dtype=np.str_) if as_text else numbers(name, given)
-    sizes = {name: len(column) for name, column in arrays.items()} | ({} if labels is None else {"label": len(labels)})
-    innermost = {name: size for name, size in sizes.items() if kind.depths.get(name, len(kind.dims)) == len(kind.dims)}
-    if len(set(innermost.values())) > 1:
-        listed = ", ".join(f"{name} has {size}" for name, size in innermost.items())
+        if name in kind.texts:
+            arrays[name] = np.array(texts(name, values), dtype=np.str_)
+        else:  # An array that is not the one that was given was made of it, and is no other's.
+            made = type(values) is np.ndarray and values is not given.get(name)
+            arrays[name] = values if made else numbers(name, _flags(name, values) if name in kind.flags else values)
+    sizes = {len(column) for name, column in arrays.items() if name not in kind.depths}
+    if len(sizes) > 1 or (labels is not None and sizes - {len(labels)}):
+        innermost = {name: column for name, column in arrays.items() if name not in kind.depths}
+        every: Values = innermost if labels is None else {**innermost, "label": labels}
+        listed = ", ".join(f"{name} has {len(column)}" for name, column in every.items())
         raise InvalidAnnotationError(f"columns differ in length: {listed}")
     return Annotation(kind.name, arrays, labels, counts)
 
@@ -188,6 +175,10 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
         wanted = ", ".join("n" if size is None else str(size) for size in shape) + ("," if len(shape) == 1 else "")
         raise InvalidAnnotationError(f"{name} has the shape {array.shape}, not ({wanted})")
     return np.ascontiguousarray(array) if shape else array
+
+
+def _number(name: str, value: Any) -> float:
+    return float(value) if type(value) in (float, int) else float(numbers(name, value, ()))
 
 
 def texts(name: str, value: Any) -> list[str]:
@@ -266,17 +257,18 @@ def _key(kind: Kind, given: Mapping[str, Any]) -> Laid:
 def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
     """One or two tempi, perhaps with the share of the first in the salience of both."""
     columns = dict(given)
-    if "tempo" in columns and np.ndim(columns["tempo"]) == 0:
-        columns["tempo"] = [columns["tempo"]]
+    tempo = columns.get("tempo")
+    if tempo is not None:
+        columns["tempo"] = numbers("tempo", tempo if np.ndim(tempo) else [tempo])
     weight = columns.pop("weight", None)
     if weight is not None:
-        share, count = float(numbers("weight", weight, ())), len(numbers("tempo", columns.get("tempo", ())))
+        share, count = _number("weight", weight), len(columns["tempo"]) if "tempo" in columns else 0
         if not 0 <= share <= 1:
             raise InvalidAnnotationError(f"weight is the share of the first tempo, from 0 to 1, not {share}")
         if "salience" in columns or count != 2:
             what = "salience is given, too" if "salience" in columns else f"there are {count}"
             raise InvalidAnnotationError(f"weight is the share of the first of two tempi, and {what}")
-        columns["salience"] = [share, 1 - share]
+        columns["salience"] = np.array([share, 1 - share])
     return columns, ()
 
 
@@ -391,7 +383,7 @@ def _audio(given: Mapping[str, Any]) -> Annotation:
     missing = [name for name in ("sources", "rate") if name not in given]
     if missing:
         raise InvalidAnnotationError(f"audio needs {', '.join(missing)}: sources (n, samples) and their rate in Hz")
-    array, rate = as_array("sources", given["sources"]), float(numbers("rate", given["rate"], ()))
+    array, rate = as_array("sources", given["sources"]), _number("rate", given["rate"])
     if array.dtype.kind != "f":
         raise InvalidAnnotationError(f"sources have to be floating point, from -1 to 1, not {array.dtype}")
     if array.ndim not in (1, 2, 3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -41,6 +42,9 @@ LATEST = 1e9
 """Seconds, before or after 0, beyond which a number is no time of a recording: sums and products of times stay exact or
 nearly so, and far from what a double can hold. Some tasks have a smaller limit of their own."""
 
+RANK = "rank"
+"""The column by which lists of names are put in order when they are read; it is no variable of an annotation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -71,7 +75,7 @@ class Variable:
     flag: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kind:
     """One kind of annotation.
 
@@ -156,9 +160,10 @@ class Kind:
                 return variable
         raise UnknownNameError(f"{self.name} variable", name, [v.name for v in self.variables])
 
-    def has_flag(self, name: str) -> bool:
-        """True if a column of that name says what is true and what is not."""
-        return any(one.flag for one in self.variables if one.name == name)
+    @cached_property
+    def flags(self) -> frozenset[str]:
+        """Names of the variables that say what is true and what is not."""
+        return frozenset(v.name for v in self.variables if v.flag)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -166,22 +171,35 @@ class Kind:
         more = (name for name, task in declared(TASKS).items() if getattr(task, "kind", "") == self.name)
         return (*(task for task, kind in TASK_KINDS.items() if kind == self.name), *more)
 
-    @property
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """Names of the variables that are text."""
+        return frozenset(v.name for v in self.variables if v.dtype == "str")
+
+    @cached_property
     def required(self) -> tuple[str, ...]:
         """Names of the variables that every annotation of the kind has."""
         return tuple(v.name for v in self.variables if not v.optional)
 
-    @property
+    @cached_property
     def times(self) -> tuple[str, ...]:
         """Names of the variables that are times of an item, in seconds or quarter notes; empty: it has none."""
         return tuple(name for name in ("time", "start", "end", "onset") if name in self.required)
+
+    @cached_property
+    def given_as(self) -> tuple[str, ...]:
+        """Names of columns and arguments by which arrays in memory can be given."""
+        if self.name == "audio":
+            return self.arguments
+        ranks = (RANK,) if RANK in self.columns else ()
+        return tuple(dict.fromkeys((*(v.name for v in self.variables), *self.arguments, *self.dims[:-1], *ranks)))
 
     @property
     def pitched(self) -> bool:
         """True if it has frequencies, which files may give as MIDI numbers."""
         return any(v.units == "Hz" for v in self.variables)
 
-    @property
+    @cached_property
     def depths(self) -> dict[str, int]:
         """Depths of the variables that do not lie along the innermost dim."""
         return {v.name: v.depth for v in self.variables if v.depth is not None}

@@ -154,6 +154,7 @@ class BlockSide:
         self.annotations: list[Annotation] = []
         # Rows that held something, of which nothing was left when they were cleaned.
         self.emptied: Bool = np.zeros(0, dtype=np.bool_)
+        self.sizes: list[int] = []
         # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
         self._read: dict[int, ReadSource] = {}
         self._rows: list[ReadSource] = []
@@ -186,6 +187,7 @@ class BlockSide:
         rows = to_ragged([*self.annotations, empty_annotation(kind, self.annotations)])
         cleaned = convention.clean(rows)
         self.emptied = emptied(rows, cleaned.rows)
+        self.sizes = rows.counts[0].tolist()
         for row, flaw in cleaned.flaws.items():
             annotation = self.annotations[row]
             path = annotation.file(flaw.item) or self.label(row)
@@ -222,9 +224,10 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Blo
     status: list[Status] = []
     messages: list[str] = []
     for track in work.tracks:
+        every = [(references[one.source], one.annotator) for one in track.references]
         for system, estimate in zip(track.systems, track.estimates, strict=True):
             read = None if estimate is None else estimates[estimate]
-            own = [(references[one.source], one.annotator) for one in track.references]
+            own = every
             if work.by_annotator and read is not None:
                 own = [one for one in own if not _same(one[0], read)]
             row = len(estimates.annotations) if read is None or read.trouble is not None else read.row
@@ -232,7 +235,7 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Blo
                 if reference.trouble is None:
                     table.append((len(status), reference.row, row))
                     annotators.append(annotator)
-            state, message = _state(track, system, [one for one, _ in own], read, references, estimates)
+            state, message = _state(track, system, own, read, references, estimates)
             status.append(state)
             messages.append(message)
     cells, left, right = np.array(table, dtype=np.int64).reshape(-1, 3).T.copy()
@@ -257,7 +260,7 @@ def _real(path: str) -> str:
 def _state(
     track: TrackWork,
     system: str,
-    own: Sequence[ReadSource],
+    own: Sequence[tuple[ReadSource, str]],
     estimate: ReadSource | None,
     references: BlockSide,
     estimates: BlockSide,
@@ -267,17 +270,17 @@ def _state(
         return Status.missing_reference, f"system {system!r} is the reference of track {track.track!r} itself"
     if not own:
         return Status.missing_reference, f"track {track.track!r} has no reference"
-    trouble = next((one.trouble for one in own if one.trouble is not None), None)
-    if trouble is not None:
-        return trouble
+    for reference, _ in own:
+        if reference.trouble is not None:
+            return reference.trouble
     if estimate is None:
         return Status.missing_estimate, f"system {system!r} has no estimate of track {track.track!r}"
     if estimate.trouble is not None:
         return estimate.trouble
-    for one in own:
-        if len(references.annotations[one.row]) == 0:
-            return Status.empty_reference, f"{one.source.label}: track {track.track!r} has an empty reference"
-    if len(estimates.annotations[estimate.row]) == 0:
+    for reference, _ in own:
+        if not references.sizes[reference.row]:
+            return Status.empty_reference, f"{reference.source.label}: track {track.track!r} has an empty reference"
+    if not estimates.sizes[estimate.row]:
         message = f"system {system!r} has an empty estimate of track {track.track!r}"
         return Status.empty_estimate, f"{estimate.source.label}: {message}"
     return Status.ok, ""
@@ -554,6 +557,8 @@ def _span(annotation: Annotation) -> float:
     """Seconds from the first to the last time, of audio its length."""
     if annotation.kind == "audio":
         return seconds_of(annotation.columns["signal"].tolist())
+    if not annotation.schema.times:
+        return 0.0
     first = annotation.columns.get("start", annotation.columns.get("time"))
     last = annotation.columns.get("end", annotation.columns.get("time"))
     if first is None or last is None or not len(first) or not (np.isfinite(first).all() and np.isfinite(last).all()):

@@ -42,6 +42,8 @@ def extents(annotations: Sequence[Annotation]) -> Float:
     [[0.5, 2.0, 2.0], [nan, nan, nan]]
     """
     found = np.full((len(annotations), 3), np.nan)
+    if annotations and not annotations[0].schema.times:
+        return found
     for row, annotation in enumerate(annotations):
         first = annotation.columns.get("start", annotation.columns.get("time"))
         last = annotation.columns.get("end", first)

@@ -124,7 +124,7 @@ class Layout:
             message = f"has {counted}, needs {needed}: {' '.join(fields)!r}"
             raise InvalidAnnotationError(message, path=self.name, line=line)
         text, hint, options = fields[place], "", self.reading.delimited
-        if text.lower() in _FLAGS and self.kind.has_flag(column):
+        if text.lower() in _FLAGS and column in self.kind.flags:
             return _FLAGS[text.lower()]
         if _DECIMAL.fullmatch(text):
             if options.has_decimal_commas(self.separator):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.arrays import as_array, from_arguments, from_columns, known_columns, texts
+from ..annotations.arrays import as_array, from_arguments, from_columns, texts
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, Kind
 from ..annotations.source import MemorySource, Source
@@ -88,6 +88,17 @@ def kind_named(task: str) -> Kind:
     return KINDS[TASK_KINDS.get(task, task)]
 
 
+def is_object(thing: object) -> bool:
+    """True for an object of a type that holds an annotation, tables among them.
+
+    Examples
+    --------
+    >>> is_object(Annotation("events", {"time": np.zeros(1)})), is_object(np.zeros(1))
+    (True, False)
+    """
+    return type(thing) not in _PLAIN and (is_table(thing) or any(test(thing) for test, _ in CONVERTERS))
+
+
 def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     """The annotation that an object holds, by its type.
 
@@ -113,7 +124,10 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     ['C:maj']
     """
     kind = kind_named(task)
-    for test, convert in () if type(thing) in _PLAIN else CONVERTERS:
+    if type(thing) is np.ndarray:
+        return of_arguments(kind, (thing,))
+    plain = type(thing) in _PLAIN
+    for test, convert in () if plain else CONVERTERS:
         if test(thing):
             found = convert(thing, _reading(task, options))
             if found.kind != kind.name:
@@ -121,9 +135,9 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
             return found
     if is_path(thing, kind):
         return source_at(thing, _reading(task, options)).open()
-    if type(thing) not in _PLAIN and is_table(thing):
+    if not plain and is_table(thing):
         return of_columns(kind, table_columns(thing))
-    if isinstance(thing, Mapping):
+    if type(thing) is dict or (not plain and isinstance(thing, Mapping)):
         return of_columns(kind, {kind.arguments[0]: thing} if are_numbers(thing, kind) else thing)
     if isinstance(thing, tuple) and not _is_first_argument(thing, kind):
         return of_arguments(kind, thing)
@@ -154,7 +168,7 @@ def _reading(task: str, options: Mapping[str, Any]) -> Reading:
 
 def _is_first_argument(thing: tuple[Any, ...], kind: Kind) -> bool:
     """True for a tuple that is the first argument itself: a sequence of numbers or of names."""
-    return len(thing) > 0 and all(isinstance(one, Real | str) for one in thing) and kind.name != "tempo"
+    return kind.name != "tempo" and len(thing) > 0 and all(isinstance(one, Real | str) for one in thing)
 
 
 def is_path(thing: object, kind: Kind) -> bool:
@@ -192,7 +206,7 @@ def is_annotation(thing: object, kind: Kind) -> bool:
     """True for a mapping that is one annotation: of columns of the kind, or of names to numbers."""
     if not isinstance(thing, Mapping) or not thing:
         return False
-    columns = set(thing) <= set(known_columns(kind))
+    columns = set(thing) <= set(kind.given_as)
     return are_numbers(thing, kind) or (columns and not any(isinstance(v, Mapping) for v in thing.values()))
 
 
