@@ -63,12 +63,18 @@ def stores(checkout: Path) -> Stores:
         store = checkout / "stores" / f"{name}.zarr"
         with FileLock(f"{store}.lock"):
             if not store.exists():
-                command = ["run", str(checkout / f"pipelines/{name}.yaml"), "--store", str(store), "--quiet"]
+                command = ["run", str(_pipeline(checkout, name)), "--store", str(store), "--quiet"]
                 result = CliRunner().invoke(cli, command)
                 assert result.exit_code in (0, 3), result.output
         return store.resolve()
 
     return get
+
+
+def _pipeline(folder: Path, name: str) -> Path:
+    """The pipeline of a name, also of those that papers need."""
+    path = folder / f"pipelines/{name}.yaml"
+    return path if path.exists() else folder / f"pipelines/papers/{name}.yaml"
 
 
 @pytest.fixture
@@ -91,7 +97,7 @@ def test_examples_do_what_the_page_shows(
     found = [block for block in blocks(DOCS / page) if not block.not_executed]
     text = "\n".join(block.before + block.body for block in found if block.file or block.language != "yaml")
     made = set(re.findall(r"mirflow run pipelines/([\w-]+)\.yaml", text)) | _own_stores(found)
-    needed = {name for name in _STORE.findall(text) if (checkout / f"pipelines/{name}.yaml").exists()}
+    needed = {name for name in _STORE.findall(text) if _pipeline(checkout, name).exists()}
     if (needed | made) - _own_stores(found) - BUNDLED or _DATA.search(text):
         _lay_beside(request.getfixturevalue("shared_data"), checkout, workspace)
     for name in needed - made:

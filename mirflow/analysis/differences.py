@@ -264,11 +264,15 @@ Pairs = Mapping[str, str] | None
 def _dataset(
     sides: tuple[ComparedScores, ComparedScores],
     scores: tuple[Float, Float],
+    absent: tuple[Bool, Bool],
     coords: Mapping[str, Any],
     about: Mapping[str, Any],
     settings: Sequence[Setting],
 ) -> xr.Dataset:
-    """Label two evaluations side by side, over what both have; see :func:`diff`."""
+    """Label two evaluations side by side, over what both have; see :func:`diff`.
+
+    Cells that are absent from a table are not missing there.
+    """
     import xarray as xr
 
     (a, b), (one, other) = sides, scores
@@ -298,12 +302,12 @@ def _dataset(
         ),
         "missing_a": (
             metric,
-            (~has_a & has_b).sum(axis=(0, 1)),
+            (~has_a & has_b & ~absent[0][..., np.newaxis]).sum(axis=(0, 1)),
             {"long_name": "number of cells that only b has a score of"},
         ),
         "missing_b": (
             metric,
-            (has_a & ~has_b).sum(axis=(0, 1)),
+            (has_a & ~has_b & ~absent[1][..., np.newaxis]).sum(axis=(0, 1)),
             {"long_name": "number of cells that only a has a score of"},
         ),
     }
@@ -410,8 +414,9 @@ def compare_sides(
         for side, own in zip(_SIDES, pair_of, strict=True)
     }
     about |= {f"similar_{name}": [one[place] for one in akin] for place, name in enumerate(("a", "b", "by"))}
+    absent = _absent(a, *cells), _absent(b, *cells)
     about |= {f"inputs_{name}": count for name, count in differing_inputs(a, b, *cells).items()}
-    return _dataset((a, b), scores, coords, about, differing_settings(a, b, pairs))
+    return _dataset((a, b), scores, absent, coords, about, differing_settings(a, b, pairs))
 
 
 def _single(side: ComparedScores, name: str) -> str:
@@ -457,6 +462,13 @@ def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
     score, _, status, _ = arrays_of(ds.isel(system=systems))
     scored = np.isin(status, [int(one) for one in SCORED])
     return np.where(scored[:, tracks, np.newaxis], score[:, tracks][..., metrics], np.nan)
+
+
+def _absent(side: ComparedScores, systems: Sequence[str], tracks: Sequence[str]) -> Bool:
+    """Cells of which a published table has no row: bool (systems, tracks); of a store every cell counts."""
+    if not side.is_table:
+        return np.zeros((len(systems), len(tracks)), dtype=np.bool_)
+    return np.asarray(np.isnan(_scores(side, systems, tracks, names_of(side.ds, "metric"))).all(axis=2))
 
 
 def _tolerance(a: ComparedScores, b: ComparedScores, pair: tuple[str, str], tolerance: float | None) -> float:
@@ -570,7 +582,8 @@ def diff(
         ``a``, ``b`` and ``difference`` (a - b) float64 over (system, track, metric), NaN where a side has no score;
         over metric ``relative_change`` (the average of ``|a - b| / ((|a| + |b|) / 2)``, 0 where both are 0: section 4
         of Raffel et al., mir_eval, ISMIR 2014), ``mean_difference``, ``max_difference``, ``n`` and ``n_agreeing``,
-        ``missing_a`` and ``missing_b``; ``setting_a`` and ``setting_b`` over what differs in the settings. Attributes
+        ``missing_a`` and ``missing_b`` (a cell of which a published table has no row is not missing there);
+        ``setting_a`` and ``setting_b`` over what differs in the settings. Attributes
         name what only one side has.
 
     Raises

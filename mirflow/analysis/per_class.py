@@ -65,7 +65,7 @@ def rate(kind: str, outcomes: Float) -> Float:
     ----------
     kind : str
         A name of :data:`mirflow.metrics.aggregates.RATIO_AGGREGATES`.
-    outcomes : float64 (..., 4)
+    outcomes : float64 (..., 4), or the size of the dim that the aggregate is along
         As :func:`tell_outcomes` gives them, or sums of these.
 
     Returns
@@ -73,7 +73,9 @@ def rate(kind: str, outcomes: Float) -> Float:
     float64 (...)
         NaN where there is nothing to measure.
     """
-    of_outcomes = RATIO_AGGREGATES[kind].outcomes
+    of_sums, of_outcomes = RATIO_AGGREGATES[kind].of_sums, RATIO_AGGREGATES[kind].outcomes
+    if of_sums is not None:
+        return of_sums(outcomes)
     assert of_outcomes is not None
     return of_outcomes(Outcomes.of_counts(outcomes, outcomes.ndim - 1))
 
@@ -97,7 +99,7 @@ def tell_outcomes(
     Returns
     -------
     outcomes : float64 (n, dims that are left, 4)
-        In the order of :data:`mirflow.kernels.agreement.COUNTED`.
+        In the order of :data:`mirflow.kernels.agreement.COUNTED`; for an aggregate along a dim, this dim comes last.
     labels : mapping of str to tuple of str
         Confusions are left with the dim ``class``, outcomes without their own.
 
@@ -106,7 +108,14 @@ def tell_outcomes(
     QueryError
         If a dim that the ratio is read off was reduced.
     """
-    names = [own.get(dim, dim) for dim in labels]
+    names, along = [own.get(dim, dim) for dim in labels], DECLARED[kind].along
+    if along in names:
+        axis = names.index(along)
+        return np.moveaxis(counts, 1 + axis, -1), {
+            dim: one for dim, one in labels.items() if own.get(dim, dim) != along
+        }
+    if along:
+        raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce nothing along its {along}")
     if OUTCOME in names:
         axis = names.index(OUTCOME)
         place = list(labels.values())[axis]
@@ -468,7 +477,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         value = value.reshape(*shape, *value.shape[1:])
         number = np.broadcast_to(counts["n"].reshape(*shape, *[1] * len(labels)), value.shape)
     rated = selection.kind in CLASS_AGGREGATES
-    units = "" if rated else str(selection.table.attrs.get("units", "")).removeprefix("1")
+    units = DECLARED[selection.kind].unit if rated else str(selection.table.attrs.get("units", "")).removeprefix("1")
     groupings = free_names(groupings, (*LONG_NAMES, "n_values", *labels, "system"), "track_")
     outer, whole = ("system", *groupings), (shape[0], *sizes, *value.shape[2:])
     n_tracks = np.bincount(codes, minlength=shape[1]).astype(np.int64).reshape(sizes)
@@ -490,7 +499,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
     attrs |= {"over": say_over(selection.over)} if selection.over else {}
     attrs |= {"metric": str(selection.measure), "aggregate": selection.kind}
     attrs |= {
-        "orientation": "higher" if rated else metric.orientation,
+        "orientation": ("lower" if DECLARED[selection.kind].lower else "higher") if rated else metric.orientation,
         **({"nominal": "yes"} if metric.nominal else {}),
     }
     return plain_dataset(variables, {**along, **coords}, attrs)

@@ -6,7 +6,7 @@ within a pair. Vertices of graphs are numbered from 0; many separate graphs may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -51,8 +51,55 @@ def within_reach(
     return first, advance(references, first, end, estimates + window, "right")
 
 
-def match(references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float) -> Matching:
+def within_distance(
+    references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
+) -> tuple[Int, Int]:
+    """The references that each estimate may take: those with ``abs(estimate - reference) <= window``, as in madmom.
+
+    The difference is rounded before it is compared, so that an event exactly at the window's edge may be a hit here and
+    none for `within_reach`, or the other way round. Parameters and returns are those of `within_reach`.
+
+    Examples
+    --------
+    >>> one, reference, estimate = np.array([1]), np.array([1.0]), np.array([1.07])
+    >>> [len(match(reference, one, estimate, one, 0.07, reach).estimate) for reach in (within_reach, within_distance)]
+    [1, 0]
+    """
+    offsets = offsets_of(reference_counts)
+    starts, ends = np.repeat(offsets[:-1], estimate_counts), np.repeat(offsets[1:], estimate_counts)
+    first, last = within_reach(references, reference_counts, estimates, estimate_counts, window)
+
+    def move(place: Int, limit: Int, step: int, beside: int, near: bool) -> None:
+        """Move places step by step, up to their limits, past references that are near, or that are not."""
+        moving = np.flatnonzero(place != limit)
+        while len(moving):
+            distance = np.abs(estimates[moving] - references[place[moving] + beside])
+            moving = moving[(distance <= window) == near]
+            place[moving] += step
+            moving = moving[place[moving] != limit[moving]]
+
+    move(first, starts, -1, -1, True)
+    move(last, ends, 1, 0, True)
+    move(first, last, 1, 0, False)
+    move(last, first, -1, -1, False)
+    return first, last
+
+
+Reach = Callable[[Float, Int, Float, Int, float], tuple[Int, Int]]
+
+
+def match(
+    references: Float,
+    reference_counts: Int,
+    estimates: Float,
+    estimate_counts: Int,
+    window: float,
+    reach: Reach = within_reach,
+) -> Matching:
     """A maximum matching of the events of each pair that are within reach; equal times may repeat.
+
+    Estimates, in order, take the first reference that is free: the pass over both lists that drops the earlier of two
+    events that are too far apart finds the same.
 
     References
     ----------
@@ -67,7 +114,7 @@ def match(references: Float, reference_counts: Int, estimates: Float, estimate_c
     >>> found.reference.tolist(), found.estimate.tolist(), found.counts.tolist()
     ([0, 1], [0, 1], [2])
     """
-    first, last = within_reach(references, reference_counts, estimates, estimate_counts, window)
+    first, last = reach(references, reference_counts, estimates, estimate_counts, window)
     candidate = np.flatnonzero(last > first)
     matched, reference = _assign(first[candidate], last[candidate])
     estimate = candidate[matched]

@@ -30,8 +30,9 @@ Requirement = Literal["scores", "weights", "recall"]
 class Aggregate:
     """One way to make one number of the scores of many tracks.
 
-    It is one of four: a ratio of sums (`above` and `below`), a `statistic` of the scores, a ratio of what was counted
-    of each class (`outcomes`), or a value of each tag from the order of all tracks (`ordered` and `reached`).
+    It is one of five: a ratio of sums (`above` and `below`), a `statistic` of the scores, a ratio of what was counted
+    of each class (`outcomes`), a statistic of what was added up along a dim (`of_sums` and `along`), or a value of each
+    tag from the order of all tracks (`ordered` and `reached`).
 
     Parameters
     ----------
@@ -52,6 +53,14 @@ class Aggregate:
         From :class:`mirflow.kernels.agreement.Outcomes`, summed over the tracks, to float64.
     rejections : bool
         Whether `outcomes` needs what was rightly left out, which counts of what was matched do not hold.
+    of_sums : callable or None
+        From values along a dim, the last one, that were added up over the tracks, to float64 without it.
+    along : str
+        That dim, as metrics call it.
+    unit : str
+        Unit of what `of_sums` gives; empty for ratios.
+    lower : bool
+        Whether the smaller of two values of `of_sums` is the better one.
     ordered, reached : callable or None
         From :class:`mirflow.kernels.ranking.Ordered`; and the same from how many tracks with the tag, and of all,
         have at least each affinity, float64 (replicates, affinities) each.
@@ -69,6 +78,10 @@ class Aggregate:
     without_each: Callable[[Float], Float] | None = None
     outcomes: Callable[[Outcomes], Float] | None = None
     rejections: bool = False
+    of_sums: Callable[[Float], Float] | None = None
+    along: str = ""
+    unit: str = ""
+    lower: bool = False
     ordered: Callable[[Ordered], Float] | None = None
     reached: Callable[[Float, Float], Float] | None = None
     requires: Requirement = "scores"
@@ -141,9 +154,12 @@ def declare(aggregate: Aggregate) -> Aggregate:
     """
     if aggregate.name in DECLARED:
         raise MetricError(f"aggregate {aggregate.name!r} is declared already; choose another name")
-    ways = (aggregate.above, aggregate.statistic, aggregate.outcomes, aggregate.ordered)
-    if sum(bool(way) for way in ways) != 1:
-        raise MetricError(f"aggregate {aggregate.name!r}: give above and below, or statistic, or outcomes, or ordered")
+    ways = (aggregate.above, aggregate.statistic, aggregate.outcomes, aggregate.of_sums, aggregate.ordered)
+    if sum(bool(way) for way in ways) != 1 or bool(aggregate.of_sums) != bool(aggregate.along):
+        raise MetricError(
+            f"aggregate {aggregate.name!r}: give above and below, or statistic, or outcomes, or of_sums and along, "
+            "or ordered"
+        )
     DECLARED[aggregate.name] = aggregate
     return aggregate
 
@@ -164,6 +180,18 @@ def _median_without_each(ordered: Float) -> Float:
     low, high = (units - 2) // 2, (units - 1) // 2
     with np.errstate(invalid="ignore"):
         return np.asarray((ordered[low + (place <= low)] + ordered[high + (place <= high)]) / 2)
+
+
+def _information_gain(histogram: Float) -> Float:
+    from ..kernels.distributions import information_gain
+
+    return information_gain(histogram)
+
+
+def _standard_deviation(moments: Float) -> Float:
+    from ..kernels.distributions import standard_deviation
+
+    return standard_deviation(moments)
 
 
 def _roc_auc(having: Float, every: Float) -> Float:
@@ -246,6 +274,21 @@ for _one in (
         rejections=True,
     ),
     Aggregate(
+        "information_gain",
+        "how far the histogram of all tracks is from a uniform one, in bits",
+        of_sums=_information_gain,
+        along="bin",
+        unit="bit",
+    ),
+    Aggregate(
+        "standard_deviation",
+        "standard deviation of the errors of all tracks",
+        of_sums=_standard_deviation,
+        along="moment",
+        unit="s",
+        lower=True,
+    ),
+    Aggregate(
         "roc_auc",
         "area under the ROC curve of all tracks in order of affinity",
         title="area under the ROC curve",
@@ -285,12 +328,13 @@ AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores)
 """Of scores that are one number a track."""
 SCORE_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores and one.requires == "scores")
 """Of scores along extra dims, such as those of single frames or instruments."""
-RATIO_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.outcomes is not None)
-"""Of what is counted by class of both sides, or by outcome."""
+_OUTCOME_AGGREGATES = _Some(lambda one: one.outcomes is not None)
+RATIO_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.of_sums))
+"""Of what is counted by class of both sides, or by outcome, or along a dim; all are read off sums over tracks."""
 _MATCH_AGGREGATES = _Some(lambda one: one.outcomes is not None and not one.rejections)
 ORDER_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.ordered is not None)
 """Of affinities; the first is the standard one."""
-CLASS_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.ordered))
+CLASS_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.of_sums or one.ordered))
 TABLE_AGGREGATES: Mapping[str, Aggregate] = {name: DECLARED[name] for name in ("sum", "mean")}
 """Of what is counted along extra dims, such as a confusion matrix; the first is the standard one."""
 
@@ -305,10 +349,13 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
         return SCORE_AGGREGATES
     if "side" in dims:
         return ORDER_AGGREGATES
+    along = {name: one for name, one in RATIO_AGGREGATES.items() if one.along and one.along in dims}
+    if along:
+        return {**TABLE_AGGREGATES, **along}
     if "count" in dims:
         return {**TABLE_AGGREGATES, **_MATCH_AGGREGATES}
     rated = "outcome" in dims or dims == ("ref_class", "est_class")
-    return {**TABLE_AGGREGATES, **RATIO_AGGREGATES} if rated else TABLE_AGGREGATES
+    return {**TABLE_AGGREGATES, **_OUTCOME_AGGREGATES} if rated else TABLE_AGGREGATES
 
 
 _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}

@@ -7,6 +7,7 @@ Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2; beats before 5 s are left out.
 * ``mirex``: the Beat Evaluation Toolbox: greedy matching, P-score on frames from 0 s, information gain in bits.
+* ``madmom``: the evaluation of madmom: all beats count, triple metrical levels, both sides empty is right.
 
 Metrics
 -------
@@ -17,6 +18,8 @@ Metrics
 * ``cmlc``, ``cmlt``, ``amlc``, ``amlt`` (`continuity`): longest run and number of correct downbeats, at the annotated
   level and at any of five.
 * ``information_gain`` (`information_gain`): distance of the histogram of errors from a uniform one.
+* Of ``madmom`` also ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and
+  ``counts``, ``error_moments`` and ``error_histogram``, on request.
 * ``f_measure_best``, on request: the largest F-measure over metrical levels.
 
 References

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..errors import warn_caller
-from ..kernels.matching import match, match_greedily, match_nearest_first
+from ..kernels.matching import Matching, match, match_greedily, match_nearest_first, within_distance
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, refuse_unjudged
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
@@ -96,8 +96,15 @@ def score_pair(convention: Convention, reference: Array, estimate: Array, measur
     return convention.score_pair(left, right, measures)
 
 
-MATCHINGS = {"optimal": match, "greedy": match_greedily, "nearest": match_nearest_first}
-"""The ways of matching events: the largest matching, or that of the Beat Evaluation Toolbox."""
+MADMOM = "madmom"
+MATCHINGS: Mapping[str, Callable[[Float, Int, Float, Int, float], Matching]] = {
+    "optimal": match,
+    "greedy": match_greedily,
+    "nearest": match_nearest_first,
+    MADMOM: partial(match, reach=within_distance),
+}
+"""The ways of matching events: the largest matching, or that of the Beat Evaluation Toolbox, of those within a window
+of each other; madmom subtracts times and compares, the others add the window to a time."""
 
 
 def f_measure_of(hits: Int, references: Int, estimates: Int) -> Float:
@@ -113,8 +120,8 @@ def f_measure_of(hits: Int, references: Int, estimates: Int) -> Float:
         return np.where(hits > 0, 2 * precision * recall / (precision + recall), 0.0)
 
 
-def matched(references: Float, estimates: Float, window: float, matching: str) -> dict[str, Column]:
-    """The events of one pair with what became of them.
+def matched(references: Float, estimates: Float, window: float, matching: str, delay: float = 0.0) -> dict[str, Column]:
+    """The events of one pair with what became of them, where estimates are matched some seconds later.
 
     Returns
     -------
@@ -124,7 +131,7 @@ def matched(references: Float, estimates: Float, window: float, matching: str) -
     """
     counts = (np.array([len(side)], dtype=np.int64) for side in (references, estimates))
     reference_count, estimate_count = counts
-    found = MATCHINGS[matching](references, reference_count, estimates, estimate_count, window)
+    found = MATCHINGS[matching](references, reference_count, estimates + delay, estimate_count, window)
     missed, extra = np.delete(references, found.reference), np.delete(estimates, found.estimate)
     reference = np.concatenate([references[found.reference], missed, np.full(len(extra), np.nan)])
     estimate = np.concatenate([estimates[found.estimate], np.full(len(missed), np.nan), extra])

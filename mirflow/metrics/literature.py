@@ -29,6 +29,7 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "frameless": "@xi2025",
         "museval": "@stoeter2018",
         "adtof": "@zehren2021",
+        "madmom": "@bock2016madmom",
         "cont2007": "@cont2007",
         "asynchrony": "@peter2023",
         **dict.fromkeys(("mirex", "mirex_hold", "mirex2005", "mirex2006", "mirex2017", "ams", "sms"), "@downie2010"),

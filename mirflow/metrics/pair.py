@@ -219,6 +219,22 @@ class PairFunctions:
         found = self.score(reference, estimate, measures)
         return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
 
+    def every(self, reference: Any, estimate: Any, given: Mapping[str, Value]) -> dict[str, float]:
+        """Check a pair and return all default scores by the names of the metrics.
+
+        Parameters have the names of the records and hold for all metrics that have them; a TypeError refuses a name
+        that none has, and one that has several meanings.
+        """
+        asked = [one for one in self.metrics if one.default]
+        defaults: dict[str, set[Value]] = {}
+        for parameter in (parameter for one in asked for parameter in one.parameters):
+            defaults.setdefault(parameter.name, set()).add(parameter.default)
+        refuse_unknown("evaluate", given, [name for name, values in defaults.items() if len(values) == 1])
+        measures = [one.measure(**given) for one in asked]
+        self.check(reference, estimate, measures)
+        found = self.score(reference, estimate, measures)
+        return {measure.metric.name: float(value) for measure, value in zip(measures, found, strict=True)}
+
     def functions(self, sides: str) -> dict[str, Callable[..., float]]:
         """Functions of the metrics that mir_eval does not have, under their names in mirflow.
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -142,7 +143,7 @@ def _delimited(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     return iter(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
 
 
-def parse_json_table(text: str, path: str, key: Pattern, name: str | Path) -> ScoreTable:
+def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_out: Sequence[str] = ()) -> ScoreTable:
     """A table from JSON: a row for each member of an object, a column for each number or text in it.
 
     Parameters
@@ -154,6 +155,8 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path) -> Sc
         How the members' keys are written.
     name : path
         For messages.
+    left_out : sequence of str
+        Keys of members that are no rows, in which ``*`` stands for anything.
 
     Returns
     -------
@@ -181,7 +184,7 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path) -> Sc
         inner = inner.get(part) if isinstance(inner, dict) else None
     if not isinstance(inner, dict):
         raise InvalidAnnotationError(f"no object at rows: {path!r}", path=name)
-    members = {one: dict(_leaves(value)) for one, value in inner.items()}
+    members = {one: dict(_leaves(value)) for one, value in inner.items() if not _is_among(one, left_out)}
     columns = tuple(dict.fromkeys(column for leaves in members.values() for column in leaves))
     rows, after = [], 0
     for one, leaves in members.items():
@@ -189,9 +192,15 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path) -> Sc
         line = text.count("\n", 0, after) + 1
         values = key.match(one)
         if values is None:
-            raise InvalidAnnotationError(f"key {one!r} is not written as {key.text!r}", path=name, line=line)
+            raise InvalidAnnotationError(
+                f"key {one!r} is not written as {key.text!r}; leave_out leaves rows out", path=name, line=line
+            )
         rows.append(Row(line, [leaves.get(column, "") for column in columns], values))
     return ScoreTable(str(name), columns, rows)
+
+
+def _is_among(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
@@ -345,7 +354,7 @@ class ScoreFile(Strict):
     where: dict[str, str] = Field(default_factory=dict)
     """Only rows in which these columns or placeholders hold these texts."""
     leave_out: list[str] = Field(default_factory=list)
-    """Rows with these names of tracks, as the table writes them: averages."""
+    """Rows with these names of tracks, as the table writes them: averages; for JSON also keys, where * is anything."""
     nan: Decision = "missing"
     """What NaN, an empty field, '-' and the like mean: no score, or 0."""
     scale: Scale = 1.0
@@ -391,7 +400,7 @@ class ScoreFile(Strict):
         """The table in a file's text."""
         if self.rows is None:
             return parse_table(text, self.layout(), name)
-        return parse_json_table(text, self.rows, Pattern(self.row_key), name)
+        return parse_json_table(text, self.rows, Pattern(self.row_key), name, self.leave_out)
 
     def layout(self) -> TableLayout:
         """Layout of the table."""

@@ -163,6 +163,16 @@ def test_a_score_on_one_side_only_fails_under_any_limit(mapping: Path, tmp_path:
     assert "differ by more than" in found.stderr
 
 
+def test_a_cell_that_the_table_has_no_row_of_is_told_and_does_not_fail(mapping: Path, tmp_path: Path) -> None:
+    table = tmp_path / "scores.csv"
+    table.write_text("".join(line for line in table.read_text().splitlines(True) if not line.startswith("NG1,b")))
+    scores = mirflow.diff(mapping, mapping)["a"].sel(metric="majmin").fillna(0.5).values[..., np.newaxis]
+    group = make_group(scores.tolist(), systems=["KO1", "NG1"], tracks=["a", "b"])
+    found = invoke("diff", write_store(tmp_path / "ours.zarr", {"chord": group}), mapping, "--fail-above", "tolerance")
+    assert found.exit_code == 0, found.output
+    assert "1 cells without a score in b alone: NG1, b" in found.stdout
+
+
 @pytest.mark.parametrize(
     ("limit", "code"), [("0.25", 0), ("0.2", 3), ("tolerance", 3), ("-1", 2), ("nan", 2), ("x", 2)]
 )

@@ -295,6 +295,13 @@ def test_json_has_a_member_for_each_row_and_its_numbers_are_exact(tmp_path: Path
     assert all(step < 1e-15 for step in found.printed_step.values())
 
 
+def test_rows_of_json_are_left_out_by_their_keys(tmp_path: Path) -> None:
+    document = json.loads(JSON_TEXT)
+    document["results"]["chord"]["all"] = 1
+    found = read(tmp_path, {**JSON, "metrics": {"majmin": "rules/0"}, "leave_out": ["al*"]}, json.dumps(document))
+    assert found.tracks == ("a", "b")
+
+
 def test_what_a_member_of_json_lacks_is_no_score(tmp_path: Path) -> None:
     found = read(tmp_path, {**JSON, "metrics": {"majmin": "weight"}}, JSON_TEXT)
     np.testing.assert_array_equal(found.score[0, :, 0], [10, np.nan])

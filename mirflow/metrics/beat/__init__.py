@@ -9,6 +9,8 @@ Conventions
 * ``mir_eval`` (default): mir_eval 0.8.2.
 * ``mirex``: the Beat Evaluation Toolbox that MIREX used: greedy matching, P-score on frames from 0 s, and information
   gain in bits from a histogram whose end bins are half as wide.
+* ``madmom``: the evaluation of madmom, which most neural trackers report: all beats count, triple metrical levels,
+  information gain in bits, and both sides empty is right. Its functions are in `mirflow.metrics.beat.madmom`.
 
 Metrics
 -------
@@ -20,6 +22,8 @@ Metrics
 * ``cmlc``, ``cmlt``, ``amlc``, ``amlt`` (`continuity`): longest run and number of correct beats, at the annotated
   metrical level and at any of five.
 * ``information_gain`` (`information_gain`): distance of the histogram of beat errors from a uniform one.
+* Of ``madmom`` also ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and
+  ``counts``, ``error_moments`` and ``error_histogram``, on request.
 * ``f_measure_best``, on request: the largest F-measure over metrical levels.
 
 References

@@ -14,7 +14,7 @@ from ...ragged import Bool, Float, Ragged
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..events import CLOSE, clean, events_of, evidence
 from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
-from . import kernel
+from . import kernel, madmom
 from .kernel import CHOICES, TOO_CLOSE, Batch
 
 Read = tuple[Float, Float]
@@ -348,6 +348,6 @@ MIREX = Convention(
     score,
     explain=_evidence,
 )
-CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)})
+CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)})
 
 TASK = Task("beat", "Beat tracking", CONVENTIONS, ("f_measure",), {MIREX.name: ("p_score", "f_measure")})

@@ -1,0 +1,675 @@
+"""Convention madmom: beats and downbeats as the evaluation of madmom scores them, which most neural trackers report.
+
+All beats count, also those of the first seconds, unless ``skip`` is set; metrical levels include the triple ones; an
+empty estimate of an empty reference is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...errors import MetricError
+from ...kernels.distributions import information_gain as gain_of
+from ...kernels.intervals import batches
+from ...kernels.ragged_ops import medians, search_rows, sum_by
+from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, refuse_unjudged
+from ..cleaning import usable_pair
+from ..detections import Detected, metrics_of_detections, tabulate
+from ..events import MADMOM, Events, clean, events_of, matched, score_pair, validate_pair
+from ..measures import Measure, Parameter, Value, Weight, metric, metrics_in
+from ..pair import PairFunctions
+from ..util import Array
+from .kernel import place_in, variations
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+
+def nearest_or_later(target: Events, beats: Events) -> Int:
+    """The nearest time of the target for each beat, of two that are equally near the later: int64 (beats,).
+
+    Indices into the flat target, which has a time where there are beats. Of equal times that are nearest it is the
+    second one, or the last where there are none behind them.
+
+    Examples
+    --------
+    >>> two, three = np.array([2]), np.array([3])
+    >>> target, beats = Events(np.array([0.0, 1.0]), two), Events(np.array([0.4, 0.5, 9.0]), three)
+    >>> nearest_or_later(target, beats).tolist()
+    [0, 1, 1]
+    """
+    times, place = target.times, search_rows(target.times, target.counts, beats.times, beats.counts)
+    first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
+    after = np.minimum(np.maximum(place, first + 1), last)
+    before = np.maximum(after - 1, first)
+    return np.where(beats.times - times[before] < times[after] - beats.times, before, after)
+
+
+def _intervals(beats: Events) -> tuple[Float, Float]:
+    """The interval before each beat, and the one after it; at the ends the only one there is: float64 (beats,) each."""
+    before, after = np.empty(len(beats.times)), np.empty(len(beats.times))
+    after[:-1] = before[1:] = np.diff(beats.times)
+    first, last = beats.offsets[:-1], beats.offsets[1:] - 1
+    before[first], after[last] = after[first], before[last]
+    return before, after
+
+
+class Towards:
+    """Beats of some pairs, measured against those of a target, which has some in each pair with beats.
+
+    Parameters
+    ----------
+    target, beats : Events
+    """
+
+    def __init__(self, target: Events, beats: Events) -> None:
+        self.target, self.beats = target, beats
+
+    @cached_property
+    def near(self) -> Int:
+        """See `nearest_or_later`."""
+        return nearest_or_later(self.target, self.beats)
+
+    @cached_property
+    def error(self) -> Float:
+        """Seconds from the nearest time of the target to each beat: float64 (beats,)."""
+        return self.beats.times - self.target.times[self.near]
+
+    @cached_property
+    def intervals(self) -> tuple[Float, Float]:
+        """See `_intervals`; the target needs two times a pair."""
+        return _intervals(self.target)
+
+    @cached_property
+    def relative_error(self) -> Float:
+        """The same as a share of the target's interval that the beat falls into; where that is 0, infinite or NaN."""
+        before, after = self.intervals
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.asarray(self.error / np.where(self.error > 0, after[self.near], before[self.near]))
+
+
+def levels_of(beats: Events, offbeat: bool, double: bool, triple: bool) -> list[Events]:
+    """Beats at other metrical levels, some of which may be empty.
+
+    Parameters
+    ----------
+    beats : Events
+        At least one a pair.
+    offbeat, double, triple : bool
+        Whether half way between beats; twice as fast and every second; three times as fast and every third.
+
+    Examples
+    --------
+    >>> three = Events(np.array([0.0, 1.0, 2.0]), np.array([3]))
+    >>> [level.times.tolist() for level in levels_of(three, True, False, False)]
+    [[0.5, 1.5]]
+    >>> [len(level.times) for level in levels_of(three, False, True, True)]
+    [5, 2, 1, 7, 1, 1, 1]
+    """
+    found = []
+    by_two = variations(beats) if offbeat or double else {}
+    if offbeat:
+        found.append(by_two["off_beat"])
+    if double:
+        found += [by_two[name] for name in ("double", "half_odd", "half_even")]
+    if triple:
+        place = place_in(beats)
+        found.append(_tripled(beats))
+        for first in range(3):
+            chosen = place % 3 == first
+            found.append(Events(beats.times[chosen], (beats.counts + 2 - first) // 3))
+    return found
+
+
+def _tripled(beats: Events) -> Events:
+    counts = 3 * beats.counts - 2
+    # Thirds of a beat are counted and interpolated in this way, so that the times are those of madmom to the bit.
+    position = ranges(np.zeros_like(counts), counts) * (1 / 3)
+    whole = position.astype(np.int64)
+    at = np.repeat(beats.offsets[:-1], counts) + whole
+    step = np.append(np.diff(beats.times), 0.0)[at]
+    step[offsets_of(counts)[1:] - 1] = 0.0  # at the last beat there is none
+    return Events(step * (position - whole) + beats.times[at], counts)
+
+
+def continuity(judged: Towards, phase: float, period: float) -> tuple[Int, Int]:
+    """Length of the longest run of right beats, and number of right beats: int64 (pairs,) each.
+
+    Parameters
+    ----------
+    judged : Towards
+        Estimates against a reference, at least two a pair on both sides. Estimates at one time are one; it is right
+        where one of them is near enough and one has the right interval before it.
+    phase, period : float
+        Largest error of a beat, and of the interval before it, as shares of the reference's interval before its beat.
+    """
+    estimate = judged.beats
+    interval, own = judged.intervals[0][judged.near], _intervals(estimate)[0]
+    in_phase = np.abs(judged.error) <= phase * interval
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        in_tempo = np.abs(1 - own / interval) <= period
+    fresh = np.ones(len(estimate.times), dtype=np.bool_)
+    fresh[1:] = (estimate.times[1:] != estimate.times[:-1]) | (estimate.pair[1:] != estimate.pair[:-1])
+    first = np.flatnonzero(fresh)
+    if not len(first):
+        return np.zeros(len(estimate), dtype=np.int64), np.zeros(len(estimate), dtype=np.int64)
+    right = first[np.logical_or.reduceat(in_phase, first) & np.logical_or.reduceat(in_tempo, first)]
+    pair = estimate.pair[right]
+    start, length = _runs(right, pair)
+    longest = np.zeros(len(estimate), dtype=np.int64)
+    np.maximum.at(longest, pair[start], length)
+    return longest, np.bincount(pair, minlength=len(estimate)).astype(np.int64, copy=False)
+
+
+def _runs(index: Int, pair: Int) -> tuple[Int, Int]:
+    """Start and length of each run of indices of one pair that grow by exactly 1."""
+    breaks = np.ones(len(index), dtype=np.bool_)
+    breaks[1:] = (np.diff(index) != 1) | (pair[1:] != pair[:-1])
+    start = np.flatnonzero(breaks)
+    return start, np.diff(np.append(start, len(index)))
+
+
+def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float, sigma: float) -> Float:
+    """Goto's score, 1 or 0: float64 (pairs,).
+
+    Parameters
+    ----------
+    forward : Towards
+        Estimates against a reference with at least two beats a pair.
+    nearest : int64 (references,)
+        The nearest estimate of each reference beat.
+    threshold, mu, sigma : float
+        Limits of the errors of beats that are right, and of the mean of their absolute values and their standard
+        deviation in the longest run, in intervals.
+    """
+    error, reference = forward.relative_error, forward.target
+    with np.errstate(invalid="ignore"):
+        kept = np.abs(error[nearest]) <= threshold
+    nearest, pair = nearest[kept], reference.pair[kept]
+    start, length = _runs(nearest, pair)
+    owner = pair[start]
+    score = np.zeros(len(reference))
+    longest = np.zeros(len(reference), dtype=np.int64)
+    np.maximum.at(longest, owner, length)
+    enough = length == longest[owner]
+    enough &= length >= 0.25 * reference.counts[owner]
+    chosen = np.flatnonzero(enough)
+    _, place = np.unique(owner[chosen], return_index=True)  # the first of the longest ones
+    for run in chosen[place].tolist():
+        stretch = error[nearest[start[run] : start[run] + length[run]]]
+        score[owner[run]] = np.mean(np.abs(stretch)) <= mu and np.std(stretch) <= sigma
+    return score
+
+
+def histogram(judged: Towards, bins: int) -> Float:
+    """Numbers of beats by their error, from -0.5 to 0.5 intervals: float64 (pairs, bins).
+
+    The first bin is around -0.5 and 0.5. Both sides have at least two times a pair.
+    """
+    beats = judged.beats
+    with np.errstate(invalid="ignore"):
+        wrapped = np.mod(judged.relative_error + 0.5, -1) + 0.5
+    known = ~np.isnan(wrapped)
+    edges = np.linspace(-0.5 - 0.5 / bins, 0.5 + 0.5 / bins, bins + 2)
+    place = (np.searchsorted(edges, wrapped[known], side="right") - 1) % bins
+    found = np.bincount(beats.pair[known] * bins + place, minlength=len(beats) * bins)
+    return found.reshape(len(beats), bins).astype(np.float64)
+
+
+_BATCH = 2**16
+"""Beats of both sides that are handled at once, so that what is computed from them stays in the cache."""
+
+SINGLE = "the reference has a single beat, so there is no beat interval to measure with"
+
+
+class Batch(Shared):
+    """Pairs with any number of beats on each side, and the pairs among them that have enough for a score."""
+
+    def __init__(self, reference: Events, estimate: Events) -> None:
+        super().__init__()
+        self.reference, self.estimate = reference, estimate
+        self.counts = np.stack([reference.counts, estimate.counts])
+
+    def __len__(self) -> int:
+        return len(self.reference)
+
+    def having(self, references: int, estimates: int) -> tuple[Int, Towards, Towards]:
+        """The pairs with at least so many beats, their estimates against the reference, and the other way round."""
+        enough = np.flatnonzero((self.counts[0] >= references) & (self.counts[1] >= estimates))
+
+        def take() -> tuple[Int, Towards, Towards]:
+            reference, estimate = _take(self.reference, enough), _take(self.estimate, enough)
+            return enough, Towards(reference, estimate), Towards(estimate, reference)
+
+        # The same pairs have the same number: pairs with more beats are among those with fewer.
+        return self.once(("having", len(enough)), take)
+
+    def neither(self, perfect: float = 1.0) -> Float:
+        """What a score is where too few beats are there to measure it: 0, and perfect where there are none at all."""
+        return np.where(self.counts.max(axis=0, initial=0) == 0, perfect, 0.0)
+
+
+def _take(events: Events, chosen: Int) -> Events:
+    if len(chosen) == len(events):
+        return events
+    counts = events.counts[chosen]
+    return Events(events.times[ranges(events.offsets[:-1][chosen], counts)], counts)
+
+
+class BeatPairs(Shared):
+    """Beats of some pairs, of which each result is computed in batches and once for all metrics that read it."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__()
+        (references, row), (estimates, other) = pairs.sides
+        parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
+        self._batches = [Batch(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
+        self.references, self.estimates = pairs.counts
+
+    def of_batches(self, key: tuple[Any, ...], compute: Callable[[Batch], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Arrays over all pairs from those of the batches."""
+
+        def join() -> tuple[Any, ...]:
+            parts = zip(*(compute(batch) for batch in self._batches), strict=True)
+            return tuple(np.concatenate(part) for part in parts)
+
+        return self.once(key, join)
+
+    def detected(self, window: float, delay: float) -> Detected:
+        """What became of the beats, with the estimates some seconds later."""
+
+        def join() -> Detected:
+            shifted = (
+                (one.reference, Events(one.estimate.times + delay, one.estimate.counts)) for one in self._batches
+            )
+            return Detected.join([Detected.of(*sides, window) for sides in shifted])
+
+        return self.once(("detected", window, delay), join)
+
+    @property
+    def larger(self) -> Float:
+        """The larger number of beats of both sides: float64 (pairs,)."""
+        return np.maximum(self.references, self.estimates).astype(np.float64)
+
+    @property
+    def tracks(self) -> Float:
+        """1 for each pair with a reference beat."""
+        return (self.references > 0).astype(np.float64)
+
+
+def _window_hits(window: float, batch: Batch) -> tuple[Float]:
+    pairs, forward, _ = batch.having(2, 1)
+    reference, estimate = forward.target, forward.beats
+    score = batch.neither()
+    if len(pairs):
+        steps = np.diff(reference.times)[place_in(reference)[1:] > 0]
+        limit = window * medians(steps, reference.counts - 1)
+        right = np.abs(forward.error) <= limit[estimate.pair]
+        hits = np.bincount(estimate.pair[right], minlength=len(pairs))
+        score[pairs] = hits / np.maximum(reference.counts, estimate.counts)
+    return (score,)
+
+
+def _closeness(sigma: float, batch: Batch) -> tuple[Float]:
+    pairs, forward, _ = batch.having(1, 1)
+    reference, estimate = forward.target, forward.beats
+    score = batch.neither()
+    if len(pairs):
+        closeness = sum_by(estimate.pair, np.exp(-(forward.error**2) / (2.0 * sigma**2)), len(pairs))
+        score[pairs] = closeness / (0.5 * (reference.counts + estimate.counts))
+    return (score,)
+
+
+def _precise(limits: tuple[float, float, float], batch: Batch) -> tuple[Float]:
+    pairs, forward, backward = batch.having(2, 1)
+    score = batch.neither()
+    if len(pairs):
+        score[pairs] = has_precise_run(forward, backward.near, *limits)
+    return (score,)
+
+
+def _correct_level(limits: tuple[float, float], batch: Batch) -> tuple[Float, Float]:
+    def compute() -> tuple[Float, Float]:
+        pairs, forward, _ = batch.having(2, 2)
+        runs, totals = batch.neither(), batch.neither()
+        if len(pairs):
+            larger = batch.counts.max(axis=0)[pairs]
+            runs[pairs], totals[pairs] = (found / larger for found in continuity(forward, *limits))
+        return runs, totals
+
+    return batch.once(("correct level", limits), compute)
+
+
+_ENOUGH = 0.5
+"""The share of beats in the longest run at the annotated level up to which other levels are tried."""
+
+
+def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], batch: Batch) -> tuple[Float, ...]:
+    """The best runs and totals, and their denominators."""
+    runs, totals = (scores.copy() for scores in _correct_level(limits, batch))
+    denominators = [batch.counts.max(axis=0, initial=0).astype(np.float64) for _ in range(2)]
+    pairs, forward, _ = batch.having(2, 2)
+    tried = np.flatnonzero(runs[pairs] <= _ENOUGH)
+    every = _take(forward.beats, tried)
+    for level in levels_of(_take(forward.target, tried), *levels) if len(tried) else ():
+        there = np.flatnonzero(level.counts > 1)
+        if not len(there):
+            continue
+        judged = Towards(_take(level, there), _take(every, there))
+        larger = np.maximum(judged.target.counts, judged.beats.counts).astype(np.float64)
+        place = pairs[tried[there]]
+        for score, of, found in zip((runs, totals), denominators, continuity(judged, *limits), strict=True):
+            share = found / larger
+            better = share > score[place]
+            score[place[better]], of[place[better]] = share[better], larger[better]
+    return runs, denominators[0], totals, denominators[1]
+
+
+def _histogram(bins: int, batch: Batch) -> tuple[Float, Float]:
+    """The information gain in bits, and the histogram that it is of: (pairs,) and (pairs, bins)."""
+    pairs, forward, backward = batch.having(2, 2)
+    gain = batch.neither(float(np.log2(bins)))
+    counts = np.repeat(batch.counts.max(axis=0, initial=0)[:, np.newaxis] / bins, bins, axis=1)
+    if len(pairs):
+        sides = histogram(forward, bins), histogram(backward, bins)
+        gains = gain_of(sides[0]), gain_of(sides[1])
+        worse = gains[0] < gains[1]
+        gain[pairs], counts[pairs] = np.where(worse, *gains), np.where(worse[:, np.newaxis], *sides)
+    return gain, counts
+
+
+_LITERATURE = "@bock2016madmom"
+_SKIP = Parameter("skip", 0.0, "s", help="beats up to it are left out, unless it is 0", least=0.0)
+_LARGER = Weight("the larger number of beats of both sides", "beats")
+_TRACKS = Weight("number of tracks with reference beats", "tracks")
+
+
+def detected(beats: BeatPairs, measure: Measure) -> Detected:
+    """What became of the beats under a measure's window and delay."""
+    return beats.detected(float(measure["window"]), float(measure["delay"]))
+
+
+_RATES = metrics_of_detections(
+    detected,
+    "beats",
+    (
+        Parameter("window", 0.07, "s", help="largest distance of matched beats", least=0.0),
+        Parameter("delay", 0.0, "s", help="added to the times of the estimate"),
+        _SKIP,
+    ),
+    f"{_LITERATURE}; @dixon2007; @davies2009",
+)
+
+
+@metric(
+    "P-score",
+    _LARGER,
+    needs="intervals",
+    range=(0.0, 1.0),
+    parameters=(Parameter("window", 0.2, help="half width, as a share of the median interval", least=0.0), _SKIP),
+    pooling="micro",
+    literature=f"{_LITERATURE}; @mckinney2007",
+)
+def _p_score(beats: BeatPairs, measure: Measure) -> Read:
+    """Number of estimated beats within a share of the median interval of a reference beat, over the larger number of
+    beats; several of them may be near the same one.
+    """
+    window = float(measure["window"])
+    return beats.of_batches(("p", window), partial(_window_hits, window))[0], beats.larger
+
+
+@metric(
+    "Cemgil",
+    Weight("mean of the numbers of beats of both sides", "beats"),
+    range=(0.0, 2.0),
+    parameters=(Parameter("sigma", 0.04, "s", help="width of the Gaussian", above=0.0), _SKIP),
+    perfect_exceptions="",
+    literature=f"{_LITERATURE}; @cemgil2000; @davies2009",
+)
+def _cemgil(beats: BeatPairs, measure: Measure) -> Read:
+    """Closeness of each estimated beat to the nearest reference beat under a Gaussian, over the mean number of beats;
+    above 1 where estimates repeat.
+    """
+    sigma = float(measure["sigma"])
+    found = beats.of_batches(("cemgil", sigma), partial(_closeness, sigma))[0]
+    return found, 0.5 * (beats.references + beats.estimates).astype(np.float64)
+
+
+@metric(
+    "Goto",
+    _TRACKS,
+    needs="intervals",
+    parameters=(
+        Parameter("threshold", 0.175, help="largest error of a beat that is right, in intervals", least=0.0),
+        Parameter("mu", 0.1, help="largest mean absolute error in the run", least=0.0),
+        Parameter("sigma", 0.1, help="largest standard deviation of the errors in the run", least=0.0),
+        _SKIP,
+    ),
+    pooling="micro",
+    perfect_exceptions="0 where reference beats repeat too often",
+    literature=f"{_LITERATURE}; @goto1997; @davies2009",
+)
+def _goto(beats: BeatPairs, measure: Measure) -> Read:
+    """1 if the longest run of estimates that are right has a quarter of the reference beats and is precise; else 0."""
+    limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
+    return beats.of_batches(("goto", limits), partial(_precise, limits))[0], beats.tracks
+
+
+_TOLERANCES = (
+    Parameter("phase", 0.175, help="largest deviation of a beat, as a share of the interval", least=0.0),
+    Parameter("period", 0.175, help="largest deviation of an interval, as a share of it", least=0.0),
+)
+_LEVELS = (
+    Parameter("offbeat", True, help="whether half way between the reference beats is a level"),
+    Parameter("double", True, help="whether twice as fast and every second are levels"),
+    Parameter("triple", True, help="whether three times as fast and every third are levels"),
+)
+_continuity = partial(
+    metric,
+    needs="intervals",
+    pooling="micro",
+    perfect_exceptions="0 where the reference has a single beat; less than 1 where reference beats repeat",
+    literature=f"{_LITERATURE}; @hainsworth2004; @klapuri2006; @davies2009",
+)
+_at_one = partial(_continuity, weight=_LARGER, parameters=(*_TOLERANCES, _SKIP))
+_at_any = partial(
+    _continuity,
+    weight=replace(_LARGER, words=f"{_LARGER.words}, at the best level"),
+    parameters=(*_TOLERANCES, *_LEVELS, _SKIP),
+)
+
+
+def _limits(measure: Measure) -> tuple[float, float]:
+    return float(measure["phase"]), float(measure["period"])
+
+
+def _read_one(beats: BeatPairs, measure: Measure) -> tuple[Float, Float]:
+    limits = _limits(measure)
+    found: tuple[Float, Float] = beats.of_batches(("one level", limits), partial(_correct_level, limits))
+    return found
+
+
+def _read_any(beats: BeatPairs, measure: Measure) -> tuple[Float, ...]:
+    limits = _limits(measure)
+    levels = bool(measure["offbeat"]), bool(measure["double"]), bool(measure["triple"])
+    return beats.of_batches(("any level", limits, levels), partial(_any_level, limits, levels))
+
+
+@_at_one("CMLc", aliases=("CMLc",))
+def _cmlc(beats: BeatPairs, measure: Measure) -> Read:
+    """Longest run of right beats at the annotated level, over the larger number of beats."""
+    return _read_one(beats, measure)[0], beats.larger
+
+
+@_at_one("CMLt", aliases=("CMLt",))
+def _cmlt(beats: BeatPairs, measure: Measure) -> Read:
+    """Number of right beats at the annotated level, over the larger number of beats."""
+    return _read_one(beats, measure)[1], beats.larger
+
+
+@_at_any("AMLc", aliases=("AMLc",))
+def _amlc(beats: BeatPairs, measure: Measure) -> Read:
+    """The largest CMLc at nine metrical levels, triple ones too; CMLc itself where that is above 0.5."""
+    return _read_any(beats, measure)[:2]  # type: ignore[return-value]
+
+
+@_at_any("AMLt", aliases=("AMLt",))
+def _amlt(beats: BeatPairs, measure: Measure) -> Read:
+    """The largest CMLt at nine metrical levels, triple ones too; CMLt itself where CMLc is above 0.5."""
+    return _read_any(beats, measure)[2:]  # type: ignore[return-value]
+
+
+_of_errors = partial(
+    metric,
+    needs="intervals",
+    parameters=(Parameter("bins", 40, help="number of bins of the histogram, an even one", least=2), _SKIP),
+    literature=f"{_LITERATURE}; @davies2011",
+)
+
+
+def _bins(measure: Measure) -> int:
+    bins = int(measure["bins"])
+    if bins % 2:
+        raise MetricError(f"{measure}: the number of bins must be even, not {bins}")
+    return bins
+
+
+@_of_errors(
+    "Information gain",
+    _TRACKS,
+    aliases=("D",),
+    range=(0.0, float("inf")),
+    unit="bit",
+    pooling="none",
+    perfect=None,
+)
+def _information_gain(beats: BeatPairs, measure: Measure) -> Read:
+    """How far the histogram of beat errors is from a uniform one, in bits, for the worse of both directions."""
+    bins = _bins(measure)
+    return beats.of_batches(("errors", bins), partial(_histogram, bins))[0], beats.tracks
+
+
+@_of_errors(
+    "Beat error histogram",
+    Weight("none", "beats"),
+    dims=("bin",),
+    range=(0.0, float("inf")),
+    orientation="none",
+    pooling="none",
+    perfect=None,
+    default=False,
+)
+def _error_histogram(beats: BeatPairs, measure: Measure) -> Sparse:
+    """Numbers of beats by their error in intervals, for the worse of both directions; the global information gain is
+    that of the histogram of all tracks.
+    """
+    bins = _bins(measure)
+    labels = tuple(f"{number / bins - 0.5:g}" for number in range(bins))
+    counts = beats.of_batches(("errors", bins), partial(_histogram, bins))[1]
+    return tabulate(labels, "bin", "beats by their error, in intervals", "1", counts)
+
+
+METRICS = (*_RATES, *metrics_in(globals()))
+
+
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of pairs of beat sequences by madmom's rules: a `Scorer`.
+
+    Without beats on both sides everything is perfect, without beats on one side 0 (but a precision without estimates
+    and a recall without references, which are 1). Where the reference has a single beat, a P-score and Goto's score
+    have no value, and all others that need intervals are 0.
+    """
+    scalars = [measure for measure in measures if not measure.metric.dims]
+    found = np.zeros((2, len(pairs), len(scalars)))
+    extras: dict[str, Sparse] = {}
+    partly: dict[int, str] = {}
+    for skip in dict.fromkeys(float(measure["skip"]) for measure in measures):
+        late = replace(pairs, references=_later(pairs.references, skip), estimates=_later(pairs.estimates, skip))
+        beats = BeatPairs(late)
+        single = (beats.references == 1) & (beats.estimates > 0)
+        for measure in measures:
+            if float(measure["skip"]) != skip:
+                continue
+            if measure.metric.dims:
+                extras[measure.variable] = measure.read(beats)
+                continue
+            column = scalars.index(measure)
+            found[:, :, column] = measure.read(beats)
+            if measure.metric.name in _OF_INTERVALS and single.any():
+                found[0, single, column] = np.nan
+                partly |= dict.fromkeys(np.flatnonzero(single).tolist(), f"{measure.metric.name}: {SINGLE}")
+    return Scores(found[0], found[1], extras, partly=partly)
+
+
+_OF_INTERVALS = ("p_score", "goto")
+"""The metrics that have no value where the reference has a single beat."""
+
+
+def _later(rows: Ragged, skip: float) -> Ragged:
+    late = rows.columns["time"] > skip
+    return rows if skip == 0 or late.all() else rows.keep(late)
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The beats of both sides with their verdicts; see :func:`mirflow.metrics.events.matched`."""
+    refuse_unjudged(measure, METRICS, "beats")
+    sides = (_later(rows, float(measure["skip"])).columns["time"] for rows in usable_pair(reference, estimate, clean))
+    references, estimates = sides
+    return matched(references, estimates, float(measure["window"]), MADMOM, float(measure["delay"]))
+
+
+CONVENTION = Convention(
+    "madmom",
+    "madmom's evaluation: no beats are left out, triple levels, both sides empty is right, information gain in bits",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+_scores = PairFunctions(
+    METRICS,
+    partial(score_pair, CONVENTION),
+    lambda reference, estimate, measures: validate_pair(reference, estimate, "beats"),
+)
+
+
+def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
+    """All scores of one estimate.
+
+    Parameters
+    ----------
+    reference, estimate : (n,) and (m,), seconds
+        In order of time.
+    **parameters
+        Such as ``skip`` or ``triple``, for all metrics that have them; not those that mean different things in
+        different metrics, such as ``window``.
+
+    Returns
+    -------
+    dict of str to float
+        By the metrics' names; NaN where there is nothing to measure.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        For times that are not finite, later than 30,000 s or not in order, and arrays that are not flat.
+
+    Examples
+    --------
+    >>> found = evaluate(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.5, 2.5, 3.5]))
+    >>> found["cmlt"], found["amlt"]
+    (0.0, 1.0)
+    """
+    return _scores.every(reference, estimate, parameters)
+
+
+globals().update(_scores.functions("Times in seconds, in ascending order."))

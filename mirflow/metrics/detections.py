@@ -1,0 +1,214 @@
+"""Detected events as madmom counts them: rates, errors and counts of matched events, of beats, onsets and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..kernels.ragged_ops import sum_by
+from ..ragged import Float, Int, rows_of
+from .base import Sparse
+from .events import MADMOM, MATCHINGS, Events
+from .measures import Measure, Metric, Parameter, Weight, family, metric
+
+COUNTED = ("matched", "reference", "estimate")
+"""What is counted of each pair."""
+
+MOMENTS = ("count", "sum", "sum of squares")
+"""What is added up of the errors of matched events, so that their deviation over many tracks follows."""
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """What became of the events of some pairs.
+
+    Parameters
+    ----------
+    hits, references, estimates : int64 (pairs,)
+        Number of matched events, and of those of either side.
+    total, squares : float64 (pairs,)
+        Sum of the errors of matched estimates, in seconds, and of their squares.
+    deviation : float64 (pairs,)
+        Standard deviation of these errors; NaN without any.
+    """
+
+    hits: Int
+    references: Int
+    estimates: Int
+    total: Float
+    squares: Float
+    deviation: Float
+
+    @classmethod
+    def of(cls, reference: Events, estimate: Events, window: float) -> Detected:
+        """Match the events of each pair that are at most a window apart.
+
+        Examples
+        --------
+        >>> one, two = np.array([1]), np.array([2])
+        >>> found = Detected.of(Events(np.array([1.0, 2.0]), two), Events(np.array([1.5]), one), 0.5)
+        >>> found.hits.tolist(), found.total.tolist()
+        ([1], [0.5])
+        """
+        sides = reference.times, reference.counts, estimate.times, estimate.counts
+        found = MATCHINGS[MADMOM](*sides, window)
+        errors = estimate.times[found.estimate] - reference.times[found.reference]
+        return cls.of_errors(errors, found.counts, reference.counts, estimate.counts)
+
+    @classmethod
+    def of_errors(cls, errors: Float, hits: Int, references: Int, estimates: Int) -> Detected:
+        """The same from the errors of matched events, one pair after the other."""
+        pair, number = rows_of(hits), len(hits)
+        total, squares = sum_by(pair, errors, number), sum_by(pair, errors**2, number)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = sum_by(pair, (errors - (total / hits)[pair]) ** 2, number) / hits
+        return cls(hits, references, estimates, total, squares, np.sqrt(variance))
+
+    @classmethod
+    def join(cls, parts: Sequence[Detected]) -> Detected:
+        """Consecutive pairs as one."""
+        return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
+
+    def rates(self) -> tuple[Float, Float]:
+        """Precision, 1 without estimates, and recall, 1 without references: float64 (pairs,) each."""
+        every = (self.estimates, self.references)
+        precision, recall = (np.divide(self.hits, side, out=np.ones(len(self.hits)), where=side > 0) for side in every)
+        return precision, recall
+
+
+Detect = Callable[[Any, Measure], Detected]
+"""(what the task's kernel has computed, measure) -> what became of the events under the measure's parameters."""
+
+
+def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Read:
+    found = detect(computed, measure)
+    hits, references, estimates = (side.astype(np.float64) for side in (found.hits, found.references, found.estimates))
+    precision, recall = found.rates()
+    if name == "precision":
+        return precision, estimates
+    if name == "recall":
+        return recall, references
+    if name == "f_measure":
+        either = precision + recall
+        f = np.divide(2 * precision * recall, either, out=np.zeros(len(hits)), where=either > 0)
+        return f, 0.5 * (references + estimates)
+    if name == "accuracy":
+        union = references + estimates - hits
+        return np.divide(hits, union, out=np.ones(len(hits)), where=union > 0), union
+    if name == "mean_error":
+        return np.divide(found.total, hits, out=np.full(len(hits), np.nan), where=hits > 0), hits
+    return found.deviation, hits
+
+
+def tabulate(labels: tuple[str, ...], dim: str, name: str, unit: str, values: Float) -> Sparse:
+    """A table with a row for each pair, float64 (pairs, labels), without what is 0."""
+    pair, place = np.nonzero(values)
+    index = np.column_stack([pair, place]).astype(np.int64)
+    return Sparse((dim,), (labels,), index, values[pair, place], {"long_name": name, "units": unit})
+
+
+def _count(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
+    found = detect(computed, measure)
+    values = np.column_stack([found.hits, found.references, found.estimates]).astype(np.float64)
+    return tabulate(COUNTED, "count", f"{what} that are matched, and of both sides", "1", values)
+
+
+def _add_up(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
+    found = detect(computed, measure)
+    values = np.column_stack([found.hits.astype(np.float64), found.total, found.squares])
+    return tabulate(MOMENTS, "moment", f"powers of the errors of matched {what}, added up", "s", values)
+
+
+_INFINITE = float("inf")
+
+
+def metrics_of_detections(
+    detect: Detect, what: str, parameters: tuple[Parameter, ...], literature: str, **common: Any
+) -> tuple[Metric, ...]:
+    """Declare the metrics of detected events.
+
+    Parameters
+    ----------
+    detect : callable
+        A function of a module.
+    what : str
+        The events, as in "beats".
+    parameters : tuple of Parameter
+        Those that `detect` looks at.
+    literature : str
+    **common
+        Other fields of `Metric`.
+
+    Returns
+    -------
+    tuple of Metric
+        ``f_measure``, ``precision``, ``recall``, ``accuracy``, ``mean_error``, ``std_error``, and on request ``counts``
+        and ``error_moments``.
+    """
+    common = {"parameters": parameters, "literature": literature, **common}
+    weights = {
+        "f_measure": f"mean of the numbers of {what} of both sides",
+        "precision": f"number of estimated {what}",
+        "recall": f"number of reference {what}",
+        "accuracy": f"number of {what} of either side, matched ones once",
+        "mean_error": f"number of matched {what}",
+        "std_error": f"number of matched {what}",
+    }
+    rates = {
+        "f_measure": ("F-measure", "harmonic mean of precision and recall, 1 where both sides are empty"),
+        "precision": ("Precision", f"share of the estimated {what} that are matched, 1 without any"),
+        "recall": ("Recall", f"share of the reference {what} that are matched, 1 without any"),
+        "accuracy": ("Accuracy", f"matched {what} over all {what} of either side, 1 without any"),
+    }
+    error = f"of the times from matched reference {what} to the estimated ones"
+    of_errors = {"unit": "s", "perfect": 0.0}
+    scalars = family(
+        {name: Weight(words, what) for name, words in weights.items()},
+        {
+            **{name: {"title": one[0], "summary": one[1], "itemwise": True} for name, one in rates.items()},
+            "mean_error": {
+                **of_errors,
+                "title": "Mean error",
+                "summary": f"mean {error}",
+                "range": (-_INFINITE, _INFINITE),
+                "orientation": "none",
+            },
+            "std_error": {
+                **of_errors,
+                "title": "Standard deviation of errors",
+                "summary": f"standard deviation {error}",
+                "range": (0.0, _INFINITE),
+                "orientation": "lower",
+                "pooling": "none",
+            },
+        },
+        **common,
+    )(partial(_read, detect))
+    table = common | {"orientation": "none", "pooling": "none", "perfect": None, "default": False}
+    none = Weight("none", what)
+    counts = metric(
+        "Counts",
+        none,
+        name="counts",
+        summary=f"numbers of matched, of reference and of estimated {what}",
+        range=(0.0, _INFINITE),
+        dims=("count",),
+        **table,
+    )(partial(_count, detect, what))
+    moments = metric(
+        "Moments of errors",
+        none,
+        name="error_moments",
+        summary=f"number of matched {what}, and the sums of their errors and of the squares of these",
+        range=(-_INFINITE, _INFINITE),
+        dims=("moment",),
+        **table,
+    )(partial(_add_up, detect, what))
+    return (*scalars, counts, moments)
