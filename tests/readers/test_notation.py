@@ -30,8 +30,6 @@ def test_text_and_jams(tmp_path: Path) -> None:
 def test_many_tracks_in_one_file(tmp_path: Path) -> None:
     rows = [f"t{place},0,1,{symbol}\n" for place, symbol in enumerate(SYMBOLS) if "/" not in symbol]
     (tmp_path / "all.csv").write_text("".join(["track,start,end,chord\n", *rows]))
-        "track,start,end,chord\n" + "".join(f"t{place},0,1,{one}\n" for place, one in enumerate(SYMBOLS))
-    )
     columns = {"track": "track", "start": "start", "end": "end", "label": "chord"}
     found = mirflow.load_collection(tmp_path / "all.csv", task="chord", columns=columns, notation="leadsheet")
     assert list(found.rows.labels) == [LABELS[0], LABELS[2]]
