@@ -34,6 +34,7 @@ TASK_KINDS: Mapping[str, str] = MappingProxyType(
         "retrieval": "ranking",
         "similarity": "judgements",
         "score_following": "following",
+        "audio_to_score": "notation",
     }
 )
 """Every task, in the order in which they are listed, with the kind of its references and estimates; its metrics are in
@@ -523,6 +524,21 @@ KINDS = MappingProxyType(
                 drawn_as="steps",
                 height="position",
                 arguments=("notes",),
+            ),
+            Kind(
+                "notation",
+                # Notes, tatums, meters, keys and chords; what the label says of a row. Numbers of others are NaN.
+                ("row",),
+                (
+                    Variable("time", "float64", "time; of notes the performed onset", "s"),
+                    Variable("notated_start", "float64", "notated onset of a note", "s", optional=True),
+                    Variable("notated_end", "float64", "notated end of a note", "s", optional=True),
+                    Variable("pitch", "float64", "pitch", "MIDI", optional=True),
+                    Variable("voice", "float64", "number of the voice", optional=True),
+                    Variable("label", "str", "note, tatum, meter, key or chord, and which"),
+                ),
+                ("finite", "in_seconds"),
+                arguments=("time", "notated_start", "notated_end", "pitch", "voice", "label"),
             ),
             Kind(
                 "audio",

@@ -1,7 +1,8 @@
-"""Text of kinds that have one layout only: keys, tempi, several pitches over time, and patterns."""
+"""Text of kinds that have one layout only: keys, tempi, several pitches over time, patterns, and notations."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -231,3 +232,55 @@ def _counts(occurrences: Sequence[tuple[int, int]], notes: int) -> tuple[Int, In
     owner = np.array([pattern for pattern, _ in occurrences], dtype=np.int64)[sizes > 0]
     _, per_pattern = np.unique(owner, return_counts=True)
     return per_pattern.astype(np.int64), sizes[sizes > 0].astype(np.int64)
+
+
+@parses("notation")
+def parse_notation(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
+    """A notation from the bytes of a file in the format of MV2H: notes, tatums, hierarchies, keys and chords.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``notation``, in the order of the file; times, which the file has in ms, in seconds.
+
+    Examples
+    --------
+    >>> text = b"Note 60 12 0 500 0\\nTatum 0\\nHierarchy 3,2 4 a=0\\nKey 7 Maj\\nChord 0 G:maj\\n"
+    >>> found = parse_notation(text, Reading.of("audio_to_score"))
+    >>> found.labels, found.columns["time"].tolist()
+    (['note', 'tatum', 'meter 3 2 4 0', 'key 7 major', 'chord G:maj'], [0.012, 0.0, 0.0, 0.0, 0.0])
+    """
+    rows, labels, lines = [], [], []
+    for number, line in number_lines(decode(data, name, reading.delimited.encoding), reading.delimited.comment):
+        found = next(filter(None, (layout.fullmatch(line.strip()) for layout in _NOTATED)), None)
+        if found is None:
+            hint = look(guess_task([line.split()]), KINDS[reading.kind])
+            message = f"neither a note, a tatum, a hierarchy, a key nor a chord: {line.strip()!r}{hint}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+        fields = found.groupdict()
+        rows.append([float(fields.get(column) or _NOTATION[column]) for column in _NOTATION])
+        words = [fields[part] for part in ("bar", "beat", "sub_beat", "pickup", "tonic", "chord") if part in fields]
+        what = "meter" if "bar" in fields else fields["what"].lower()
+        labels.append(" ".join([what, *words, *(_MODES[fields[part].lower()] for part in ("mode",) if part in fields)]))
+        lines.append(number)
+    table = np.array(rows, dtype=np.float64).reshape(-1, len(_NOTATION))
+    columns = {column: table[:, place].copy() for place, column in enumerate(_NOTATION)}
+    for column in ("time", "notated_start", "notated_end"):
+        columns[column] /= 1000
+    return Annotation(reading.kind, columns, labels, lines=lines, attrs={"source": str(name)})
+
+
+_NOTATION = {"time": 0.0, "notated_start": np.nan, "notated_end": np.nan, "pitch": np.nan, "voice": np.nan}
+"""Columns of rows of a notation, and their values where a row has none."""
+_MODES = {"maj": "major", "min": "minor"}
+_NOTATED = tuple(
+    re.compile(layout, re.ASCII | re.IGNORECASE)
+    for layout in (
+        r"(?P<what>note) +(?P<pitch>-?\d+) +(?P<time>-?\d+) +(?P<notated_start>-?\d+) +(?P<notated_end>-?\d+)"
+        r" +(?P<voice>\d+)",
+        r"(?P<what>tatum) +(?P<time>-?\d+)",
+        r"(?P<what>hierarchy) +(?P<bar>\d+),(?P<beat>\d+) +(?P<sub_beat>\d+) +a=(?P<pickup>\d+)( +(?P<time>-?\d+))?",
+        r"(?P<what>key) +(?P<tonic>\d+) +(?P<mode>maj|min)( +(?P<time>-?\d+))?",
+        r"(?P<what>chord) +(?P<time>-?\d+) +(?P<chord>\S.*)",
+    )
+)

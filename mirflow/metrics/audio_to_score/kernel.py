@@ -1,0 +1,535 @@
+"""Kernels of audio-to-score transcription: notations in whole milliseconds, and the five scores of MV2H."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from ...ragged import Float, Ragged
+
+Interval = tuple[int, int]
+Meter = tuple[int, int, int, int]
+"""Beats a bar, sub-beats a beat, tatums a sub-beat, and tatums of the pickup."""
+Key = tuple[int, bool]
+"""Tonic, counted in semitones from C, and whether the mode is major."""
+DEFAULT_METER: Meter = (4, 2, 4, 0)
+"""From time 0 on, where a notation names none."""
+
+
+class NotatedNote(NamedTuple):
+    """A note; times in ms, performed onset apart from the notated one. They are ordered by these fields."""
+
+    start: int
+    voice: int
+    pitch: int
+    onset: int
+    end: int
+
+    def moved(self, convert: Callable[[int], int]) -> NotatedNote:
+        """The note on another time axis."""
+        return self._replace(start=convert(self.start), onset=convert(self.onset), end=convert(self.end))
+
+
+Cluster = tuple[int, int, int]
+"""Voice, start and end: the notes that sound together in one voice."""
+
+
+@dataclass(frozen=True)
+class Notation:
+    """A score in ms: notes in their order, times of tatums, and what holds from a time on."""
+
+    notes: tuple[NotatedNote, ...] = ()
+    tatums: tuple[int, ...] = ()
+    meters: Mapping[int, Meter] = field(default_factory=lambda: {0: DEFAULT_METER})
+    keys: Mapping[int, Key] = field(default_factory=dict)
+    chords: Mapping[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def end(self) -> int:
+        """End of the last note, or the last tatum, key or chord if that is later."""
+        return max((*(note.end for note in self.notes), *self.tatums, *self.keys, *self.chords), default=0)
+
+    @cached_property
+    def chordal(self) -> list[list[NotatedNote]]:
+        """Notes that are notated at one time, from the first such time on."""
+        return [list(notes) for _, notes in groupby(self.notes, key=lambda note: note.start)]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The times at which notes are notated, ascending."""
+        return [notes[0].start for notes in self.chordal]
+
+    @cached_property
+    def groupings(self) -> list[Interval]:
+        """All whole sub-beats, beats and bars, as start and end."""
+        return list(_groupings(self.tatums, sorted(self.meters.items())))
+
+    def moved(self, convert: Callable[[int], int]) -> Notation:
+        """The notation on another time axis; of what falls together in time, the last is kept."""
+        return Notation(
+            tuple(sorted(note.moved(convert) for note in self.notes)),
+            tuple(sorted({convert(time) for time in self.tatums})),
+            {convert(0): DEFAULT_METER} | {convert(time): meter for time, meter in sorted(self.meters.items())},
+            {convert(time): key for time, key in sorted(self.keys.items())},
+            {convert(time): chord for time, chord in sorted(self.chords.items())},
+        )
+
+
+def _groupings(tatums: Sequence[int], meters: Sequence[tuple[int, Meter]]) -> Iterator[Interval]:
+    """Sub-beats, beats and bars between the first and the last tatum; a meter holds from the first tatum after it."""
+    times = [time for time, _ in meters]
+    current, number, lengths = -1, 0, (1, 1, 1)
+    begun: list[int | None] = [None] * 3
+    for tatum in tatums:
+        place = max(bisect_left(times, tatum + 1) - 1, 0)
+        if place != current:
+            current = place
+            beats, sub_beats, per_sub_beat, pickup = meters[place][1]
+            lengths = per_sub_beat, per_sub_beat * sub_beats, per_sub_beat * sub_beats * beats
+            number = lengths[2] - pickup if pickup else 0
+        for level, length in enumerate(lengths):
+            if number % length == 0:
+                start = begun[level]
+                if start is not None:
+                    yield start, tatum
+                begun[level] = tatum
+        number += 1
+
+
+def notation_of(columns: Mapping[str, Float], labels: Sequence[str]) -> Notation:
+    """A notation from the rows of a clean annotation.
+
+    Parameters
+    ----------
+    columns : mapping of str to float64 (n,)
+        ``time``, ``notated_start`` and ``notated_end`` in seconds, ``pitch`` as MIDI numbers and ``voice``.
+    labels : sequence of str
+        ``note``, ``tatum``, ``meter 3 2 4 0``, ``key 7 major``, or ``chord G:maj``.
+
+    Examples
+    --------
+    >>> names = ("time", "notated_start", "notated_end", "pitch", "voice")
+    >>> columns = dict.fromkeys(names, np.zeros(2))
+    >>> notation_of(columns, ["tatum", "key 7 major"]).keys
+    {0: (7, True)}
+    """
+    whole = {
+        name: np.rint(np.nan_to_num(column) * (1 if name in ("pitch", "voice") else 1000)).astype(np.int64).tolist()
+        for name, column in columns.items()
+    }
+    notes, tatums = [], set()
+    meters: dict[int, Meter] = {0: DEFAULT_METER}
+    keys: dict[int, Key] = {}
+    chords: dict[int, str] = {}
+    for place, (time, label) in enumerate(zip(whole["time"], labels, strict=True)):
+        what, _, rest = label.partition(" ")
+        if what == "note":
+            start, end = whole["notated_start"][place], whole["notated_end"][place]
+            notes.append(NotatedNote(start, whole["voice"][place], whole["pitch"][place], time, end))
+        elif what == "tatum":
+            tatums.add(time)
+        elif what == "meter":
+            beats, sub_beats, per_sub_beat, pickup = map(int, rest.split())
+            meters[time] = beats, sub_beats, per_sub_beat, pickup
+        elif what == "key":
+            tonic, mode = rest.split()
+            keys[time] = int(tonic), mode == "major"
+        else:
+            chords[time] = rest
+    return Notation(tuple(sorted(notes)), tuple(sorted(tatums)), meters, keys, chords)
+
+
+def notations_of(rows: Ragged) -> list[Notation]:
+    """The notation of each row."""
+    offsets, codes = rows.offsets.tolist(), rows.columns["label"].tolist()
+    return [
+        notation_of(
+            {name: column[start:end] for name, column in rows.columns.items() if name != "label"},
+            [rows.labels[code] for code in codes[start:end]],
+        )
+        for start, end in pairwise(offsets)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerances:
+    """Largest differences in ms of onsets, of note values, and of both ends of bars, beats and sub-beats."""
+
+    onset: int = 50
+    value: int = 100
+    grouping: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The five scores of a pair, and which notes of the reference and the estimate were matched."""
+
+    multipitch: float = 0.0
+    voice: float = 0.0
+    meter: float = 0.0
+    value: float = 0.0
+    harmony: float = 0.0
+    matches: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """The five of them."""
+        return self.multipitch, self.voice, self.meter, self.value, self.harmony
+
+    @property
+    def mv2h(self) -> float:
+        """Their mean."""
+        return sum(self.scores) / 5
+
+
+def f_measure(hits: float, extra: float, missed: float) -> float:
+    """F-measure of counts, 0 where there is no hit."""
+    if not hits:
+        return 0.0
+    precision, recall = hits / (hits + extra), hits / (hits + missed)
+    return 2 * recall * precision / (recall + precision)
+
+
+def match_notes(reference: Notation, estimate: Notation, tolerance: int, as_program: bool) -> list[tuple[int, int]]:
+    """Match notes of equal pitch and near onsets, each estimated one with the first that is free.
+
+    As the program does it, notes of the reference that begin earlier than the tolerance allows are given up for all
+    later notes of the estimate, and the search ends at the first one that begins too late: of notes that are notated
+    in another order than they are played some are lost.
+    """
+    free: dict[int, list[int]] = defaultdict(list)
+    for place, note in enumerate(reference.notes):
+        free[0 if as_program else note.pitch].append(place)
+    found = []
+    for number, note in enumerate(estimate.notes):
+        candidates = free[0 if as_program else note.pitch]
+        onsets = (reference.notes[place].onset for place in candidates)
+        if as_program:
+            del candidates[: next((at for at, onset in enumerate(onsets) if onset >= note.onset - tolerance), None)]
+        for place in candidates:
+            other = reference.notes[place]
+            if as_program and other.onset > note.onset + tolerance:
+                break
+            if other.pitch == note.pitch and abs(other.onset - note.onset) <= tolerance:
+                found.append((place, number))
+                candidates.remove(place)
+                break
+    return found
+
+
+class Voices:
+    """Notes clustered by voice, start and end, with the notes that follow each cluster."""
+
+    def __init__(self, notation: Notation, numbers: Sequence[int]) -> None:
+        self.notes = notation.notes
+        self.members: dict[Cluster, list[int]] = defaultdict(list)
+        for number in numbers:
+            self.members[self.cluster_of(number)].append(number)
+        self._following: dict[Cluster, list[int]] = {}
+        for _, clusters in groupby(sorted(self.members), key=lambda one: one[0]):
+            ordered = list(clusters)
+            starts = [start for _, start, _ in ordered]
+            for place, cluster in enumerate(ordered):
+                self._following[cluster] = self._linked(ordered, starts, place)
+
+    def _linked(self, ordered: Sequence[Cluster], starts: Sequence[int], place: int) -> list[int]:
+        """Notes of the clusters that start where one ends, or else of those that start next."""
+        first = max(bisect_left(starts, ordered[place][2]), place + 1)
+        linked: list[int] = []
+        for cluster in ordered[first:]:
+            if cluster[1] != starts[first]:
+                break
+            linked += self.members[cluster]
+        return linked
+
+    def cluster_of(self, number: int) -> Cluster:
+        """The cluster of a note."""
+        note = self.notes[number]
+        return note.voice, note.start, note.end
+
+    def following(self, number: int) -> list[int]:
+        """The notes that follow a note in its voice."""
+        return self._following[self.cluster_of(number)]
+
+
+def voice_and_value(
+    reference: Notation, estimate: Notation, matches: Sequence[tuple[int, int]], within: Tolerances
+) -> tuple[float, float]:
+    """F-measure of the links between matched notes, and mean score of the values of notes that are linked rightly."""
+    played = {number: place for place, number in matches}
+    ours, theirs = Voices(estimate, list(played)), Voices(reference, list(played.values()))
+    whole = Voices(reference, range(len(reference.notes)))
+
+    def alike(number: int, place: int) -> bool:
+        one, other = estimate.notes[number], reference.notes[place]
+        return one.pitch == other.pitch and abs(one.onset - other.onset) <= within.onset
+
+    counts, values = [0.0, 0.0, 0.0], []
+    for cluster in sorted(ours.members):
+        members = ours.members[cluster]
+        for number in members:
+            place = played[number]
+            linked, wanted = ours.following(number), theirs.following(place)
+            left, hits = list(wanted), 0
+            for one in linked:
+                partner = next((other for other in left if alike(one, other)), None)
+                if partner is not None:
+                    left.remove(partner)
+                    hits += 1
+            links = (len(linked) + len(wanted)) / 2 * len(members)
+            if links:
+                for kind, count in enumerate((hits, len(linked) - hits, len(left))):
+                    counts[kind] += count / links
+            after = whole.following(place)
+            if (not after and not linked) or any(alike(one, other) for other in after for one in linked):
+                values.append(_value_score(estimate.notes[number], reference.notes[place], within.value))
+    return f_measure(*counts), sum(values) / len(values) if values else 0.0
+
+
+def _value_score(note: NotatedNote, reference: NotatedNote, tolerance: int) -> float:
+    wanted = reference.end - reference.start
+    error = abs(note.end - note.start - wanted)
+    return 1.0 if error <= tolerance else max(0.0, 1 - error / wanted) if wanted else 0.0
+
+
+def match_groupings(estimate: Sequence[Interval], left: list[Interval], tolerance: int) -> float:
+    """F-measure of sub-beats, beats and bars; those of the reference that are matched are removed from `left`."""
+    by_start = sorted(range(len(left)), key=lambda place: left[place][0])
+    starts = [left[place][0] for place in by_start]
+    matched: set[int] = set()
+    for start, end in estimate:
+        near = by_start[bisect_left(starts, start - tolerance) : bisect_right(starts, start + tolerance)]
+        fitting = [place for place in near if place not in matched and abs(end - left[place][1]) <= tolerance]
+        if fitting:
+            matched.add(min(fitting))
+    left[:] = [grouping for place, grouping in enumerate(left) if place not in matched]
+    return f_measure(len(matched), len(estimate) - len(matched), len(left))
+
+
+_Held = TypeVar("_Held")
+
+
+def _spans(held: Mapping[int, _Held], end: int) -> Iterator[tuple[int, int, _Held]]:
+    """What holds from each of some times on, with that time and the next, until another end."""
+    ordered = sorted(held.items())
+    stops = [*(min(end, time) for time, _ in ordered[1:]), end]
+    for (start, value), stop in zip(ordered, stops, strict=False):
+        yield start, stop, value
+
+
+def score_over_time(
+    reference: Mapping[int, _Held], estimate: Mapping[int, _Held], end: int, score: Callable[[_Held, _Held], float]
+) -> float:
+    """Mean over the time of a reference of the score of what holds; NaN without a reference."""
+    if not reference or end <= min(reference):
+        return math.nan
+    time: dict[float, int] = defaultdict(int)
+    for start, stop, value in _spans(estimate, end):
+        for other_start, other_stop, other in _spans(reference, end):
+            common = min(stop, other_stop) - max(start, other_start)
+            if common > 0:
+                time[score(value, other)] += common
+    return sum(one * duration for one, duration in time.items()) / (end - min(reference))
+
+
+def key_score(estimate: Key, reference: Key) -> float:
+    """1 for the key, 0.5 for one a fifth above or below, 0.3 for its relative, 0.2 for its parallel, 0 for others.
+
+    Examples
+    --------
+    >>> key_score((2, True), (7, True)), key_score((4, False), (7, True)), key_score((7, False), (7, True))
+    (0.5, 0.3, 0.2)
+    """
+    if estimate == reference:
+        return 1.0
+    interval = (estimate[0] - reference[0]) % 12
+    if estimate[1] == reference[1]:
+        return 0.5 if interval in (5, 7) else 0.0
+    if interval == 0:
+        return 0.2
+    return 0.3 if interval == (3 if estimate[1] else 9) else 0.0
+
+
+def score_harmony(reference: Notation, estimate: Notation) -> float:
+    """Mean of the scores of keys and chords, the only one of them if the reference lacks the other, 0 without both."""
+    keys = score_over_time(reference.keys, estimate.keys, reference.end, key_score)
+    chords = score_over_time(reference.chords, estimate.chords, reference.end, lambda one, other: float(one == other))
+    known = [score for score in (keys, chords) if not math.isnan(score)]
+    return sum(known) / len(known) if known else 0.0
+
+
+def judge(
+    reference: Notation,
+    estimate: Notation,
+    within: Tolerances,
+    as_program: bool = True,
+    groupings: tuple[Sequence[Interval], list[Interval]] | None = None,
+) -> Judgement:
+    """Score an estimate on the time axis of its reference.
+
+    Parameters
+    ----------
+    as_program : bool
+        How notes are matched; see `match_notes`.
+    groupings : pair of list of (int, int), or None
+        Those of the estimate, and those of the reference that are left; None: all of each.
+    """
+    matches = match_notes(reference, estimate, within.onset, as_program)
+    hits = len(matches)
+    voice, value = voice_and_value(reference, estimate, matches, within)
+    ours, theirs = (estimate.groupings, list(reference.groupings)) if groupings is None else groupings
+    return Judgement(
+        f_measure(hits, len(estimate.notes) - hits, len(reference.notes) - hits),
+        voice,
+        match_groupings(ours, theirs, within.grouping),
+        value,
+        score_harmony(reference, estimate),
+        tuple(matches),
+    )
+
+
+class _Step(NamedTuple):
+    """The last step of some alignments: what a time of the reference is aligned with (-1: nothing)."""
+
+    before: tuple[_Step, ...]
+    aligned: int
+    ways: int
+
+
+Alignment = tuple[int, ...]
+"""For each time at which the reference notates notes the number of that of the estimate; -1: none."""
+
+
+def _distances(reference: Notation, estimate: Notation) -> Float:
+    """1 less the F-measure of the pitches that both sides notate at each pair of times."""
+    pitches = sorted({note.pitch for note in reference.notes} & {note.pitch for note in estimate.notes})
+    number = {pitch: place for place, pitch in enumerate(pitches)}
+
+    def count(chordal: Sequence[Sequence[NotatedNote]]) -> Float:
+        table = np.zeros((len(chordal), len(pitches)))
+        for place, notes in enumerate(chordal):
+            for note in notes:
+                if note.pitch in number:
+                    table[place, number[note.pitch]] += 1
+        return table
+
+    ours, theirs = count(reference.chordal), count(estimate.chordal)
+    hits = np.zeros((len(ours), len(theirs)))
+    for pitch in range(len(pitches)):
+        hits += np.minimum(ours[:, pitch, np.newaxis], theirs[:, pitch])
+    sizes = [np.array([len(notes) for notes in side.chordal], dtype=np.float64) for side in (reference, estimate)]
+    with np.errstate(invalid="ignore"):
+        precision, recall = hits / sizes[1], hits / sizes[0][:, np.newaxis]
+        found: Float = np.where(hits == 0, 1.0, 1.0 - 2.0 * recall * precision / (recall + precision))
+    return found
+
+
+def alignments(reference: Notation, estimate: Notation, penalty: float, most: int) -> Iterator[Alignment]:
+    """Best alignments of the times at which notes are notated, by dynamic time warping, at most so many of them.
+
+    Parameters
+    ----------
+    penalty : float
+        Cost of leaving a time out; that of a pair of times is 1 less the F-measure of its pitches.
+    """
+    if not reference.notes or not estimate.notes:
+        return
+    left = 0
+    for step in _last_steps(_distances(reference, estimate), penalty):
+        for way in range(min(step.ways, most - left)):
+            yield _walk_back(step, way)
+        left += min(step.ways, most - left)
+
+
+def _walk_back(step: _Step, way: int) -> Alignment:
+    aligned = [step.aligned]
+    while step.before:
+        for step in step.before:  # noqa: B020 (the step before becomes the current one)
+            if way < step.ways:
+                break
+            way -= step.ways
+        aligned.append(step.aligned)
+    return tuple(reversed(aligned))
+
+
+def _last_steps(distance: Float, penalty: float) -> tuple[_Step, ...]:
+    """The last steps of all best alignments."""
+    columns = distance.shape[1]
+    above: list[float] = [0.0] + [math.inf] * columns
+    steps_above: list[tuple[_Step, ...]] = [()] * (columns + 1)
+    for row in distance.tolist():
+        cost: list[float] = [math.inf]
+        steps: list[tuple[_Step, ...]] = [()]
+        for column, together in enumerate(row):
+            choices = above[column + 1] + penalty, cost[column] + penalty, above[column] + together
+            least = min(choices)
+            found: list[_Step] = []
+            if choices[0] == least:
+                found.append(_step(steps_above[column + 1], -1))
+            if choices[1] == least:
+                found += [step for step in steps[column] if step.aligned != -1]
+            if choices[2] == least:
+                found.append(_step(steps_above[column], column))
+            cost.append(least)
+            steps.append(tuple(found) if math.isfinite(least) else ())
+        above, steps_above = cost, steps
+    return steps_above[-1]
+
+
+def _step(before: tuple[_Step, ...], aligned: int) -> _Step:
+    return _Step(before, aligned, max(sum(step.ways for step in before), 1))
+
+
+def converter(reference: Notation, estimate: Notation, alignment: Alignment) -> Callable[[int], int]:
+    """Times of an estimate on the axis of its reference: linear between aligned times, and beyond them."""
+    anchors = [(estimate.starts[one], reference.starts[place]) for place, one in enumerate(alignment) if one != -1]
+    if not anchors:
+        return lambda time: time
+    times = [time for time, _ in anchors]
+    known = dict(anchors)
+
+    def convert(time: int) -> int:
+        if time not in known:
+            after = bisect_left(times, time)
+            if len(anchors) == 1:
+                known[time] = time - anchors[0][0] + anchors[0][1]
+            else:
+                first, last = anchors[max(after - 1, 0) - (after == len(anchors)) :][:2]
+                rate = (last[1] - first[1]) / (last[0] - first[0])
+                known[time] = math.floor(rate * (time - first[0]) + first[1] + 0.5)
+        return known[time]
+
+    return convert
+
+
+def judge_unaligned(
+    reference: Notation, estimate: Notation, within: Tolerances, penalty: float, most: int, as_program: bool
+) -> Judgement:
+    """Score an estimate with a time axis of its own under the best of its alignments.
+
+    As the program does it, the groupings of the estimate are counted twice, and those of the reference that one
+    alignment has matched are missing for the next, until none is left; the first of the best alignments counts.
+    """
+    best, left = Judgement(), list[Interval]()
+    for alignment in alignments(reference, estimate, penalty, most):
+        convert = converter(reference, estimate, alignment)
+        moved = estimate.moved(convert)
+        if as_program:
+            left = left or list(reference.groupings)
+            twice = [(convert(start), convert(end)) for start, end in estimate.groupings] + moved.groupings
+            found = judge(reference, moved, within, groupings=(twice, left))
+            if found.mv2h > best.mv2h:
+                best = found
+        else:
+            found = judge(reference, moved, within, as_program=False)
+            if (found.mv2h, found.scores) > (best.mv2h, best.scores):
+                best = found
+    return best

@@ -1,0 +1,341 @@
+"""The metrics of audio-to-score transcription: their records, cleaning, scores of batches, evidence and conventions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.arrays import from_columns
+from ...annotations.schema import KINDS, LATEST
+from ...errors import InvalidAnnotationError
+from ...ragged import Bool, Column, Float, Ragged
+from ..base import Convention, Grid, Pairs, Scores, Shared, Task, read_scores, refuse_grid, refuse_unjudged
+from ..cleaning import Cleaned, Problem, inspected, set_aside, usable, usable_pair
+from ..measures import Measure, Parameter, Weight, metric, metrics_in
+from ..pair import PairFunctions
+from .kernel import Judgement, Notation, Tolerances, judge, judge_unaligned, notations_of
+
+NUMBERS = ("time", "notated_start", "notated_end", "pitch", "voice")
+"""The columns of notations; all but the time are those of notes alone."""
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Find notations that cannot be scored; nothing is mended, and the order of the rows means nothing.
+
+    Flaws are times that are not finite or hardly in seconds, notes that end before they start, without a pitch or a
+    voice, and rows whose label names neither a note, a tatum, a meter, a key nor a chord.
+
+    Examples
+    --------
+    >>> columns = {"time": np.array([0.0, 1.0]), "label": np.array([0, 1])}
+    >>> cleaned = clean(Ragged(columns, (np.array([1, 1]),), ("tatum", "bar")))
+    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[1].message
+    ([1, 0], "neither note, tatum, meter, key nor chord: 'bar'")
+    """
+    label = rows.columns["label"]
+    texts = [*rows.labels, ""]
+    nothing = np.full(len(label), np.nan)
+    columns: dict[str, Column] = {name: rows.columns.get(name, nothing) for name in NUMBERS} | {"label": label}
+    of_note = np.array([text == "note" for text in texts], dtype=np.bool_)[label]
+    unknown = np.array([not _is_known(text) for text in texts], dtype=np.bool_)[label]
+    _, problems, _ = inspected("notation", rows)
+
+    def missing(name: str) -> Problem:
+        column = columns[name]
+        what = name.replace("_", " ")
+        return of_note & ~(np.abs(column) <= LATEST), lambda item: f"a note without a {what}: {column[item]}"
+
+    problems += [(unknown, lambda item: f"neither note, tatum, meter, key nor chord: {texts[label[item]]!r}")]
+    problems += [missing(name) for name in NUMBERS]
+    start, end = columns["notated_start"], columns["notated_end"]
+    with np.errstate(invalid="ignore"):
+        reversed_: Bool = of_note & (end < start)
+    problems.append((reversed_, lambda item: f"a note ends before it starts: {start[item]} to {end[item]} s"))
+    return set_aside(Ragged(columns, rows.counts, rows.labels), problems)
+
+
+def _is_known(label: str) -> bool:
+    """True if a label is that of a row of a notation."""
+    what, _, rest = label.partition(" ")
+    words = rest.split()
+    if what in ("note", "tatum"):
+        return not words
+    if what == "meter":
+        return len(words) == 4 and all(word.isdigit() for word in words) and all(int(word) for word in words[:3])
+    if what == "key":
+        return len(words) == 2 and words[0].isdigit() and int(words[0]) < 12 and words[1] in ("major", "minor")
+    return what == "chord" and bool(rest)
+
+
+@dataclass(frozen=True)
+class NotationPairs:
+    """The notations of both sides of some pairs, and how they are compared: on one time axis or aligned first."""
+
+    reference: Sequence[Notation]
+    estimate: Sequence[Notation]
+    unaligned: bool = False
+    as_program: bool = True
+    shared: Shared = field(default_factory=Shared)
+
+    def judged(self, measure: Measure) -> Sequence[Judgement]:
+        """The five scores of each pair."""
+        given = measure.parameters
+        within = Tolerances(
+            *(round(1000 * float(given[f"{name}_tolerance"])) for name in ("onset", "value", "grouping"))
+        )
+        if not self.unaligned:
+            return self.shared.once(within, lambda: [judge(*sides, within) for sides in self._sides])
+        penalty, most = float(given["penalty"]), int(given["alignments"])
+        return self.shared.once(
+            (within, penalty, most),
+            lambda: [judge_unaligned(*sides, within, penalty, most, self.as_program) for sides in self._sides],
+        )
+
+    @property
+    def _sides(self) -> list[tuple[Notation, Notation]]:
+        return list(zip(self.reference, self.estimate, strict=True))
+
+    def read(self, name: str, measure: Measure) -> tuple[Float, Float]:
+        """One of the scores of each pair, and 1 for each with a reference."""
+        found = np.array([getattr(one, name) for one in self.judged(measure)], dtype=np.float64)
+        return found, np.array([bool(one.notes or one.tatums) for one in self.reference], dtype=np.float64)
+
+
+def _tolerance(name: str, default: float, what: str) -> Parameter:
+    return Parameter(f"{name}_tolerance", default, "s", least=0.0, help=f"largest difference of {what}")
+
+
+_TOLERANCES = (
+    _tolerance("onset", 0.05, "onsets"),
+    _tolerance("value", 0.1, "notated durations"),
+    _tolerance("grouping", 0.05, "both ends of bars, beats and sub-beats"),
+)
+_ALIGNMENT = (
+    Parameter("penalty", 1.0, least=0.0, help="cost of a time at which only one side notates notes"),
+    Parameter("alignments", 1000, least=1, help="how many of equally good alignments are tried at most"),
+)
+_declared = partial(
+    metric,
+    weight=Weight("number of tracks with a reference", "tracks"),
+    pooling="micro",
+    parameters=_TOLERANCES,
+    literature="@mcleod2018; @mcleod2019",
+)
+
+
+@_declared("Multi-pitch", aliases=("Multi-pitch",), itemwise=True)
+def _multipitch(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
+    """F-measure of the notes, of the same pitch and near onsets."""
+    return pairs.read("multipitch", measure)
+
+
+@_declared("Voice", perfect_exceptions="0 without two notes of a voice in succession")
+def _voice(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
+    """F-measure of the links from each matched note to those that follow it in its voice."""
+    return pairs.read("voice", measure)
+
+
+@_declared("Meter", perfect_exceptions="0 without a whole sub-beat")
+def _meter(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
+    """F-measure of the bars, beats and sub-beats, whose two ends have to be near."""
+    return pairs.read("meter", measure)
+
+
+@_declared("Value", perfect_exceptions="0 without notes")
+def _value(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
+    """Mean score of the notated durations, over matched notes that are linked rightly in their voice."""
+    return pairs.read("value", measure)
+
+
+@_declared("Harmony", perfect_exceptions="0 without keys and chords")
+def _harmony(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
+    """Mean of the score of keys, with parts of it for near ones, and of the share of time of equal chords."""
+    return pairs.read("harmony", measure)
+
+
+@_declared("MV2H", perfect_exceptions="less where one of the five scores is 0")
+def _mv2h(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
+    """Mean of the scores of multi-pitch, voice, meter, value and harmony."""
+    return pairs.read("mv2h", measure)
+
+
+METRICS = metrics_in(globals())
+
+
+def score(
+    pairs: Pairs,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+    *,
+    unaligned: bool = False,
+    as_program: bool = True,
+) -> Scores:
+    """Scores of pairs of notations; a `Scorer` where the last two arguments are bound.
+
+    References
+    ----------
+    A. McLeod and M. Steedman, "Evaluating automatic polyphonic music transcription", ISMIR 2018.
+    """
+    refuse_grid(grid, "notations")
+    sides = []
+    for rows, row in pairs.sides:
+        used, place = np.unique(row, return_inverse=True)
+        known = notations_of(rows.take(used))
+        sides.append([known[one] for one in place.tolist()])
+    return read_scores(measures, NotationPairs(sides[0], sides[1], unaligned, as_program), len(pairs))
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The notes of both sides, with what became of them: an `Explainer`, for `multipitch` on one time axis.
+
+    Returns
+    -------
+    dict of str to array
+        In order of time: ``reference`` and ``estimate`` (onsets, float64, seconds; NaN where the other side has no
+        match), ``pitch`` (MIDI number) and ``verdict``: ``hit``, ``missed`` or ``extra``.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def notes(*pitches):
+    ...     times = np.arange(float(len(pitches)))
+    ...     columns = dict.fromkeys(("time", "notated_start", "notated_end", "voice"), times)
+    ...     return Annotation("notation", columns | {"pitch": np.array(pitches)}, ["note"] * len(pitches))
+    >>> measure = get_task("audio_to_score").convention().select(["multipitch"])[0]
+    >>> evidence(notes(60.0, 62.0), notes(60.0, 64.0), measure)["verdict"].tolist()
+    ['hit', 'missed', 'extra']
+    """
+    refuse_unjudged(measure, METRICS, "notes")
+    one, other = (notations_of(rows)[0] for rows in usable_pair(reference, estimate, clean))
+    judged = NotationPairs([one], [other]).judged(measure)[0]
+    rows: list[tuple[float, float, float, str]] = []
+    for place, number in judged.matches:
+        rows.append((one.notes[place].onset, other.notes[number].onset, one.notes[place].pitch, "hit"))
+    matched, found = ({pair[side] for pair in judged.matches} for side in (0, 1))
+    nothing = float("nan")
+    rows += [(n.onset, nothing, n.pitch, "missed") for place, n in enumerate(one.notes) if place not in matched]
+    rows += [(nothing, n.onset, n.pitch, "extra") for place, n in enumerate(other.notes) if place not in found]
+    rows.sort(key=lambda row: row[1] if np.isnan(row[0]) else row[0])
+    columns = {
+        name: np.array([row[place] for row in rows], dtype=np.float64)
+        for place, name in enumerate(("reference", "estimate", "pitch"))
+    }
+    columns["reference"] /= 1000
+    columns["estimate"] /= 1000
+    return {**columns, "verdict": np.array([row[3] for row in rows], dtype=np.str_)}
+
+
+MV2H = Convention(
+    "mv2h",
+    "McLeod and Steedman 2018: the estimate has the times of the recording",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+_SCORE_TO_SCORE = tuple(
+    replace(one, parameters=(*one.parameters, *_ALIGNMENT), itemwise=False).with_defaults(
+        onset_tolerance=0.0, value_tolerance=0.02, grouping_tolerance=0.02
+    )
+    for one in METRICS
+)
+UNALIGNED = Convention(
+    "mv2h_unaligned",
+    "McLeod 2019: a score against a score, on the time axis of the reference by the best alignment",
+    _SCORE_TO_SCORE,
+    clean,
+    partial(score, unaligned=True, as_program=False),
+)
+PROGRAM = replace(
+    UNALIGNED,
+    name="mv2h_2.2",
+    summary="the same as MV2H 2.2 computes it: groupings count twice, and the order of alignments matters",
+    metrics=tuple(
+        replace(one, perfect=None, perfect_exceptions="") if one.name in ("meter", "mv2h") else one
+        for one in _SCORE_TO_SCORE
+    ),
+    score=partial(score, unaligned=True, as_program=True),
+)
+
+TASK = Task(
+    "audio_to_score",
+    "Audio-to-score transcription",
+    MappingProxyType({one.name: one for one in (MV2H, UNALIGNED, PROGRAM)}),
+    ("mv2h",),
+)
+
+
+def _score_pair(reference: Mapping[str, Any], estimate: Mapping[str, Any], measures: Sequence[Measure]) -> Float:
+    sides = []
+    for side, columns in (("reference", reference), ("estimate", estimate)):
+        try:
+            annotation = from_columns(KINDS["notation"], columns)
+        except InvalidAnnotationError as error:
+            raise InvalidAnnotationError(f"{side}: {error}") from None
+        sides.append(usable(annotation, clean(to_ragged([annotation])), side))
+    return MV2H.score_pair(sides[0], sides[1], measures)
+
+
+FUNCTIONS = PairFunctions(METRICS, _score_pair).functions("As `evaluate` takes them.")
+"""The metrics of one pair, under their names."""
+
+
+def evaluate(
+    reference: Mapping[str, Any],
+    estimate: Mapping[str, Any],
+    *,
+    onset_tolerance: float = 0.05,
+    value_tolerance: float = 0.1,
+    grouping_tolerance: float = 0.05,
+) -> OrderedDict[str, float]:
+    """All scores of one transcription that has the times of its reference.
+
+    Parameters
+    ----------
+    reference, estimate : mapping of str to array or sequence
+        ``time`` (float64 (n,), seconds; of notes the performed onset), ``notated_start``, ``notated_end`` (float64
+        (n,), seconds), ``pitch`` (float64 (n,), MIDI numbers) and ``voice`` (float64 (n,)), NaN where a row is no
+        note; ``label``: n texts: ``note``, ``tatum``, ``meter 3 2 4 0`` (beats a bar, sub-beats a beat, tatums a
+        sub-beat, tatums of the pickup), ``key 7 major`` (semitones above C) or ``chord G:maj``.
+    onset_tolerance, value_tolerance, grouping_tolerance : float, seconds
+        Largest differences of onsets, of notated durations, and of both ends of bars, beats and sub-beats.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        By the names of the metrics.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For columns of different lengths, labels that name nothing, and notes without a number.
+    MetricError
+        For a negative tolerance.
+
+    References
+    ----------
+    A. McLeod and M. Steedman, "Evaluating automatic polyphonic music transcription", ISMIR 2018.
+
+    Examples
+    --------
+    >>> one = {"time": [0.0, 1.0], "notated_start": [0.0, 1.0], "notated_end": [1.0, 2.0], "pitch": [60, 62],
+    ...        "voice": [0, 0], "label": ["note", "note"]}
+    >>> found = evaluate(one, {**one, "pitch": [60, 64]})
+    >>> found["multipitch"], round(found["mv2h"], 3)
+    (0.5, 0.1)
+    """
+    given = {
+        "onset_tolerance": onset_tolerance,
+        "value_tolerance": value_tolerance,
+        "grouping_tolerance": grouping_tolerance,
+    }
+    measures = [one.measure(**given) for one in METRICS]
+    scores = _score_pair(reference, estimate, measures).tolist()
+    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores, strict=True))
