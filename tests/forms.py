@@ -45,6 +45,8 @@ def arguments(one: Annotation) -> tuple[Any, ...] | dict[str, Any]:
     if one.kind == "following":
         names = ("time", "detected", "position", "pitch") if "detected" in columns else ("time", "position", "pitch")
         return (np.column_stack([columns[name] for name in names]),)
+    if one.kind == "notation":
+        return *(columns[name] for name in ("time", "notated_start", "notated_end", "pitch", "voice")), labels
     if one.kind == "audio":
         signals = list(columns["signal"])
         return np.concatenate([signal.amplitude for signal in signals]), signals[0].rate, labels

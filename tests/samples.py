@@ -167,6 +167,32 @@ def _following(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("following", {**columns, "pitch": 60.0 + played % 12})
 
 
+def _notation(task: str, rng: np.random.Generator) -> Annotation:
+    """Some notes of eight bars in two voices, with tatums, a meter, two keys and chords."""
+    start = 0.5 * np.flatnonzero(rng.random(32) < 0.9)
+    size = len(start)
+    voice = rng.integers(0, 2, size).astype(float)
+    notes = {
+        "time": start + rng.normal(0, 0.02, size),
+        "notated_start": start,
+        "notated_end": start + rng.choice([0.5, 1.0], size),
+        "pitch": 55.0 + 12 * voice + 3 * rng.integers(0, 3, size),
+        "voice": voice,
+    }
+    tatums = 0.25 * np.arange(65)
+    times = [*tatums.tolist(), 0.0, 0.0, 8.0, 0.0, 4.0]
+    others = {name: np.concatenate([column, np.full(len(times), np.nan)]) for name, column in notes.items()}
+    others["time"][size:] = times
+    changing = [
+        f"meter {rng.integers(2, 5)} 2 1 0",
+        f"key {rng.integers(0, 12)} major",
+        "key 9 minor",
+        "chord C",
+        "chord F",
+    ]
+    return Annotation("notation", others, ["note"] * size + ["tatum"] * len(tatums) + changing)
+
+
 def _ranking(task: str, rng: np.random.Generator) -> Annotation:
     """Some items of a collection, from the highest value to the lowest: relevant items, or a list of them."""
     items = rng.permutation(30)[: int(rng.integers(3, 20))]
@@ -178,6 +204,7 @@ _SAMPLES = {
     "ranking": _ranking,
     "judgements": _judgements,
     "following": _following,
+    "notation": _notation,
     "notes": _notes,
     "hits": _hits,
     "series": _series,

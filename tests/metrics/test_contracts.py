@@ -133,6 +133,7 @@ COMPARED = {
     "retrieval": "rankings",
     "similarity": "candidates",
     "score_following": "notes of a score",
+    "audio_to_score": "notations",
     "separation": "separated sources",
     "pattern": "patterns",
     "chord": "chords",

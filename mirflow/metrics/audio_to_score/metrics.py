@@ -119,7 +119,7 @@ _TOLERANCES = (
 )
 _ALIGNMENT = (
     Parameter("penalty", 1.0, least=0.0, help="cost of a time at which only one side notates notes"),
-    Parameter("alignments", 1000, least=1, help="how many of equally good alignments are tried at most"),
+    Parameter("alignments", 100, least=1, help="how many of equally good alignments are tried at most"),
 )
 _declared = partial(
     metric,
@@ -130,21 +130,21 @@ _declared = partial(
 )
 
 
-@_declared("Multi-pitch", aliases=("Multi-pitch",), itemwise=True)
+@_declared("Multi-pitch", aliases=("Multi-pitch",), itemwise=True, perfect_exceptions="0 without notes")
 def _multipitch(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """F-measure of the notes, of the same pitch and near onsets."""
+    """Harmonic mean of precision and recall of the notes, of equal pitch and near onsets."""
     return pairs.read("multipitch", measure)
 
 
 @_declared("Voice", perfect_exceptions="0 without two notes of a voice in succession")
 def _voice(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """F-measure of the links from each matched note to those that follow it in its voice."""
+    """Harmonic mean of precision and recall of the links from matched notes to those that follow in their voice."""
     return pairs.read("voice", measure)
 
 
 @_declared("Meter", perfect_exceptions="0 without a whole sub-beat")
 def _meter(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """F-measure of the bars, beats and sub-beats, whose two ends have to be near."""
+    """Harmonic mean of precision and recall of the bars, beats and sub-beats, whose two ends have to be near."""
     return pairs.read("meter", measure)
 
 
@@ -255,7 +255,7 @@ UNALIGNED = Convention(
 )
 PROGRAM = replace(
     UNALIGNED,
-    name="mv2h_2.2",
+    name="mv2h_program",
     summary="the same as MV2H 2.2 computes it: groupings count twice, and the order of alignments matters",
     metrics=tuple(
         replace(one, perfect=None, perfect_exceptions="") if one.name in ("meter", "mv2h") else one
