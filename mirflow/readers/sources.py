@@ -39,6 +39,10 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         from .sonic_visualiser import parse_svl
 
         return parse_svl(data, reading, name)
+    if format == "billboard":
+        from .billboard import parse_billboard
+
+        return parse_billboard(data, reading, name)
     demand_no_json(data, name)
     return PARSERS.get(reading.kind, parse_delimited)(data, reading, format, name)
 

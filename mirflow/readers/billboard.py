@@ -1,0 +1,288 @@
+"""Annotations of the McGill Billboard project (``salami_chords.txt``): chords, bars, beats and sections.
+
+A line is a phrase: its time, a tab, and elements separated by commas, of which the one between bar lines has the
+chords. Bars are spread evenly over the time to the next line, by their lengths in notes, as the project's own tables
+have them.
+
+References
+----------
+Burgoyne, Wild and Fujinaga, An expert ground truth set for audio chord recognition and music analysis, ISMIR 2011.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import InvalidAnnotationError
+from ..theory.harte import NO_CHORD, X_CHORD
+from .content import decode
+from .options import Reading
+from .positions import select_beats
+
+_METRE = re.compile(r"\(?(?P<beats>\d{1,2})/(?P<unit>1|2|4|8|16|32)\)?")
+_COMMENT = re.compile(r"#\s*(?P<key>\w+):\s*(?P<value>.*)")
+_LETTER = re.compile(r"[A-Z]'*")
+_PHRASE = re.compile(r"(?P<head>[^|]*)(?:\|(?P<bars>.*)\|)?(?P<tail>[^|]*)")
+_REPEAT = re.compile(r"\s*x\s*(\d{1,3})\b")
+_SAME, _PAUSE, _UNKNOWN = ".", "&pause", "*"
+_MOST_BARS = 10_000
+SILENCE, END, NO_HARMONY = "silence", "end", "Z"
+"""What stands in place of chords: silence, the end of the piece (silence, too), and passages without harmony."""
+LABELS = ("letter", "function")
+"""What sections may be labelled by: letters of similar music (``A'``), or functions (``verse``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metre:
+    """A time signature."""
+
+    number: int
+    unit: int
+
+    @property
+    def length(self) -> Fraction:
+        """The length of a bar as a part of a whole note."""
+        return Fraction(self.number, self.unit)
+
+    @property
+    def beats(self) -> int:
+        """The beats of a bar: of 6/8, 9/8 and 12/8 the dotted ones."""
+        compound = self.unit >= 8 and self.number > 3 and self.number % 3 == 0
+        return self.number // 3 if compound else self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: its metre and what stands in it; `pauses` are beats beyond the metre."""
+
+    metre: Metre
+    chords: tuple[str, ...]
+    pauses: int = 0
+
+    @property
+    def length(self) -> Fraction:
+        """Its length as a part of a whole note."""
+        return self.metre.length * (1 + Fraction(self.pauses, self.metre.beats))
+
+    def places(self) -> list[tuple[Fraction, str]]:
+        """Its chords with the places where they begin, from its start as parts of a whole note."""
+        step = self.metre.length / max(len(self.chords), 1)
+        found = [(step * place, chord) for place, chord in enumerate(self.chords) if chord != _SAME]
+        return [*found, (self.metre.length, X_CHORD)] if self.pauses else found
+
+
+@dataclass(slots=True)
+class Phrase:
+    """One line: when it starts, what it is called, and its bars, repeated ones as often as they are played."""
+
+    time: float
+    line: int
+    name: str = ""  # silence, or none
+    letter: str = ""
+    function: str = ""
+    bars: list[Bar] = field(default_factory=list)
+
+    def bar_times(self, end: float) -> Iterator[tuple[Bar, float, float]]:
+        """Its bars with start and seconds of a whole note, spread evenly over the time to its end."""
+        whole = sum((bar.length for bar in self.bars), Fraction(0))
+        passed = Fraction(0)
+        for bar in self.bars:
+            yield bar, self.time + (end - self.time) * float(passed / whole), (end - self.time) / float(whole)
+            passed += bar.length
+
+
+def parse_billboard(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+    """Chords, sections, beats or downbeats of a file of the McGill Billboard project.
+
+    Parameters
+    ----------
+    data : bytes
+    reading : Reading
+        Its task says what is taken: ``chord``, ``segment`` (by letters, or by functions with ``columns: {label:
+        function}``), ``beat`` (with positions in the bar) or ``downbeat`` (bars).
+    name : path
+        Name of the file in messages, and its ``source``.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``intervals`` or ``events``. Silence and passages without harmony are ``N``; what is too fast to be
+        written, pauses and phrases without chords are ``X``.
+
+    Examples
+    --------
+    >>> text = b"# metre: 4/4\\n0.0\\tsilence\\n2.0\\tA, intro, | C:maj | F:maj G:7 |\\n6.0\\tend\\n"
+    >>> found = parse_billboard(text, Reading.of("chord"))
+    >>> found.columns["start"].tolist(), found.labels
+    ([0.0, 2.0, 4.0, 5.0], ['N', 'C:maj', 'F:maj', 'G:7'])
+    """
+    phrases = _Lines(name).parse(decode(data, name, reading.delimited.encoding))
+    if reading.kind == "events":
+        return select_beats(_beats(phrases, name), reading.selection, name)
+    if reading.kind == "intervals" and reading.task == "chord":
+        return _chords(phrases, name)
+    if reading.kind == "intervals" and reading.task == "segment":
+        return _sections(phrases, _label(reading, name), name)
+    raise InvalidAnnotationError(
+        f"Billboard files hold chords, segments, beats and downbeats, not {reading.task or reading.kind}", path=name
+    )
+
+
+def _label(reading: Reading, name: str | Path) -> str:
+    declared = dict(reading.delimited.columns)
+    wanted = str(declared.pop("label", LABELS[0]))
+    if declared or wanted not in LABELS:
+        message = f"of Billboard files columns may be {{label: {' or '.join(LABELS)}}} only"
+        raise InvalidAnnotationError(message, path=name)
+    return wanted
+
+
+@dataclass
+class _Lines:
+    """The lines of a file as phrases, under the metre in force."""
+
+    name: str | Path
+    metre: Metre | None = None
+
+    def parse(self, text: str) -> list[Phrase]:
+        """All phrases, the last of which is the end."""
+        phrases: list[Phrase] = []
+        for line, row in enumerate(text.split("\n"), 1):
+            if row.startswith("#"):
+                comment = _COMMENT.match(row)
+                if comment is not None and comment["key"].lower() in ("metre", "meter"):
+                    self.metre = self._metre(comment["value"].strip(), line)
+            elif row.strip():
+                phrases.append(self._phrase(row, line))
+                if len(phrases) > 1 and phrases[-1].time < phrases[-2].time:
+                    raise self._error(f"is at {phrases[-1].time:g} s, before the line above it", line)
+        if phrases and not phrases[-1].name:
+            raise self._error(
+                "the last line is neither end nor silence, so nothing says when it ends", phrases[-1].line
+            )
+        return phrases
+
+    def _error(self, message: str, line: int) -> InvalidAnnotationError:
+        return InvalidAnnotationError(message, path=self.name, line=line)
+
+    def _metre(self, text: str, line: int) -> Metre:
+        found = _METRE.fullmatch(text)
+        if found is None or not int(found["beats"]):
+            raise self._error(f"not a metre: {text!r}; metres are written like 4/4", line)
+        return Metre(int(found["beats"]), int(found["unit"]))
+
+    def _phrase(self, row: str, line: int) -> Phrase:
+        stamp, _, rest = row.strip().partition("\t")
+        try:
+            time = float(stamp)
+        except ValueError:
+            time = math.nan
+        if not (math.isfinite(time) and time >= 0):
+            raise self._error(f"not a time and a tab: {row.strip()[:40]!r}", line)
+        form = _PHRASE.fullmatch(rest)
+        if form is None:
+            raise self._error(f"bar lines do not enclose the chords: {rest!r}", line)
+        phrase = Phrase(time, line)
+        for element in filter(None, map(str.strip, form["head"].split(","))):
+            if element.lower() in (SILENCE, END):
+                phrase.name = SILENCE
+            elif _LETTER.fullmatch(element):
+                phrase.letter = element
+            elif not element.startswith("(") and not element.endswith(")") and element != "->" and not phrase.function:
+                phrase.function = element
+        if form["bars"] is not None:
+            phrase.bars = self._bars(form["bars"], form["tail"], line)
+        return phrase
+
+    def _bars(self, text: str, tail: str, line: int) -> list[Bar]:
+        repeat = _REPEAT.match(tail)
+        bars = [self._bar(one.split(), line) for one in text.split("|")]
+        if bars[0].chords[0] == _SAME:
+            raise self._error("the phrase begins with a period, and no chord is before it", line)
+        times = int(repeat[1]) if repeat is not None else 1
+        if not 0 < times * len(bars) <= _MOST_BARS:
+            raise self._error(f"{len(bars)} bars are repeated {times} times", line)
+        return bars * times
+
+    def _bar(self, tokens: list[str], line: int) -> Bar:
+        metre = self.metre
+        if tokens and _METRE.fullmatch(tokens[0]):
+            metre = self._metre(tokens.pop(0), line)
+        if metre is None:
+            raise self._error("there are bars, but no line '# metre: 4/4' before them", line)
+        if not tokens:
+            raise self._error("a bar is empty", line)
+        pauses = tokens.count(_PAUSE)
+        chords = [X_CHORD if token == _UNKNOWN else token for token in tokens if token != _PAUSE]
+        if not chords:
+            return Bar(metre, (X_CHORD,))
+        halves = [2] if metre.beats == 4 else []
+        if len(chords) not in (1, metre.beats, metre.number, *halves):
+            raise self._error(
+                f"a bar of {metre.number}/{metre.unit} has {len(chords)} chords and periods: {' '.join(tokens)!r}; "
+                f"1 or {metre.beats} say when they begin{', and 2 in the halves of a bar of four' * bool(halves)}",
+                line,
+            )
+        return Bar(metre, tuple(chords), pauses)
+
+
+def _with_ends(phrases: Sequence[Phrase]) -> Iterator[tuple[Phrase, float]]:
+    """All phrases but the last one, each with the time of the next."""
+    for phrase, after in pairwise(phrases):
+        yield phrase, after.time
+
+
+def _spans(rows: Sequence[tuple[float, str, int]], phrases: Sequence[Phrase]) -> dict[str, np.ndarray]:
+    """Columns of rows each of which lasts until the next one, and the last one until the end of the file."""
+    times = np.array([*(row[0] for row in rows), phrases[-1].time] if rows else [], dtype=np.float64)
+    return {"start": times[:-1], "end": times[1:]}
+
+
+def _chords(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
+    rows: list[tuple[float, str, int]] = []
+    for phrase, end in _with_ends(phrases):
+        if not phrase.bars:
+            silent = phrase.name or phrase.letter.rstrip("'") == NO_HARMONY
+            rows.append((phrase.time, NO_CHORD if silent else X_CHORD, phrase.line))
+        for bar, start, whole in phrase.bar_times(end):
+            rows += [(start + whole * float(place), chord, phrase.line) for place, chord in bar.places()]
+    return _annotation("intervals", _spans(rows, phrases), rows, name)
+
+
+def _sections(phrases: Sequence[Phrase], by: str, name: str | Path) -> Annotation:
+    """A section lasts until the next line that names one."""
+    rows: list[tuple[float, str, int]] = []
+    for phrase in phrases[:-1]:
+        words = (phrase.letter, phrase.function) if by == "letter" else (phrase.function, phrase.letter)
+        label = phrase.name or words[0] or words[1]
+        if label or not rows:
+            rows.append((phrase.time, label, phrase.line))
+    return _annotation("intervals", _spans(rows, phrases), rows, name)
+
+
+def _beats(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
+    """Beats with their positions in the bar, evenly in each bar; none where a bar pauses."""
+    rows: list[tuple[float, str, int]] = []
+    for phrase, end in _with_ends(phrases):
+        for bar, start, whole in phrase.bar_times(end):
+            step = bar.metre.length / bar.metre.beats
+            rows += [
+                (start + whole * float(step * beat), str(beat + 1), phrase.line) for beat in range(bar.metre.beats)
+            ]
+    return _annotation("events", {"time": np.array([row[0] for row in rows], dtype=np.float64)}, rows, name)
+
+
+def _annotation(
+    kind: str, columns: dict[str, np.ndarray], rows: Sequence[tuple[float, str, int]], name: str | Path
+) -> Annotation:
+    labels, lines = [row[1] for row in rows], [row[2] for row in rows]
+    return Annotation(kind, columns, labels, lines=lines, attrs={"source": str(name)})

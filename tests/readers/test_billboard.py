@@ -1,0 +1,146 @@
+"""Files of the McGill Billboard project: phrases to chords, sections, beats and bars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mirdata.datasets.billboard import _load_sections  # the project's loader in Python, of sections only
+
+import mirflow
+from mirflow.errors import InvalidAnnotationError
+from mirflow.readers.billboard import parse_billboard
+from mirflow.readers.options import Reading
+
+SONG = """# title: A Song
+# artist: Nobody
+# metre: 4/4
+# tonic: C
+
+0.0\tsilence
+1.0\tA, intro, | C:maj | F:maj G:7 |, (guitar
+5.0\tB, verse, | A:min . F:maj . | (2/4) G:maj | x2, guitar)
+# metre: 6/8
+11.0\t| D:min | G:7 . |, ->
+13.0\tZ, noise
+14.0\tA', outro, | C:maj * |, (voice)
+16.0\tend
+"""
+
+
+def read(text: str, task: str, **options: object) -> tuple[list[float], list[str]]:
+    found = parse_billboard(text.encode(), Reading.of(task, **options), "salami_chords.txt")
+    return found.columns["time" if "time" in found.columns else "start"].tolist(), list(found.labels or ())
+
+
+def refusal(*lines: str, task: str = "chord") -> str:
+    with pytest.raises(InvalidAnnotationError) as raised:
+        read("\n".join(lines), task)
+    return str(raised.value)
+
+
+def test_chords_last_until_the_next_one() -> None:
+    times, labels = read(SONG, "chord")
+    assert times == [0.0, 1.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0]
+    verse = ["A:min", "F:maj", "G:maj"]
+    assert labels == ["N", "C:maj", "F:maj", "G:7", *verse, *verse, "D:min", "G:7", "N", "C:maj", "X"]
+
+
+def test_sections_have_letters_or_functions() -> None:
+    assert read(SONG, "segment") == ([0.0, 1.0, 5.0, 13.0, 14.0], ["silence", "A", "B", "Z", "A'"])
+    _, labels = read(SONG, "segment", columns={"label": "function"})
+    assert labels == ["silence", "intro", "verse", "noise", "outro"]
+
+
+def test_beats_have_positions_and_bars_have_downbeats() -> None:
+    times, positions = read(SONG, "beat")
+    assert positions == [*"1234", *"1234", *"1234", *"12", *"1234", *"12", *"12", *"12", *"12"]
+    assert times[8:14] == [5.0, 5.5, 6.0, 6.5, 7.0, 7.5]  # four beats and two share three seconds
+    downbeats, _ = read(SONG, "downbeat")
+    assert downbeats == [1.0, 3.0, 5.0, 7.0, 8.0, 10.0, 11.0, 12.0, 14.0]
+
+
+def test_a_period_carries_a_chord_over_a_bar_line_and_a_pause_is_a_beat_more() -> None:
+    song = "# metre: 4/4\n0\tA, | C:maj | . . F:maj . &pause | G:7 |\n13\tend"
+    assert read(song, "chord") == ([0.0, 6.0, 8.0, 9.0], ["C:maj", "F:maj", "X", "G:7"])
+
+
+chords = st.sampled_from(("C:maj", "A:min/b3", "G:7", "N"))
+
+
+@st.composite
+def phrases(draw: st.DrawFn) -> list[list[list[str]]]:
+    """Phrases of bars of three beats with a chord or a period each; the first is a chord."""
+    bars = st.lists(st.lists(chords | st.just("."), min_size=3, max_size=3), min_size=1, max_size=4)
+    found = draw(st.lists(bars, min_size=1, max_size=4))
+    return [[[draw(chords), *bars[0][1:]], *bars[1:]] for bars in found]
+
+
+@given(phrases(), st.integers(1, 3))
+def test_chords_equal_those_of_a_walk_beat_by_beat(song: list[list[list[str]]], times: int) -> None:
+    lines, expected, begin = ["# metre: 3/4"], [], 0
+    for bars in song:
+        lines.append(f"{begin}\tA, | {' | '.join(' '.join(bar) for bar in bars)} | x{times}")
+        beats = [token for _ in range(times) for bar in bars for token in bar]
+        seconds = len(bars)  # any length: the beats share it
+        for place, token in enumerate(beats):
+            if token != ".":
+                expected.append((begin + seconds * place / len(beats), token))
+        begin += seconds
+    found = read("\n".join([*lines, f"{begin}\tend"]), "chord")
+    assert found[1] == [label for _, label in expected]
+    assert found[0] == pytest.approx([time for time, _ in expected], abs=1e-9)
+
+
+def test_sections_begin_where_the_datasets_own_loader_has_them(tmp_path: Path) -> None:
+    (tmp_path / "salami_chords.txt").write_text(SONG)
+    times, labels = read(SONG, "segment")
+    theirs = _load_sections(str(tmp_path / "salami_chords.txt"), "letter")
+    named = [(time, label) for time, label in zip(times, labels, strict=True) if label != "silence"]
+    both = zip(theirs.intervals[:, 0].tolist(), theirs.labels, strict=True)
+    assert [one for one in both if one[1] not in ("silence", "end")] == named
+
+
+def test_the_name_of_a_file_is_its_format(tmp_path: Path) -> None:
+    for folder in ("0003", "0004"):
+        (tmp_path / "ref" / folder).mkdir(parents=True)
+        (tmp_path / "ref" / folder / "salami_chords.txt").write_text(SONG)
+    found = mirflow.load_collection(tmp_path / "ref/{track}/salami_chords.txt", task="chord")
+    assert found.tracks == ("0003", "0004")
+    path = tmp_path / "song.txt"
+    path.write_text(SONG)
+    chords = mirflow.load(path, task="chord", format="billboard")
+    scores = mirflow.evaluate(path, path, "chord", format="billboard", metrics=["majmin"])
+    assert scores.score.values.tolist() == [1.0]
+    assert np.diff(chords.start.values).min() > 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["# metre: 4/4", "0\tA, | C:maj |"], "salami_chords.txt:2: the last line is neither end nor silence"),
+        (["0\tA, | C:maj |", "1\tend"], ":1: there are bars, but no line '# metre: 4/4' before them"),
+        (["# metre: four", "0\tend"], ":1: not a metre: 'four'"),
+        (["# metre: 3/4", "0\tA, | C:maj G:7 |", "1\tend"], ":2: a bar of 3/4 has 2 chords and periods: 'C:maj G:7'"),
+        (["# metre: 4/4", "0\tA, | . . . . |", "1\tend"], ":2: the phrase begins with a period"),
+        (["# metre: 4/4", "0\tA, | C:maj | |", "1\tend"], ":2: a bar is empty"),
+        (["# metre: 4/4", "0\tA, C:maj | G:7", "1\tend"], ":2: bar lines do not enclose the chords"),
+        (["# metre: 4/4", "0\tA, | C:maj | x0", "1\tend"], ":2: 1 bars are repeated 0 times"),
+        (["5\tsilence", "1\tend"], ":2: is at 1 s, before the line above it"),
+        (["silence"], ":1: not a time and a tab: 'silence'"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_line(lines: list[str], message: str) -> None:
+    assert message in refusal(*lines)
+
+
+@pytest.mark.parametrize("task", ["key", "local_key", "transcription"])
+def test_what_it_does_not_hold_is_refused(task: str) -> None:
+    assert f"Billboard files hold chords, segments, beats and downbeats, not {task}" in refusal(SONG, task=task)
+
+
+def test_a_file_without_lines_is_empty() -> None:
+    assert read("", "chord") == ([], [])
