@@ -85,6 +85,7 @@ _HOMES = {
     "plot": "api",
     "problems": "api",
     "query": "api",
+    "read_label_map": "readers.label_maps",
     "report": "api",
     "run": "engine.runs",
     "save": "store.write",

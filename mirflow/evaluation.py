@@ -236,14 +236,27 @@ def _plain_pair(
     read_now = [is_read(one, task) for one in (reference, estimate)]
     for name in options:
         side = next((one for one in SIDES if name.startswith(f"{one}_")), None)
+        if name.removeprefix(f"{side}_") == "labels":  # of those in memory, too
+            continue
         if not (any(read_now) if side is None else read_now[SIDES.index(side)]):
             what = side or "annotations"
             raise AnnotationError(f"{name} is an option of reading, and the {what} in memory are not read")
     left, right = (
-        read(one, task=task, **{**defaults, **chosen}) if now and task is not None else to_plain(one, task, defaults)
+        read(one, task=task, **{**defaults, **chosen})
+        if now and task is not None
+        else _with_labels(to_plain(one, task, defaults), task, chosen.get("labels"))
         for one, now, chosen in zip((reference, estimate), read_now, (own, other), strict=True)
     )
     return left, right
+
+
+def _with_labels(plain: Plain, task: str | None, labels: Any) -> Plain:
+    """An annotation in memory by a map of labels."""
+    if labels is None:
+        return plain
+    if not isinstance(plain, Annotation):
+        raise AnnotationError("labels maps those of files and of single annotations; map those of a collection before")
+    return Reading.of(task, kind=plain.kind, labels=labels).with_labels(plain)
 
 
 def _score_at_once(rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool) -> xr.Dataset:

@@ -31,6 +31,7 @@ from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, expand, parse
 from ..metrics.user_metrics import is_reference
 from ..readers.class_tables import read_classes
+from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
 from .document import Place
@@ -257,9 +258,17 @@ class Estimates(_Options):
         whole["properties"] = {name: whole["properties"][name] for name in first | whole["properties"]}
         return {"anyOf": [short, whole]}
 
-    def reading(self, task: str, defaults: Mapping[str, Any] = MappingProxyType({})) -> Reading:
-        """Options of reading for a task; the `defaults` are those of a convention, for options that are not given."""
+    def reading(
+        self, task: str, defaults: Mapping[str, Any] = MappingProxyType({}), root: str | None = None
+    ) -> Reading:
+        """Options of reading for a task; the `defaults` are those of a convention, for options that are not given.
+
+        Maps of labels are read where the folder `root` of their files is given, and left out otherwise.
+        """
         given = {name: getattr(self, name) for name in OPTIONS if name in self.model_fields_set}
+        labels = given.pop("labels", None)
+        if labels is not None and root is not None:
+            given["labels"] = anchored(labels, root)
         return Reading.of(task, defaults=defaults, **given)
 
 
@@ -299,7 +308,7 @@ class References(Estimates):
             needed = "an annotation, as annotation: chords" if self.annotation is None else "no path"
             raise ValueError(f"a data set of mirdata needs {needed}")
         for name, one in OPTIONS.items():
-            if name != "select" and one.keep(getattr(self, name)) != one.default:
+            if name not in ("select", "labels") and one.keep(getattr(self, name)) != one.default:
                 raise ValueError(f"mirdata reads its own files: leave {name} out")
         return self
 
@@ -429,7 +438,7 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
     readings = []
     for side in ("reference", "estimates"):
         try:
-            readings.append(getattr(evaluation, side).reading(evaluation.task, known.reading if known else {}))
+            readings.append(getattr(evaluation, side).reading(evaluation.task, known.reading if known else {}, root))
         except (AnnotationError, UnknownNameError, PluginError) as error:
             troubles.append(((side,), str(error)))
     try:

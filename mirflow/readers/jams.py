@@ -140,8 +140,10 @@ class JamsFile:
         attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
         annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs)
         if reading.kind == "events":
-            return select_beats(annotation, reading.selection, self.name)
-        return in_harte(annotation, reading, self.name)
+            annotation = select_beats(annotation, reading.selection, self.name)
+        else:
+            annotation = in_harte(annotation, reading, self.name)
+        return reading.with_labels(annotation)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
         """The one annotation that is meant.

@@ -94,7 +94,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     elif annotator is not None:
         raise InvalidAnnotationError(f"{type(value).__name__} has one annotator: leave {annotator!r} out")
     if isinstance(value, _PLAIN):
-        return _from_plain(value, reading.kind)
+        return reading.with_labels(_from_plain(value, reading.kind))
     names = [one.__name__ for one in type(value).__mro__]
     made = next((_CLASSES[name] for name in names if name in _CLASSES), None)
     if made is None:
@@ -104,8 +104,10 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
         raise InvalidAnnotationError(f"{names[0]} holds {' or '.join(made)}, the task compares {reading.kind}")
     annotation = made[reading.kind](value)
     if names[0] == "BeatData":
-        return _select_beats(annotation, value.position_unit, reading)
-    return select_beats(annotation, reading.selection, names[0]) if annotation.kind == "events" else annotation
+        annotation = _select_beats(annotation, value.position_unit, reading)
+    elif annotation.kind == "events":
+        annotation = select_beats(annotation, reading.selection, names[0])
+    return reading.with_labels(annotation)
 
 
 def _choose_annotator(value: Any, annotator: str | int | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -13,10 +14,12 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ..annotations.annotation import Annotation
 from ..annotations.schema import KINDS, LATEST, kind_of
 from ..errors import AnnotationError, UnknownNameError, suggest
 from ..plugins import READERS, declared, find
 from ..ragged import Float
+from .label_maps import LabelMap, read_label_map
 from .namespaces import NAMESPACES, namespace_kind
 
 MAX_BYTES = 256 * 2**20
@@ -36,6 +39,8 @@ TABLES: tuple[str, ...] = ("run", "qrels", "lists", "groups", "matrix")
 COLUMNS = {kind.name: kind.columns for kind in KINDS.values() if kind.columns}
 KEYS = ("track", "system", "annotator")
 """Columns of the keys of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
+LABELLED = ("events", "intervals", "hierarchy", "notes", "labels")
+"""Kinds whose labels are names of the user's, so that there may be a map of them."""
 PITCHED = tuple(kind.name for kind in KINDS.values() if kind.pitched)
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "family", "track"]
@@ -70,6 +75,7 @@ class Option:
     spelling: str
     listed: bool
     places: tuple[float, float]
+    made_by: Callable[[str], Any] | None = None
     name: str = ""
     type: Any = None
 
@@ -85,7 +91,9 @@ class Option:
         return get_origin(self.type) is tuple and get_origin(get_args(self.type)[0]) is tuple
 
     def keep(self, value: Any) -> Any:
-        """A value as the field holds it: mappings and sequences as tuples."""
+        """A value as the field holds it: mappings and sequences as tuples, what text names as that."""
+        if self.made_by is not None and isinstance(value, str | os.PathLike):
+            return self.made_by(os.fspath(value))
         if self.default != ():
             return value
         return tuple(value.items() if isinstance(value, Mapping) else value or ())
@@ -108,6 +116,7 @@ def option(
     spelling: str = "",
     listed: bool = False,
     places: tuple[float, float] = _LAST,
+    made_by: Callable[[str], Any] | None = None,
 ) -> Any:
     """Declare an option of reading: a field of `DelimitedOptions` (of text) or `Reading` (of files of any format).
 
@@ -128,14 +137,21 @@ def option(
     places : tuple of (float, float)
         Place among the keys of a pipeline and among the options of a command; without: at the end, and signatures of
         results have the option only where it is not at its default, so that results of before its time stay valid.
+    made_by : callable or None
+        Makes the value that the field holds of the text that users write; results depend on its ``repr``.
     """
-    return field(default=default, metadata={"option": Option(default, words, help, spelling, listed, places)})
+    declared = Option(default, words, help, spelling, listed, places, made_by)
+    return field(default=default, metadata={"option": declared})
 
 
 def _declared(of: type) -> dict[str, Option]:
     types = get_type_hints(of)
     return {
-        one.name: replace(one.metadata["option"], name=one.name, type=types[one.name])
+        one.name: replace(
+            one.metadata["option"],
+            name=one.name,
+            type=str | None if one.metadata["option"].made_by else types[one.name],
+        )
         for one in fields(of)
         if "option" in one.metadata
     }
@@ -389,6 +405,12 @@ class Reading(_Signed):
         "Of MIDI files: whether the sustain pedal extends notes.",
         listed=True,
     )
+    labels: LabelMap | None = option(
+        None,
+        "A map of labels: functions7 or functions8 (functions of segments), or a YAML file of equal, contain, default.",
+        "A map of labels: functions7, functions8, or a YAML file.",
+        made_by=read_label_map,
+    )
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -421,6 +443,8 @@ class Reading(_Signed):
         for name, kind, message in _OF_ONE_KIND:
             if self.kind != kind and getattr(self, name) != OPTIONS[name].default:
                 raise AnnotationError(message.format(task=task, kind=self.kind))
+        if self.labels is not None and self.kind not in LABELLED:
+            raise AnnotationError(f"labels maps the labels of {', '.join(LABELLED)}, and {task} has none of its own")
         for part, parts in (("level", self.levels), ("source", self.sources)):
             if len(set(parts)) < len(parts):
                 raise AnnotationError(f"a {part} occurs twice: {', '.join(parts)}")
@@ -459,6 +483,10 @@ class Reading(_Signed):
         if kind == "audio" and kept.get("max_bytes", MAX_BYTES) == MAX_BYTES:
             kept["max_bytes"] = MAX_AUDIO_BYTES
         return cls(kind, task, delimited=layout, **kept)
+
+    def with_labels(self, annotation: Annotation) -> Annotation:
+        """An annotation with the labels that the map of labels gives it."""
+        return annotation if self.labels is None else self.labels.apply(annotation)
 
     @property
     def keys(self) -> tuple[str, ...]:

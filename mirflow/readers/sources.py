@@ -15,7 +15,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .delimited import parse_delimited
-from .options import FORMATS, TABLES, Reading, Select
+from .options import FORMATS, TABLES, Reading
 from .patterns import Match, Pattern, fill, group_by
 from .positions import select_beats
 from .single_layout import PARSERS
@@ -95,7 +95,7 @@ class FileSource(Source):
             file = open_jams(self.path, self.reading.max_bytes, name)
             return file.select(self.reading, self.annotator), file.digest
         data = read_bytes(self.path, self.reading.max_bytes, name)
-        return parse_file(data, self.reading, format, name), digest_of(data)
+        return self.reading.with_labels(parse_file(data, self.reading, format, name)), digest_of(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +170,16 @@ class FilesSource(Source):
 
 @dataclass(frozen=True, slots=True)
 class SelectedSource(Source):
-    """Some of the beats of another source, such as an entry of a pack.
+    """Some of the beats of another source, such as an entry of a pack, or all that it holds under other labels.
 
     Parameters
     ----------
-    select : {"downbeat", "bar_start", "bar_end"} or None
-        See :mod:`mirflow.readers.positions`.
+    reading : Reading
+        With the selection, see :mod:`mirflow.readers.positions`, and the map of labels.
     """
 
     source: Source
-    select: Select | None
+    reading: Reading
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -198,12 +198,15 @@ class SelectedSource(Source):
     def read(self) -> tuple[Annotation, str]:
         """The selected beats, and the digest of all."""
         annotation, digest = self.source.read()
-        return select_beats(annotation, self.select, self.label), digest
+        if self.reading.selection != "all":
+            annotation = select_beats(annotation, self.reading.selection, self.label)
+        return self.reading.with_labels(annotation), digest
 
 
 def select_from(source: Source, reading: Reading) -> Source:
-    """A source of the selected beats of another one; the other one where none are selected."""
-    return source if reading.selection == "all" else SelectedSource(source, reading.selection)
+    """A source of the selected beats of another one, by the map of labels; the other one where there is neither."""
+    as_it_is = reading.selection == "all" and reading.labels is None
+    return source if as_it_is else SelectedSource(source, reading)
 
 
 def has_parts(path: str, reading: Reading) -> bool:

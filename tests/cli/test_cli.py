@@ -185,7 +185,7 @@ class TestMetrics:
     def test_a_matrix_is_added_up_and_has_no_plain_mean_as_its_standard(self):
         found = rows("metrics", "chord", "--convention", "mir_eval")
         (row,) = [row for row in found if row["metric"] == "confusion"]
-        of_classes = "precision recall f_measure accuracy negative_accuracy"
+        of_classes = "precision recall f_measure iou accuracy negative_accuracy"
         assert (row["standard_aggregate"], row["aggregates"]) == ("sum", f"sum mean {of_classes}")
 
     def test_unknown_names(self):

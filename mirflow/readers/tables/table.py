@@ -143,7 +143,8 @@ class TableSource(Source):
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, and the digest of the track's own rows."""
-        return open_table(self.path, self.reading, self.name or self.path).read(self.key)
+        annotation, digest = open_table(self.path, self.reading, self.name or self.path).read(self.key)
+        return self.reading.with_labels(annotation), digest
 
 
 def holds_tracks(path: str, reading: Reading) -> bool:

@@ -1,0 +1,152 @@
+"""Maps of labels: the labels of a list of the user's in place of those of a file, such as seven functions of segments.
+
+A map is a YAML file:
+
+.. code-block:: yaml
+
+    equal: {refrain: chorus}                # labels as a whole, first
+    contain: {chorus: chorus, solo: inst}   # then what labels contain, in this order
+    default: other                          # all others; without it they stay as they are
+
+Upper and lower case are the same. What a map makes of labels stays as it is, so that they may be mapped twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..annotations.annotation import Annotation
+from ..errors import AnnotationError, UnknownNameError
+from .content import decode, read_bytes
+
+_FOLDER = Path(__file__).with_name("maps")
+_MAX_BYTES = 2**22
+_KEYS = ("equal", "contain", "default")
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LabelMap:
+    """What becomes of labels.
+
+    Parameters
+    ----------
+    equal : tuple of (str, str)
+        Whole labels, in lower case, and the label in place of each.
+    contain : tuple of (str, str)
+        Parts of labels, in lower case, and the label in place of one that contains it; the first counts.
+    default : str or None
+        In place of all others; None: they stay as they are.
+
+    Examples
+    --------
+    >>> functions = read_label_map("functions7")
+    >>> functions.map(["Intro", "Pre-Verse", "gtr", ""])
+    ['intro', 'verse', 'inst', '']
+    """
+
+    equal: Pairs = ()
+    contain: Pairs = ()
+    default: str | None = None
+
+    def __repr__(self) -> str:
+        lines = [*(f"{one}\t{other}" for one, other in self.equal), "", *(f"{a}\t{b}" for a, b in self.contain)]
+        text = "\n".join([*lines, "", repr(self.default)])
+        return f"LabelMap({hashlib.blake2b(text.encode(), digest_size=8).hexdigest()})"
+
+    def map(self, labels: Iterable[str]) -> list[str]:
+        """The labels in place of some; what has no label gets none."""
+        results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
+        equal, known = {one.lower(): one for one in results} | dict(self.equal), {"": ""}
+        return [
+            known[label] if label in known else known.setdefault(label, self._one(label, equal)) for label in labels
+        ]
+
+    def _one(self, label: str, equal: Mapping[str, str]) -> str:
+        lowered = label.lower()
+        found = equal.get(lowered)
+        if found is None:
+            found = next((other for part, other in self.contain if part in lowered), self.default)
+        return label if found is None else found
+
+    def apply(self, annotation: Annotation) -> Annotation:
+        """An annotation with mapped labels; one without labels as it is."""
+        if annotation.labels is None:
+            return annotation
+        return replace(annotation, labels=self.map(annotation.labels))
+
+
+def shipped_maps() -> list[str]:
+    """Names of the maps that mirflow has."""
+    return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+
+
+def anchored(name: str, root: str | os.PathLike[str]) -> str:
+    """The name of a map of mirflow as it is, a path of another one from a folder."""
+    return name if name in shipped_maps() else str(Path(root, name))
+
+
+def read_label_map(name: str | os.PathLike[str]) -> LabelMap:
+    """Read a map of labels.
+
+    Parameters
+    ----------
+    name : str or path
+        The name of a map of mirflow, ``functions7`` or ``functions8``, or a YAML file.
+
+    Returns
+    -------
+    LabelMap
+
+    Raises
+    ------
+    AnnotationError
+        If there is no such map, or the file is none.
+
+    Examples
+    --------
+    >>> read_label_map("functions8").map(["prechorus"]), read_label_map("functions7").map(["prechorus"])
+    (['pre-chorus'], ['verse'])
+    """
+    text = os.fspath(name)
+    if text in shipped_maps():
+        return _parse((_FOLDER / f"{text}.yaml").read_text(encoding="utf-8"), text)
+    if not Path(text).exists() and not Path(text).suffix:
+        raise AnnotationError(f"{UnknownNameError('map of labels', text, shipped_maps())}; or give a YAML file")
+    return _parse(decode(read_bytes(text, _MAX_BYTES), text), text)
+
+
+def _parse(text: str, path: str) -> LabelMap:
+    import yaml
+
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "cannot be read"
+        raise AnnotationError(f"is no YAML: {problem}", path=path, line=mark and mark.line + 1) from None
+    if not isinstance(content, dict) or not content:
+        raise AnnotationError(f"is no map of labels: give {', '.join(_KEYS)}", path=path)
+    for key in content:
+        if key not in _KEYS:
+            raise AnnotationError(str(UnknownNameError("key of a map of labels", str(key), _KEYS)), path=path)
+    default = content.get("default")
+    if default is not None and not isinstance(default, str):
+        raise AnnotationError(f"default: needs a label, not {default!r}; put it in quotes", path=path)
+    return LabelMap(_pairs(content, "equal", path), _pairs(content, "contain", path), default)
+
+
+def _pairs(content: Mapping[str, Any], key: str, path: str) -> Pairs:
+    given = content.get(key) or {}
+    if not isinstance(given, dict):
+        raise AnnotationError(f"{key}: needs labels and what is in place of each, as {{refrain: chorus}}", path=path)
+    for one in (*given, *given.values()):
+        if not isinstance(one, str) or not one:
+            raise AnnotationError(f"{key}: needs labels, not {one!r}; put it in quotes", path=path)
+    return tuple((label.lower(), other) for label, other in given.items())

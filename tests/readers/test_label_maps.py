@@ -1,0 +1,137 @@
+"""Maps of labels, as an option of reading: of files, tables, packs, JAMS and annotations in memory."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mirflow
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import AnnotationError, MirflowError
+from mirflow.readers import read
+from mirflow.readers.label_maps import LabelMap, shipped_maps
+from mirflow.readers.options import Reading
+from tests.commands import printed
+
+MAP = "equal: {refrain: chorus}\ncontain: {Verse: verse}\ndefault: other\n"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.yaml"
+    path.write_text(MAP)
+    return path
+
+
+def song(path: Path, *labels: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{start}.0\t{start + 1}.0\t{label}\n" for start, label in enumerate(labels)))
+    return path
+
+
+def test_whole_labels_come_first_then_parts_in_their_order_and_then_the_others(own: Path) -> None:
+    labels = mirflow.read_label_map(own)
+    assert labels.map(["Refrain", "refrain 2", "VERSE 1", "", "x"]) == ["chorus", "other", "verse", "", "other"]
+    assert LabelMap(contain=(("a", "1"), ("ab", "2"))).map(["AB", "xyz"]) == ["1", "xyz"]
+    assert pickle.loads(pickle.dumps(labels)) == labels
+
+
+@pytest.mark.parametrize(("name", "place"), [("functions7", 0), ("functions8", 1)])
+def test_maps_of_functions_are_those_of_the_literature(shared_data: Path, name: str, place: int) -> None:
+    published = json.loads((shared_data / "oracles" / "08_structure_labels" / "expected.json").read_text())
+    labels = mirflow.read_label_map(name)
+    for table in ("harmonix_label_table", "salami_label_table"):
+        expected = [classes[place] for classes in published[table].values()]
+        assert labels.map(published[table]) == expected
+    rule = published["mapping_rule"]
+    if place == 0:
+        assert [list(pair) for pair in labels.contain] == rule["substrings_in_order"]
+    classes = sorted({*dict(labels.contain).values(), labels.default})
+    assert mirflow.read_label_map(name).map(classes) == classes
+
+
+def test_all_that_is_read_has_mapped_labels(tmp_path: Path, own: Path) -> None:
+    path = song(tmp_path / "a.lab", "Refrain", "verse 2", "solo")
+    assert list(read(path, task="segment", labels=own).labels or ()) == ["chorus", "verse", "other"]
+    levels = read(tmp_path / "{level}.lab", task="hierarchy", levels=["a"], labels=str(own))
+    assert list(levels.labels or ()) == ["chorus", "verse", "other"]
+    table = tmp_path / "genres.tsv"
+    table.write_text("t1\tverses\nt2\tJazz\n")
+    found = mirflow.evaluate_paths(table, table, "classification", labels=str(own), metrics=["confusion"])
+    assert found["ref_class"].values.tolist() == ["other", "verse"]
+    mirflow.pack(tmp_path / "{track}.lab", tmp_path / "songs.zarr", "segment")
+    scores = mirflow.evaluate_paths(
+        tmp_path / "songs.zarr", tmp_path / "songs.zarr", "segment", labels=str(own), metrics=["by_label"]
+    )
+    assert scores["label"].values.tolist() == ["chorus", "other", "verse"]
+
+
+def test_jams_and_annotations_in_memory_have_mapped_labels(own: Path) -> None:
+    times = np.array([[0.0, 1.0], [1.0, 2.0]])
+    one = Annotation("intervals", {"start": times[:, 0], "end": times[:, 1]}, ["Refrain", "x"])
+    jams = mirflow.to_jams(one, namespace="segment_open")
+    assert list(read(jams, task="segment", labels=own).labels or ()) == ["chorus", "other"]
+    sides = (times, ["Refrain", "x"]), (times, ["chorus", "other"])
+    metrics = ["label_accuracy"]
+    assert mirflow.evaluate(*sides, "segment", metrics=metrics).score.item() == 0.0
+    assert mirflow.evaluate(*sides, "segment", metrics=metrics, reference_labels=own).score.item() == 1.0
+    found = mirflow.explain(*sides, "label_accuracy", "segment", labels=own)
+    assert found["reference"].values.tolist() == found["estimate"].values.tolist() == ["chorus", "other"]
+
+
+def test_a_pipeline_maps_labels_of_each_side_and_scores_anew_when_the_map_changes(tmp_path: Path, own: Path) -> None:
+    song(tmp_path / "ref" / "a.lab", "Refrain", "solo")
+    song(tmp_path / "est" / "s" / "a.lab", "chorus", "inst")
+    pipeline = tmp_path / "pipeline.yaml"
+    pipeline.write_text(
+        "evaluations:\n- task: segment\n  metrics: [label_accuracy]\n"
+        "  reference: {path: 'ref/{track}.lab', labels: own.yaml}\n  estimates: 'est/{system}/{track}.lab'\n"
+        f"store: {tmp_path / 'store.zarr'}\n"
+    )
+    for text, score in ((MAP, 0.5), (MAP.replace("other", "inst"), 1.0)):
+        own.write_text(text)
+        mirflow.run(pipeline)
+        assert mirflow.open_store(tmp_path / "store.zarr")["segment"].score.item() == score
+
+
+def test_commands_take_a_map(tmp_path: Path, own: Path) -> None:
+    one, other = song(tmp_path / "a.lab", "Refrain", "x"), song(tmp_path / "b.lab", "chorus", "y")
+    found = printed("evaluate", one, other, "--task", "segment", "--labels", own, "-m", "label_accuracy")
+    assert "1.0000" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("equal: [a]", "equal: needs labels and what is in place of each"),
+        ("contain: {1: verse}", "contain: needs labels, not 1; put it in quotes"),
+        ("equals: {a: b}", r"equals.*did you mean 'equal'"),
+        ("default: 3", "default: needs a label, not 3"),
+        ("", "is no map of labels: give equal, contain, default"),
+        ("equal: {a: b", r"own.yaml:\d+: is no YAML"),
+    ],
+)
+def test_a_file_that_is_no_map_is_refused(own: Path, text: str, message: str) -> None:
+    own.write_text(text)
+    with pytest.raises(AnnotationError, match=message):
+        mirflow.read_label_map(own)
+
+
+def test_labels_may_be_mapped_twice(own: Path) -> None:
+    labels = mirflow.read_label_map(own)
+    once = labels.map(["refrain", "Chorus", "Other", "x", "my verse"])
+    assert once == labels.map(once) == ["chorus", "chorus", "other", "other", "verse"]
+
+
+def test_names_and_kinds_without_a_map_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MirflowError, match="did you mean 'functions7'"):
+        Reading.of("segment", labels="function7")
+    with pytest.raises(MirflowError, match=r"absent.yaml: cannot be read"):
+        Reading.of("segment", labels=tmp_path / "absent.yaml")
+    with pytest.raises(AnnotationError, match=r"labels maps the labels of events, .*, and tempo has none"):
+        Reading.of("tempo", labels="functions7")
+    assert shipped_maps() == ["functions7", "functions8"]
