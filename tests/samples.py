@@ -103,6 +103,10 @@ def _notes(task: str, rng: np.random.Generator) -> Annotation:
     velocity = np.concatenate([40.0 + 5 * kept, rng.integers(1, 127, own)])
     order = np.argsort(start)
     columns = {"start": start, "end": start + length, "pitch": 440 * 2 ** ((midi - 69) / 12), "velocity": velocity}
+    # The common notes are played by four families, the last of which is percussion, now and then by another program.
+    family = np.concatenate([(kept + (len(kept) % 3 == 0)) % 4, midi[len(kept) :] % 3])
+    columns["program"] = 8 * family + (np.arange(len(start)) + len(kept)) % 2
+    columns["drum"] = np.where(family == 3, 1.0, 0.0)
     return Annotation("notes", {name: column[order] for name, column in columns.items()})
 
 

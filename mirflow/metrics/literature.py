@@ -27,6 +27,7 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "mirex2015": "@mirex2015notes",
         "mirex2025_structure": "@mirex2025structure",
         "frameless": "@xi2025",
+        "mt3": "@gardner2022",
         "museval": "@stoeter2018",
         "adtof": "@zehren2021",
         "madmom": "@bock2016madmom",

@@ -24,7 +24,7 @@ from mirflow.metrics.pair import documented
 
 def functions() -> Iterator[Callable[..., Any]]:
     """The public functions of all tasks."""
-    for task in (*tasks(), "transcription_velocity"):
+    for task in (*tasks(), "transcription_velocity", "transcription_programs"):
         module = import_module(f"mirflow.metrics.{task}")
         made = [one.name for one in get_task(task).convention().metrics] if task in tasks() else []
         for name in dict.fromkeys((*module.__all__, *made)):

@@ -9,6 +9,7 @@ Conventions
 * ``mir_eval`` (default): mir_eval 0.8.2.
 * ``maestro``: mir_eval's rules, on notes of MIDI files that sound as long as the sustain pedal is down.
 * ``mirex2015``: note tracking of MIREX 2015: times rounded down to 10 ms, no least tolerance of offsets.
+* ``mt3``: the columns of MT3 (Gardner et al., 2022): percussion apart from all other notes, programs compared.
 
 Metrics
 -------
@@ -20,6 +21,12 @@ Metrics
 * ``offset_precision``, ``offset_recall``, ``offset_f_measure`` (`offset_precision_recall_f1`): offset alone.
 * ``velocity_precision`` and others, on request: with velocities (`mirflow.metrics.transcription_velocity`).
 * ``instrument_precision`` and others, ``by_instrument``, on request: notes of each label on their own.
+* ``program_precision``, ``program_recall``, ``program_f_measure`` and ``by_program``, on request, defaults of ``mt3``:
+  the programs of General MIDI too, percussion by onset and pitch alone; ``drum_precision``, ``drum_recall``,
+  ``drum_f_measure``, ``nondrum_program_precision``, ``nondrum_program_recall``, ``nondrum_program_f_measure``: of
+  percussion, and of all other notes (`mirflow.metrics.transcription_programs`).
+* ``tolerance_precision``, ``tolerance_recall``, ``tolerance_f_measure``, of ``mt3`` alone: one tolerance for onsets and
+  ends.
 * ``best_overlap_ratio``, on request: of the matching with the largest overlap.
 
 References

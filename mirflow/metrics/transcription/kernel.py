@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
@@ -19,8 +20,18 @@ N_DECIMALS = 4
 STEP = 0.01
 """Times may be rounded down to a multiple of that instead, in seconds."""
 
-VELOCITY, INSTRUMENT = "velocity", LABELS
-"""Needs of metrics: velocities that agree, or notes of each instrument by themselves."""
+VELOCITY, INSTRUMENT, PROGRAM = "velocity", LABELS, "program"
+"""Needs of metrics: velocities that agree, notes of each instrument, or of each program, by themselves."""
+PITCHED, DRUMS, LENGTHENED = "pitched", "drums", "lengthened"
+"""Parts of the notes, which metrics may need, too: programs without percussion, percussion alone, and notes without
+percussion that last a while."""
+OF_PROGRAMS = MappingProxyType({PROGRAM: (PITCHED, DRUMS), PITCHED: (PITCHED,), DRUMS: (DRUMS,)})
+"""The parts that metrics of programs look at, by what they need."""
+SHORTEST = 0.05
+"""Least length of the notes of `LENGTHENED`, in seconds; those without any length count among them alone."""
+FLAT, FULL = "flat", "full"
+GRANULARITIES = (FLAT, "midi_class", FULL)
+"""Which programs count as the same: all, those of a family of General MIDI, or each only itself."""
 NO_OFFSET = "_no_offset"
 """The ending of the names of metrics that do not look at the ends of notes."""
 
@@ -43,8 +54,8 @@ class Rule:
         Whether distances must be smaller than their tolerance.
     chroma : bool
         Whether octaves are ignored.
-    by_label : bool
-        Whether the labels must be the same.
+    by : str
+        What must be the same: ``label``, or a granularity of programs; empty: nothing.
     floored : bool
         Whether times are rounded down to multiples of `STEP` and compared as they are then, or taken as they are and
         their distances rounded to `N_DECIMALS`.
@@ -56,7 +67,7 @@ class Rule:
     least: float = 0.0
     strict: bool = False
     chroma: bool = False
-    by_label: bool = False
+    by: str = ""
     floored: bool = False
 
 
@@ -64,16 +75,37 @@ def rule_of(measure: Measure) -> Rule:
     """The conditions that a measure asks for."""
     given = measure.parameters
     numbers = {name: float(value) for name, value in given.items() if not isinstance(value, str)}
+    both = numbers.get("tolerance")  # of onsets and, at least, of ends
     return Rule(
-        numbers.get("onset_tolerance"),
+        numbers.get("onset_tolerance", both),
         numbers.get("pitch_tolerance"),
         numbers.get("offset_ratio"),
-        numbers.get("offset_min_tolerance", 0.0),
+        numbers.get("offset_min_tolerance", both or 0.0),
         bool(given["strict"]),
         bool(given.get("chroma", False)),
-        measure.metric.needs == INSTRUMENT,
+        "label" if measure.metric.needs == INSTRUMENT else str(given.get("granularity", "")).replace(FLAT, ""),
         given["rounding"] == "times",
     )
+
+
+Parts = tuple[tuple[str, Rule], ...]
+"""Parts of the notes, with the conditions for each."""
+
+
+def parts_of(measure: Measure, part: str = "") -> Parts:
+    """The parts of the notes that a measure looks at, with its conditions for each.
+
+    Parameters
+    ----------
+    part : str
+        What measures look at that do not say so themselves; empty: all notes.
+    """
+    rule, needs = rule_of(measure), measure.metric.needs
+    if needs not in OF_PROGRAMS:
+        return ((LENGTHENED if needs == LENGTHENED else part, rule),)
+    # The ends of percussion do not matter, and each of its programs is another kit.
+    rules = {PITCHED: rule, DRUMS: replace(rule, ratio=None, least=0.0, by=FULL)}
+    return tuple((one, rules[one]) for one in OF_PROGRAMS[needs])
 
 
 _CENTS = 1200
@@ -98,7 +130,7 @@ class Notes:
         Logarithm of the pitch to base 2.
     counts : int64 (pairs,)
     extra : mapping of str to array (notes,)
-        ``velocity`` (float64) and ``label`` (int64), as far as they are needed.
+        ``velocity`` (float64), ``label`` and `GRANULARITIES` (int64) and ``drum`` (bool), as far as they are needed.
     """
 
     start: Float
@@ -116,6 +148,22 @@ class Notes:
         """The same with times rounded down; how they are computed decides which distances are just the tolerance."""
         start, end = (STEP * np.floor(times * round(1 / STEP)) for times in (self.start, self.end))
         return replace(self, start=start, end=end)
+
+    def part(self, name: str) -> Notes:
+        """A part of the notes, of which it has to be known whether they are percussion (``drum``)."""
+        kept = self.places(name)
+        counts = np.bincount(self.pair[kept], minlength=len(self.counts)).astype(np.int64)
+        start, end, octave = (column[kept] for column in (self.start, self.end, self.octave))
+        if name == LENGTHENED:
+            end = np.where(end - start < SHORTEST, start + SHORTEST, end)
+        return Notes(start, end, octave, counts, {one: column[kept] for one, column in self.extra.items()})
+
+    def places(self, name: str) -> Int:
+        """The places of the notes of a part among all; without a name of all."""
+        if not name:
+            return np.arange(len(self.start))
+        some = (self.end > self.start) | (name == LENGTHENED)
+        return np.flatnonzero(some & (self.extra["drum"] == (name == DRUMS)))
 
     @classmethod
     def of(cls, rows: Ragged, chosen: Int) -> Notes:
@@ -149,11 +197,19 @@ class NoteBatch(Shared):
         Of the same pairs.
     with_velocity : bool (pairs,) or None
         The pairs all of whose velocities are known; None: all.
+    usual : str
+        The part of the notes that metrics look at unless they say otherwise; empty: all.
     """
 
-    def __init__(self, reference: Notes, estimate: Notes, with_velocity: Bool | None = None) -> None:
+    def __init__(
+        self,
+        reference: Notes,
+        estimate: Notes,
+        with_velocity: Bool | None = None,
+        usual: str = "",
+    ) -> None:
         super().__init__()
-        self.reference, self.estimate, self.with_velocity = reference, estimate, with_velocity
+        self.reference, self.estimate, self.with_velocity, self.usual = reference, estimate, with_velocity, usual
 
     def __len__(self) -> int:
         return len(self.reference.counts)
@@ -163,6 +219,15 @@ class NoteBatch(Shared):
         if not floored:
             return self.reference, self.estimate
         return self.once("floored", lambda: (self.reference.floored(), self.estimate.floored()))
+
+    def part(self, name: str) -> NoteBatch:
+        """The same pairs with a part of their notes; without a name with all."""
+        if not name:
+            return self
+        return self.once(("part", name), lambda: self._part(name))
+
+    def _part(self, name: str) -> NoteBatch:
+        return NoteBatch(self.reference.part(name), self.estimate.part(name), self.with_velocity)
 
     def edges(self, rule: Rule) -> Edges:
         """The notes that may be matched under a rule."""
@@ -255,9 +320,9 @@ class NoteBatch(Shared):
     def _find_edges(self, rule: Rule) -> Edges:
         """Conditions are added one after the other, so that rules share what they have in common."""
         one, other = self._sides(rule.floored)
-        if rule.by_label:
-            reference, estimate = self.edges(replace(rule, by_label=False))
-            kept = one.extra["label"][reference] == other.extra["label"][estimate]
+        if rule.by:
+            reference, estimate = self.edges(replace(rule, by=""))
+            kept = one.extra[rule.by][reference] == other.extra[rule.by][estimate]
         elif rule.ratio is not None:
             tolerance = _of_ends(one, rule)
             if rule.onset is None and rule.pitch is None:
@@ -364,3 +429,27 @@ def _scale(velocity: Float, counts: Int) -> Float:
     with np.errstate(invalid="ignore"):  # of rows that are refused, whose velocities are no numbers
         span = np.maximum(1, high - low)
         return np.asarray((velocity - np.repeat(low, number)) / np.repeat(span, number))
+
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+
+def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.0) -> Read:
+    """Precision, recall or F-measure of numbers of notes, and its weight.
+
+    Examples
+    --------
+    >>> one = np.array([1])
+    >>> rate("f_measure", one, 2 * one, one)
+    (array([0.66666667]), array([1.5]))
+    """
+    found, wanted = estimates.astype(np.float64), references.astype(np.float64)
+    precision, recall = (np.divide(hits, one, out=np.zeros(len(hits)), where=hits > 0) for one in (found, wanted))
+    if what == "precision":
+        return precision, found
+    if what == "recall":
+        return recall, wanted
+    product, whole = (1 + beta**2) * precision * recall, beta**2 * precision + recall
+    f = np.divide(product, whole, out=np.zeros(len(hits)), where=hits > 0)
+    return f, (beta**2 * wanted + found) / (1 + beta**2)

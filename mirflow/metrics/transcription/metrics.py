@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -11,21 +11,51 @@ from typing import Any
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...errors import MetricError
+from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
-from ...ragged import Column, Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, refuse_grid
+from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ..base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
-from .kernel import INSTRUMENT, NO_OFFSET, VELOCITY, NoteBatch, Notes, Rule, rule_of
+from .instruments import (
+    UNNAMED,
+    InstrumentCounts,
+    count_instruments,
+    join,
+    lack_programs,
+    number_labels,
+    number_programs,
+    program_names,
+    programs_of,
+    read_counts,
+    read_instruments,
+)
+from .kernel import (
+    DRUMS,
+    FULL,
+    GRANULARITIES,
+    INSTRUMENT,
+    LENGTHENED,
+    NO_OFFSET,
+    OF_PROGRAMS,
+    PITCHED,
+    PROGRAM,
+    VELOCITY,
+    NoteBatch,
+    Notes,
+    Parts,
+    Read,
+    parts_of,
+    rate,
+)
 
 
-def clean(rows: Ragged) -> Cleaned:
+def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
     """Make rows of notes fit to be scored.
 
-    Notes without length are dropped and counted in `repairs`; their order is kept, which carries no meaning. Flaws are
-    times that are not finite, negative or hardly in seconds, notes that end before they start, and pitches that are not
-    finite or not above 0. Velocities are looked at only by the metrics that need them.
+    Notes without length are dropped, unless `drop` is false, and counted in `repairs`; their order is kept, which
+    carries no meaning. Flaws are times that are not finite, negative or hardly in seconds, notes that end before they
+    start, and pitches that are not finite or not above 0. Velocities are looked at only by the metrics that need them.
 
     Examples
     --------
@@ -39,46 +69,7 @@ def clean(rows: Ragged) -> Cleaned:
     _, problems, short = inspected("notes", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
     problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
     problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
-    return set_aside(rows, problems, short, drop=True)
-
-
-COUNTED = ("matched", "reference", "estimate")
-"""Counts of each instrument."""
-
-UNNAMED = ""
-"""The instrument of notes without a label."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstrumentCounts:
-    """Numbers of notes of each instrument that occurs on either side of each pair, ascending by both: int64 (n,)."""
-
-    pair: Int
-    number: Int
-    matched: Int
-    reference: Int
-    estimate: Int
-
-
-def count_instruments(block: NoteBatch, rule: Rule, first: int, names: int) -> InstrumentCounts:
-    """Match the notes of each instrument, by number, of each pair of a block, under a rule that asks for equal labels.
-
-    `first` is the number of the block's first pair in the whole call.
-    """
-    matches = block.matches(rule)
-    sides = block.reference, block.estimate
-    keys = [side.pair * names + side.extra["label"] for side in sides]
-    keys.insert(0, keys[0][matches.reference])
-    distinct = np.unique(np.concatenate(keys))
-    counts = [np.bincount(np.searchsorted(distinct, key), minlength=len(distinct)) for key in keys]
-    return InstrumentCounts(distinct // names + first, distinct % names, *counts)
-
-
-def _join(parts: Sequence[InstrumentCounts]) -> InstrumentCounts:
-    """The counts of consecutive blocks as one."""
-    none = np.zeros(0, dtype=np.int64)
-    columns = ([none, *(getattr(part, one.name) for part in parts)] for one in fields(InstrumentCounts))
-    return InstrumentCounts(*map(np.concatenate, columns))
+    return set_aside(rows, problems, short, drop=drop)
 
 
 _BATCH = 2**14
@@ -88,12 +79,14 @@ MOST_PAIRS = 2**22
 TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, part: str = "") -> Scores:
     """Scores of pairs of transcriptions: a `Scorer`.
 
     Scores are 0 where a side is empty. Where a side has notes without a velocity, the measures that look at velocities
-    have no score; a pair is refused if there are no others. It also is if more than 2**22 pairs of notes lie near each
-    other in time.
+    have no score, and so with programs; a pair is refused if there are no others. It also is if more than 2**22 pairs
+    of notes lie near each other in time.
+
+    `part` is the part of the notes that measures look at which do not look at percussion by itself; empty: all notes.
 
     References
     ----------
@@ -101,10 +94,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """
     refuse_grid(grid, "notes")
     scalars = [measure for measure in measures if not measure.metric.dims]
-    tables = {measure: rule_of(measure) for measure in measures if measure.metric.dims}
-    of_velocity = [measure.metric.needs == VELOCITY for measure in scalars]
-    without = _without_velocity(pairs, measures)
-    refused = dict(without) if len(of_velocity) == len(measures) and all(of_velocity) else {}
+    tables = {measure: parts_of(measure, part) for measure in measures if measure.metric.dims}
+    lacking = Lacking.of(pairs, measures)
+    refused, partly = lacking.split(measures)
     crowded = _crowded(pairs, measures)
     if crowded:
         refused |= crowded
@@ -114,28 +106,29 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         more = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
         pairs = replace(pairs, estimates=more, estimate_row=estimate_row)
     with_velocity = np.ones(len(pairs), dtype=np.bool_)
-    with_velocity[[*without, *refused]] = False
-    names, pairs = _prepare(pairs, {measure.metric.needs for measure in measures})
+    with_velocity[[*lacking.columns["velocity"], *refused]] = False
+    labels = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
+    pairs = _prepare(pairs, {part, *(measure.metric.needs for measure in measures)}, labels)
     found = np.zeros((2, len(pairs), len(scalars)))
-    counted: dict[Rule, list[InstrumentCounts]] = {rule: [] for rule in tables.values()}
-    for part in batches(pairs.sizes, _BATCH):
-        ours, theirs = (Notes.of(rows, row) for rows, row in pairs[part].sides)
-        block = NoteBatch(ours, theirs, with_velocity[part])
+    counted: dict[Parts, list[InstrumentCounts]] = {parts: [] for parts in tables.values()}
+    for run in batches(pairs.sizes, _BATCH):
+        ours, theirs = (Notes.of(rows, row) for rows, row in pairs[run].sides)
+        block = NoteBatch(ours, theirs, with_velocity[run], part)
         for column, measure in enumerate(scalars):
-            found[:, part, column] = measure.read(block)
-        for rule, counts in counted.items():
-            counts.append(count_instruments(block, rule, part.start, len(names)))
-    found[0][np.ix_(~with_velocity, np.array(of_velocity, dtype=np.bool_))] = np.nan
-    found[0, list(refused)] = np.nan
-    extras = {measure.variable: measure.read((_join(counted[rule]), names)) for measure, rule in tables.items()}
-    partly = {pair: message for pair, message in without.items() if pair not in refused}
+            found[:, run, column] = measure.read(block)
+        for parts, counts in counted.items():
+            counts.append(count_instruments(block, parts, run.start))
+    for column, measure in enumerate(scalars):
+        found[0, [*lacking.of_measure(measure), *refused], column] = np.nan
+    extras = {}
+    for measure, parts in tables.items():
+        names = program_names(str(measure["granularity"])) if measure.metric.needs in OF_PROGRAMS else labels
+        extras[measure.variable] = measure.read((join(counted[parts]).leave_out(lacking.of_measure(measure)), names))
     return Scores(found[0], found[1], extras, refused, partly=partly)
 
 
-def _prepare(pairs: Pairs, needs: set[str]) -> tuple[tuple[str, ...], Pairs]:
-    """All labels, and both sides with octaves, and with velocities and numbers of labels where these are needed."""
-    names = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
-    place = {name: number for number, name in enumerate(names)}
+def _prepare(pairs: Pairs, needs: Collection[str], labels: tuple[str, ...]) -> Pairs:
+    """Both sides with octaves, and with velocities and numbers of labels and programs where these are needed."""
     sides = []
     for side in (pairs.references, pairs.estimates):
         columns: dict[str, Column] = {name: side.columns[name] for name in ("start", "end")}
@@ -143,41 +136,83 @@ def _prepare(pairs: Pairs, needs: set[str]) -> tuple[tuple[str, ...], Pairs]:
         if VELOCITY in needs:
             columns["velocity"] = _velocity(side)
         if INSTRUMENT in needs:
-            # A code of -1, for no label, takes the last entry.
-            codes = np.array([place[name] for name in (*side.labels, UNNAMED)], dtype=np.int64)
-            columns["label"] = codes[side.columns.get("label", np.full(len(columns["start"]), -1))]
+            columns["label"] = number_labels(side, labels)
+        if not {*OF_PROGRAMS, LENGTHENED}.isdisjoint(needs):
+            columns |= number_programs(side)
         sides.append(Ragged(columns, side.counts))
-    return names, replace(pairs, references=sides[0], estimates=sides[1])
+    return replace(pairs, references=sides[0], estimates=sides[1])
 
 
-def _velocity(rows: Ragged) -> Column:
-    return rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
+def _velocity(rows: Ragged) -> Float:
+    velocity: Float = rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
+    return velocity
 
 
-def _without_velocity(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
-    """The pairs with notes whose velocity is needed and not known or negative, and what is wrong with them."""
-    wanted = [str(measure) for measure in measures if measure.metric.needs == VELOCITY]
-    found: dict[int, str] = {}
-    if not wanted:
-        return found
-    # Where a side is empty, there is nothing to compare, and the score is 0.
-    compared = np.minimum(*pairs.counts) > 0
-    for side, (rows, chosen) in zip(("reference", "estimate"), pairs.sides, strict=True):
-        velocity = _velocity(rows)
-        for trouble, items in (("no velocity", ~np.isfinite(velocity)), ("a negative velocity", velocity < 0)):
-            bad = np.zeros(len(rows), dtype=np.bool_)
-            bad[rows_of(rows.counts[0])[items]] = True
-            for pair in np.flatnonzero(bad[chosen] & compared).tolist():
-                message = f"{side}: a note has {trouble}, which {wanted[0]} compares; leave it out of the metrics"
-                found.setdefault(pair, message)
-    return found
+def _lack_velocities(rows: Ragged) -> dict[str, Bool]:
+    """The notes whose velocity cannot be compared, by what is wrong with it."""
+    velocity = _velocity(rows)
+    return {"no velocity": ~np.isfinite(velocity), "a negative velocity": velocity < 0}
+
+
+_LACK: Mapping[str, Callable[[Ragged], Mapping[str, Bool]]] = MappingProxyType(
+    {"velocity": _lack_velocities, "program": lack_programs}
+)
+_LOOKED_AT = MappingProxyType({VELOCITY: "velocity", PROGRAM: "program", PITCHED: "program"})
+"""The column that metrics look at, by what they need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """The pairs with notes that lack what measures look at, and what is wrong with them.
+
+    Parameters
+    ----------
+    columns : mapping of str to mapping of int to str
+        Messages by pair, by the column that is looked at.
+    """
+
+    columns: Mapping[str, Mapping[int, str]]
+
+    @classmethod
+    def of(cls, pairs: Pairs, measures: Sequence[Measure]) -> Lacking:
+        """What some measures lack."""
+        found: dict[str, dict[int, str]] = {column: {} for column in _LACK}
+        # Where a side is empty, there is nothing to compare, and the score is 0.
+        compared = np.minimum(*pairs.counts) > 0
+        for column, lack in _LACK.items():
+            wanted = [str(measure) for measure in measures if _LOOKED_AT.get(measure.metric.needs) == column]
+            if not wanted:
+                continue
+            for side, (rows, chosen) in zip(("reference", "estimate"), pairs.sides, strict=True):
+                for trouble, items in lack(rows).items():
+                    bad = np.zeros(len(rows), dtype=np.bool_)
+                    bad[rows_of(rows.counts[0])[items]] = True
+                    message = f"{side}: a note has {trouble}, which {wanted[0]} compares; leave it out of the metrics"
+                    for pair in np.flatnonzero(bad[chosen] & compared).tolist():
+                        found[column].setdefault(pair, message)
+        return cls(found)
+
+    def of_measure(self, measure: Measure) -> list[int]:
+        """The pairs that lack what a measure looks at."""
+        return list(self.columns.get(_LOOKED_AT.get(measure.metric.needs, ""), ()))
+
+    def split(self, measures: Sequence[Measure]) -> tuple[dict[int, str], dict[int, str]]:
+        """The pairs without anything that could be scored, and those without some of it, with the messages."""
+        said = {pair: "; ".join(one[pair] for one in self.columns.values() if pair in one) for pair in self._pairs}
+        nothing = set(said).intersection(*map(self.of_measure, measures))
+        whole = {pair: message for pair, message in said.items() if pair in nothing}
+        return whole, {pair: message for pair, message in said.items() if pair not in nothing}
+
+    @property
+    def _pairs(self) -> list[int]:
+        return sorted({pair for one in self.columns.values() for pair in one})
 
 
 def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
     """The pairs with so many notes at the same time that comparing them would need gigabytes."""
     numbers = pairs.counts
     refused: dict[int, str] = {}
-    rules = {rule_of(measure) for measure in measures}
+    rules = {rule for measure in measures for _, rule in parts_of(measure)}
     for pair in np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist():
         reference, estimate = (_notes(rows, row[pair]) for rows, row in pairs.sides)
         block = NoteBatch(reference, estimate)
@@ -193,44 +228,23 @@ def _notes(rows: Ragged, row: int) -> Notes:
     return Notes.of(Ragged(columns, one.counts), np.zeros(1, dtype=np.int64))
 
 
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-Counted = tuple[InstrumentCounts, tuple[str, ...]]
-"""Notes of each instrument, and the names of all instruments."""
-
-
 def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Read:
-    rule, given = rule_of(measure), measure.parameters
-    if measure.metric.needs == VELOCITY:
-        matches = block.with_equal_velocities(rule, float(given["velocity_tolerance"]))
-        hits = np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
-    else:
-        hits = block.count(rule)
-    return rate(what, hits, block.reference.counts, block.estimate.counts, float(given.get("beta", 1.0)))
-
-
-def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.0) -> Read:
-    """Precision, recall or F-measure of numbers of notes, and its weight.
-
-    Examples
-    --------
-    >>> one = np.array([1])
-    >>> rate("f_measure", one, 2 * one, one)
-    (array([0.66666667]), array([1.5]))
-    """
-    found, wanted = estimates.astype(np.float64), references.astype(np.float64)
-    precision, recall = (np.divide(hits, one, out=np.zeros(len(hits)), where=hits > 0) for one in (found, wanted))
-    if what == "precision":
-        return precision, found
-    if what == "recall":
-        return recall, wanted
-    product, whole = (1 + beta**2) * precision * recall, beta**2 * precision + recall
-    f = np.divide(product, whole, out=np.zeros(len(hits)), where=hits > 0)
-    return f, (beta**2 * wanted + found) / (1 + beta**2)
+    given = measure.parameters
+    hits, references, estimates = np.zeros((3, len(block)), dtype=np.int64)
+    for part, rule in parts_of(measure, block.usual):
+        notes = block.part(part)
+        if measure.metric.needs == VELOCITY:
+            matches = notes.with_equal_velocities(rule, float(given["velocity_tolerance"]))
+            hits = hits + np.bincount(matches.pair, minlength=len(block))
+        else:
+            hits = hits + notes.count(rule)
+        references, estimates = references + notes.reference.counts, estimates + notes.estimate.counts
+    return rate(what, hits, references, estimates, float(given.get("beta", 1.0)))
 
 
 def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
-    rule = rule_of(measure)
+    ((part, rule),) = parts_of(measure, block.usual)
+    block = block.part(part)
     if kind == "best":
         matches = block.heaviest(rule)
     elif measure.metric.needs == VELOCITY:
@@ -242,47 +256,33 @@ def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
     return np.divide(total, number, out=np.zeros(len(block)), where=number > 0), number
 
 
-def _sparse(counts: InstrumentCounts, names: tuple[str, ...]) -> tuple[Int, tuple[str, ...]]:
-    """The places of instruments among those that occur, and the names of these."""
-    used, number = np.unique(counts.number, return_inverse=True)
-    return number, tuple(names[one] for one in used.tolist())
-
-
-def _read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
-    """A score of each instrument over the dim ``instrument``; NaN where there is nothing to measure it on."""
-    counts, names = counted
-    beta = float(measure.parameters.get("beta", 1.0))
-    score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta)
-    number, labels = _sparse(counts, names)
-    some = weight > 0
-    attrs = {"long_name": "score by instrument", "units": "1"}
-    index = np.column_stack([counts.pair, number])[some]
-    return Sparse(("instrument",), (labels,), index, score[some], attrs, float("nan"))
-
-
-def _read_counts(counted: Counted, measure: Measure) -> Sparse:
-    """Numbers of matched, of reference and of estimated notes of each instrument."""
-    counts, names = counted
-    number, labels = _sparse(counts, names)
-    value = np.column_stack([counts.matched, counts.reference, counts.estimate]).astype(np.float64).ravel()
-    kinds = np.tile(np.arange(len(COUNTED), dtype=np.int64), len(number))
-    index = np.column_stack([np.repeat(counts.pair, 3), np.repeat(number, 3), kinds])
-    attrs = {"long_name": "notes by instrument", "units": "1"}
-    return Sparse(("instrument", "count"), (labels, COUNTED), index[value > 0], value[value > 0], attrs)
-
-
 _SHOWN = {"": "start", "_end": "end", "_pitch": "pitch"}
 
 
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+def evidence(
+    reference: Annotation,
+    estimate: Annotation,
+    measure: Measure,
+    *,
+    part: str = "",
+    keeping: Callable[[Ragged], Cleaned] = clean,
+) -> dict[str, Column]:
     """The notes of both sides, with what became of them: an `Explainer`, for measures without dims and velocities.
+
+    Parameters
+    ----------
+    part : str
+        See `score`.
+    keeping : callable
+        What cleans both sides.
 
     Returns
     -------
     dict of str to array
         ``reference`` and ``estimate`` (onsets, float64, seconds; NaN where the other side has no match), in order of
         time, ``reference_end`` and ``estimate_end`` (float64, seconds), ``reference_pitch`` and ``estimate_pitch``
-        (float64, Hz), and ``verdict``: ``hit``, ``missed`` or ``extra``.
+        (float64, Hz), of measures of programs ``reference_program`` and ``estimate_program``, and ``verdict``: ``hit``,
+        ``missed`` or ``extra``.
 
     Examples
     --------
@@ -296,26 +296,47 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """
     if measure.metric.dims or measure.metric.needs == VELOCITY:
         raise MetricError(f"{measure} does not judge notes one by one; ask for one like f_measure or onset_recall")
-    rows = usable_pair(reference, estimate, clean)
-    block, rule = NoteBatch(_notes(rows[0], 0), _notes(rows[1], 0)), rule_of(measure)
-    matches = block.heaviest(rule) if measure.metric.name.startswith("best_") else block.matches(rule)
-    missed = np.setdiff1d(np.arange(len(block.reference.start)), matches.reference)
-    extra = np.setdiff1d(np.arange(len(block.estimate.start)), matches.estimate)
+    rows = usable_pair(reference, estimate, keeping)
+    pairs, shown_as = Pairs.in_order(*rows), dict(_SHOWN)
+    for message in Lacking.of(pairs, [measure]).split([measure])[0].values():
+        raise AnnotationError(message)
+    if measure.metric.needs in OF_PROGRAMS:
+        shown_as["_program"] = "program"
+        columns = [{**side.columns, "program": programs_of(side)} for side in rows]
+        rows = Ragged(columns[0], rows[0].counts), Ragged(columns[1], rows[1].counts)
+    sides = [Notes.of(side, row) for side, row in _prepare(pairs, {part, measure.metric.needs}, (UNNAMED,)).sides]
+    block = NoteBatch(sides[0], sides[1], usual=part)
+    (hits, right), (missed, extra) = _verdicts(block, measure)
     shown: dict[str, Column] = {}
     no_reference, no_estimate = np.full(len(extra), np.nan), np.full(len(missed), np.nan)
-    for ending, name in _SHOWN.items():
+    for ending, name in shown_as.items():
         one, other = (side.columns[name] for side in rows)
-        shown[f"reference{ending}"] = np.concatenate([one[matches.reference], one[missed], no_reference])
-        shown[f"estimate{ending}"] = np.concatenate([other[matches.estimate], no_estimate, other[extra]])
-    shown["verdict"] = np.repeat(["hit", "missed", "extra"], [len(matches.pair), len(missed), len(extra)])
+        shown[f"reference{ending}"] = np.concatenate([one[hits], one[missed], no_reference])
+        shown[f"estimate{ending}"] = np.concatenate([other[right], no_estimate, other[extra]])
+    shown["verdict"] = np.repeat(["hit", "missed", "extra"], [len(hits), len(missed), len(extra)])
     order = np.argsort(np.where(np.isnan(shown["reference"]), shown["estimate"], shown["reference"]), kind="stable")
     return {name: column[order] for name, column in shown.items()}
+
+
+def _verdicts(block: NoteBatch, measure: Measure) -> tuple[tuple[Int, Int], tuple[Int, Int]]:
+    """The places of matched notes of both sides, and of the others that the measure looks at."""
+    matched: list[tuple[Int, Int]] = []
+    seen: list[tuple[Int, Int]] = []
+    for part, rule in parts_of(measure, block.usual):
+        notes, places = block.part(part), (block.reference.places(part), block.estimate.places(part))
+        found = notes.heaviest(rule) if measure.metric.name.startswith("best_") else notes.matches(rule)
+        matched.append((places[0][found.reference], places[1][found.estimate]))
+        seen.append(places)
+    hits, right = (np.concatenate(side) for side in zip(*matched, strict=True))
+    references, estimates = (np.concatenate(side) for side in zip(*seen, strict=True))
+    return (hits, right), (np.setdiff1d(references, hits), np.setdiff1d(estimates, right))
 
 
 _NOTES = "@bay2009; @mirex2015notes; @raffel2014"
 _SINGING = "@molina2014"
 _ONSETS = f"@raffel2014; {_SINGING}"
 _VELOCITY = "@hawthorne2018; @raffel2014"
+_MT3 = "@gardner2022"
 _INSTRUMENTS = "@mirex2015notes, applied to the notes of each instrument"
 
 
@@ -379,7 +400,7 @@ def _rates(
         for rate, (title, summary, _) in _RATES.items()
     }
     fields = {"weight": _WEIGHTS, "default": bool(key), **common}
-    read = _read_instruments if sharing else _read_rate
+    read = read_instruments if sharing else _read_rate
     return family(fields.pop("weight"), members, **fields)(read)
 
 
@@ -436,7 +457,41 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
             dims=("instrument", "count"),
             default=False,
             **by_instrument,
-        )(_read_counts),
+        )(read_counts),
+    )
+
+
+_GRANULARITY = Parameter(
+    "granularity",
+    FULL,
+    choices=GRANULARITIES,
+    help="which programs count as the same: all, those of a family of General MIDI, or each only itself",
+)
+
+
+def _of_programs(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
+    """Notes whose General MIDI programs are compared, percussion by onset and pitch alone."""
+    parameters = (_GRANULARITY, *parameters)
+    common: dict[str, Any] = {"literature": _MT3}
+    with_drums, without = f"program, {what}; percussion: onset, pitch", f"program, {what}; no percussion"
+    return (
+        *_rates(f"program_{{}}{suffix}", with_drums, parameters, needs=PROGRAM, **common),
+        *_rates(f"nondrum_program_{{}}{suffix}", without, parameters, needs=PITCHED, **common),
+        metric(
+            f"Notes by program ({with_drums})",
+            Weight("none", "notes"),
+            name=f"by_program{suffix}",
+            summary="numbers of matched, of reference and of estimated notes of each program, by its General MIDI name",
+            range=(0.0, float("inf")),
+            orientation="none",
+            perfect=None,
+            parameters=parameters,
+            dims=("instrument", "count"),
+            default=False,
+            pooling="none",
+            needs=PROGRAM,
+            **common,
+        )(read_counts),
     )
 
 
@@ -447,6 +502,9 @@ METRICS = (
     *_rates("offset_{}", "offset", (_RATIO, _LEAST, _STRICT, _ROUNDING), "Offset_{}", literature="@raffel2014"),
     *_on_request("", "onset, pitch, offset", _FULL),
     *_on_request(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
+    *_of_programs("", "onset, pitch, offset", _FULL),
+    *_of_programs(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
+    *_rates("drum_{}", "percussion: onset, pitch", _ONSETS_AND_PITCH, needs=DRUMS, literature=_MT3),
 )
 
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
@@ -479,9 +537,65 @@ MAESTRO = Convention(
     reading=PEDAL,
 )
 
+_TOLERANCE = Parameter(
+    "tolerance", 0.05, "s", help="largest distance of the onsets, and least one of the ends", least=0.0
+)
+_SWEEP = _rates(
+    "tolerance_{}",
+    "onset, pitch, offset, of notes of at least 50 ms",
+    (_TOLERANCE, _PITCH, _RATIO, _STRICT, _CHROMA, _ROUNDING),
+    needs=LENGTHENED,
+    literature=_MT3,
+)
+_COLUMNS = {
+    "{}_no_offset": "Onset {}",
+    "{}": "Onset + offset {}",
+    "velocity_{}_no_offset": "Onset + velocity {}",
+    "velocity_{}": "Onset + offset + velocity {}",
+    "program_{}": "Onset + offset + program {}",
+    "drum_{}": "Drum onset {}",
+    "nondrum_program_{}": "Nondrum onset + offset + program {}",
+    "tolerance_{}": "",  # a column of the same name is another one, at its tolerance
+}
+"""Names of MT3's columns, by those of the metrics, where ``{}`` is precision, recall or F1."""
+_TOLERANCES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+    """The metrics of MT3, with the names of its columns as aliases, and the measures that its tables have."""
+    aliases: dict[str, tuple[str, ...]] = {}
+    measures: list[str] = []
+    for pattern, column in _COLUMNS.items():
+        for which, short in zip(_RATES, ("precision", "recall", "F1"), strict=True):
+            name = pattern.format(which)
+            aliases[name] = (column.format(short),) if column else ()
+            values = GRANULARITIES if "program" in pattern else _TOLERANCES if "tolerance" in pattern else ("",)
+            measures += [f"{name}@{value}" if value else name for value in values]
+    named = (replace(one, aliases=(*one.aliases, *aliases.get(one.name, ()))) for one in (*METRICS, *_SWEEP))
+    return tuple(named), tuple(measures)
+
+
+def clean_all(rows: Ragged) -> Cleaned:
+    """Make rows of notes fit to be scored as `clean` does, but keep notes without length."""
+    return clean(rows, drop=False)
+
+
+_OF_MT3, _MT3_MEASURES = _mt3_metrics()
+MT3 = Convention(
+    "mt3",
+    "MT3: percussion apart from all other notes, programs compared, one tolerance of onsets and ends",
+    _OF_MT3,
+    clean_all,
+    partial(score, part=PITCHED),
+    default_measures=_MT3_MEASURES,
+    explain=partial(evidence, part=PITCHED, keeping=clean_all),
+    reading=MappingProxyType({"drums": True}),
+)
+
 TASK = Task(
     "transcription",
     "Note transcription",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO)}),
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO, MT3)}),
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
+    {"mt3": ("program_f_measure",)},
 )
