@@ -33,6 +33,8 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "madmom": "@bock2016madmom",
         "cont2007": "@cont2007",
         "asynchrony": "@peter2023",
+        "mv2h": "@mcleod2018",
+        **dict.fromkeys(("mv2h_unaligned", "mv2h_program"), "@mcleod2018; @mcleod2019"),
         **dict.fromkeys(("mirex", "mirex_hold", "mirex2005", "mirex2006", "mirex2017", "ams", "sms"), "@downie2010"),
     }
 )
