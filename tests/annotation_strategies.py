@@ -203,7 +203,7 @@ def _following(draw: st.DrawFn, task: str) -> Annotation:
 
 
 @st.composite
-def _notation(draw: st.DrawFn, task: str) -> Annotation:
+def _sheet_music(draw: st.DrawFn, task: str) -> Annotation:
     labels = draw(st.lists(st.sampled_from(_NOTATED), max_size=14))
     size = len(labels)
     time, start, end = (draw(_numbers(times, size)) for _ in range(3))
@@ -211,7 +211,7 @@ def _notation(draw: st.DrawFn, task: str) -> Annotation:
     if draw(st.booleans()):
         end = np.maximum(start, end)
     columns = {"time": time, "notated_start": start, "notated_end": end, "pitch": 60 + pitch, "voice": voice}
-    return Annotation("notation", columns, labels)
+    return Annotation("sheet_music", columns, labels)
 
 
 _NOTATED = ("note", "note", "note", "tatum", "tatum", "meter 2 1 1 0", "meter 3 2 2 1", "key 7 major", "chord C", "bar")
@@ -242,6 +242,6 @@ _ODD: dict[str, Callable[[str], st.SearchStrategy[Annotation]]] = {
     "audio": _audio,
     "judgements": _judgements,
     "following": _following,
-    "notation": _notation,
+    "sheet_music": _sheet_music,
     "ranking": _ranking,
 }

@@ -45,7 +45,7 @@ def arguments(one: Annotation) -> tuple[Any, ...] | dict[str, Any]:
     if one.kind == "following":
         names = ("time", "detected", "position", "pitch") if "detected" in columns else ("time", "position", "pitch")
         return (np.column_stack([columns[name] for name in names]),)
-    if one.kind == "notation":
+    if one.kind == "sheet_music":
         return *(columns[name] for name in ("time", "notated_start", "notated_end", "pitch", "voice")), labels
     if one.kind == "audio":
         signals = list(columns["signal"])

@@ -171,7 +171,7 @@ def _following(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("following", {**columns, "pitch": 60.0 + played % 12})
 
 
-def _notation(task: str, rng: np.random.Generator) -> Annotation:
+def _sheet_music(task: str, rng: np.random.Generator) -> Annotation:
     """Some notes of eight bars in two voices, with tatums, a meter, two keys and chords."""
     start = 0.5 * np.flatnonzero(rng.random(32) < 0.9)
     size = len(start)
@@ -194,7 +194,7 @@ def _notation(task: str, rng: np.random.Generator) -> Annotation:
         "chord C",
         "chord F",
     ]
-    return Annotation("notation", others, ["note"] * size + ["tatum"] * len(tatums) + changing)
+    return Annotation("sheet_music", others, ["note"] * size + ["tatum"] * len(tatums) + changing)
 
 
 def _ranking(task: str, rng: np.random.Generator) -> Annotation:
@@ -208,7 +208,7 @@ _SAMPLES = {
     "ranking": _ranking,
     "judgements": _judgements,
     "following": _following,
-    "notation": _notation,
+    "sheet_music": _sheet_music,
     "notes": _notes,
     "hits": _hits,
     "series": _series,

@@ -34,7 +34,7 @@ TASK_KINDS: Mapping[str, str] = MappingProxyType(
         "retrieval": "ranking",
         "similarity": "judgements",
         "score_following": "following",
-        "audio_to_score": "notation",
+        "audio_to_score": "sheet_music",
     }
 )
 """Every task, in the order in which they are listed, with the kind of its references and estimates; its metrics are in
@@ -526,7 +526,7 @@ KINDS = MappingProxyType(
                 arguments=("notes",),
             ),
             Kind(
-                "notation",
+                "sheet_music",
                 # Notes, tatums, meters, keys and chords; what the label says of a row. Numbers of others are NaN.
                 ("row",),
                 (

@@ -59,18 +59,18 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     """
     if reading.kind not in ("notes", "hits"):
         raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)
-    file = _decode(data, name)
+    file = decode_midi(data, name)
     if file.type == 2 and len(file.tracks) > 1:
         raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
     if reading.kind == "hits":
         return _hits(file, name)
     presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
-    found = [note for track in file.tracks for note in _notes(track, in_order=extend)]
+    found = [note for track in file.tracks for note in notes_of(track, in_order=extend)]
     if extend:
         found = _extended(found, presses, max(sum(message.time for message in track) for track in file.tracks))
     found = [note for note in found if reading.drums or not note.drum]
     found.sort(key=lambda note: (note.start, note.pitch))
-    clock = _Clock.of(file, name)
+    clock = Clock.of(file, name)
     columns = {
         "start": clock.seconds(np.array([note.start for note in found], dtype=np.int64)),
         "end": clock.seconds(np.array([note.end for note in found], dtype=np.int64)),
@@ -125,11 +125,12 @@ def _hits(file: mido.MidiFile, name: str | Path) -> Annotation:
         message = f"all notes are on channel {channels.pop() + 1}, none on channel 10 of percussion: {remedy}"
         raise InvalidAnnotationError(message, path=name)
     ticks, pitch, velocity = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
-    columns = {"time": _Clock.of(file, name).seconds(ticks), "velocity": velocity.astype(np.float64)}
+    columns = {"time": Clock.of(file, name).seconds(ticks), "velocity": velocity.astype(np.float64)}
     return Annotation("hits", columns, list(map(str, pitch.tolist())), lines=(), attrs={"source": str(name)})
 
 
-def _decode(data: bytes, name: str | Path) -> mido.MidiFile:
+def decode_midi(data: bytes, name: str | Path) -> mido.MidiFile:
+    """A MIDI file from its bytes; an UnreadableError names what is wrong with them."""
     import mido
 
     if not data:
@@ -178,7 +179,7 @@ class _Note:
         return FAMILIES[self.program // 8] if instrument == "family" else PROGRAMS[self.program]
 
 
-def _notes(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
+def notes_of(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
     """The notes of a track. An end is that of all notes of its pitch; `in_order`: of the one that started first."""
     programs: dict[int, int] = defaultdict(int)
     title = track.name.strip()
@@ -210,7 +211,7 @@ def _notes(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
 
 
 @dataclass(frozen=True)
-class _Clock:
+class Clock:
     """The times of ticks: from each change of the tempo on, seconds go by at another rate."""
 
     ticks: Int
@@ -218,7 +219,7 @@ class _Clock:
     rates: Float
 
     @classmethod
-    def of(cls, file: mido.MidiFile, name: str | Path) -> _Clock:
+    def of(cls, file: mido.MidiFile, name: str | Path) -> Clock:
         """The clock of a file, whose tempi may be in any of its tracks."""
         division = file.ticks_per_beat
         if division > 0:

@@ -26,12 +26,25 @@ MAX_BYTES = 256 * 2**20
 MAX_AUDIO_BYTES = 2**36
 """Of audio files, which are read piece by piece, where no other limit is set."""
 Format = Literal[
-    "jams", "lab", "txt", "csv", "tsv", "svl", "midi", "billboard", "run", "qrels", "lists", "groups", "matrix"
+    "jams",
+    "lab",
+    "txt",
+    "csv",
+    "tsv",
+    "svl",
+    "midi",
+    "billboard",
+    "musicxml",
+    "run",
+    "qrels",
+    "lists",
+    "groups",
+    "matrix",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
-SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".key")
+SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".xml", ".key")
 """Suffixes of annotation files; in folders the others are left alone."""
-_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl", "npy": "matrix"}
+_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl", "npy": "matrix", "xml": "musicxml"}
 BILLBOARD = "salami_chords.txt"
 """Name of the files of the McGill Billboard project."""
 TABLES: tuple[str, ...] = ("run", "qrels", "lists", "groups", "matrix")

@@ -234,19 +234,19 @@ def _counts(occurrences: Sequence[tuple[int, int]], notes: int) -> tuple[Int, In
     return per_pattern.astype(np.int64), sizes[sizes > 0].astype(np.int64)
 
 
-@parses("notation")
-def parse_notation(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
+@parses("sheet_music")
+def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """A notation from the bytes of a file in the format of MV2H: notes, tatums, hierarchies, keys and chords.
 
     Returns
     -------
     Annotation
-        Of kind ``notation``, in the order of the file; times, which the file has in ms, in seconds.
+        Of kind ``sheet_music``, in the order of the file; times, which the file has in ms, in seconds.
 
     Examples
     --------
     >>> text = b"Note 60 12 0 500 0\\nTatum 0\\nHierarchy 3,2 4 a=0\\nKey 7 Maj\\nChord 0 G:maj\\n"
-    >>> found = parse_notation(text, Reading.of("audio_to_score"))
+    >>> found = parse_sheet_music(text, Reading.of("audio_to_score"))
     >>> found.labels, found.columns["time"].tolist()
     (['note', 'tatum', 'meter 3 2 4 0', 'key 7 major', 'chord G:maj'], [0.012, 0.0, 0.0, 0.0, 0.0])
     """

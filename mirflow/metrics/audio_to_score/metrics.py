@@ -45,7 +45,7 @@ def clean(rows: Ragged) -> Cleaned:
     columns: dict[str, Column] = {name: rows.columns.get(name, nothing) for name in NUMBERS} | {"label": label}
     of_note = np.array([text == "note" for text in texts], dtype=np.bool_)[label]
     unknown = np.array([not _is_known(text) for text in texts], dtype=np.bool_)[label]
-    _, problems, _ = inspected("notation", rows)
+    _, problems, _ = inspected("sheet_music", rows)
 
     def missing(name: str) -> Problem:
         column = columns[name]
@@ -207,7 +207,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> def notes(*pitches):
     ...     times = np.arange(float(len(pitches)))
     ...     columns = dict.fromkeys(("time", "notated_start", "notated_end", "voice"), times)
-    ...     return Annotation("notation", columns | {"pitch": np.array(pitches)}, ["note"] * len(pitches))
+    ...     return Annotation("sheet_music", columns | {"pitch": np.array(pitches)}, ["note"] * len(pitches))
     >>> measure = get_task("audio_to_score").convention().select(["multipitch"])[0]
     >>> evidence(notes(60.0, 62.0), notes(60.0, 64.0), measure)["verdict"].tolist()
     ['hit', 'missed', 'extra']
@@ -276,7 +276,7 @@ def _score_pair(reference: Mapping[str, Any], estimate: Mapping[str, Any], measu
     sides = []
     for side, columns in (("reference", reference), ("estimate", estimate)):
         try:
-            annotation = from_columns(KINDS["notation"], columns)
+            annotation = from_columns(KINDS["sheet_music"], columns)
         except InvalidAnnotationError as error:
             raise InvalidAnnotationError(f"{side}: {error}") from None
         sides.append(usable(annotation, clean(to_ragged([annotation])), side))

@@ -1,0 +1,196 @@
+"""Sheet music in MusicXML and MIDI: notes in their voices, sub-beats, meters, keys and chord symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import AnnotationError, UnreadableError
+from .content import decode
+from .midi import Clock, decode_midi, notes_of
+from .options import Reading
+
+if TYPE_CHECKING:
+    from mido import MidiFile
+
+QUARTER = 0.5
+"""Seconds of a quarter note of a score, which says nothing of its tempo."""
+_MODES = ("major", "minor")
+_KEYS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
+
+
+@dataclass
+class _Rows:
+    """Rows of a notation while a file is read; the numbers of others than notes are NaN."""
+
+    numbers: list[tuple[float, ...]] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+
+    def note(self, start: float, end: float, pitch: float, voice: int) -> None:
+        self.numbers.append((start, start, end, pitch, voice))
+        self.labels.append("note")
+
+    def other(self, time: float, label: str) -> None:
+        self.numbers.append((time, *[float("nan")] * 4))
+        self.labels.append(label)
+
+    def annotation(self, reading: Reading, name: str | Path) -> Annotation:
+        table = np.array(self.numbers, dtype=np.float64).reshape(-1, 5)
+        names = ("time", "notated_start", "notated_end", "pitch", "voice")
+        columns = {name: table[:, place].copy() for place, name in enumerate(names)}
+        return Annotation(reading.kind, columns, self.labels, lines=(), attrs={"source": str(name)})
+
+
+def parse_midi_score(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+    """The notation in the bytes of a quantised MIDI file.
+
+    Each channel of each track is a voice. Sub-beats follow from the time signatures, which begin bars and without
+    which there are none; a pickup cannot be told from a bar. There are no chords.
+    """
+    file, rows = decode_midi(data, name), _Rows()
+    clock = Clock.of(file, name)
+    voices: dict[tuple[int, int], int] = {}
+    last = 0
+    for number, track in enumerate(file.tracks):
+        for note in notes_of(track, in_order=True):
+            if not note.drum or reading.drums:
+                start, end = clock.seconds(np.array([note.start, note.end])).tolist()
+                rows.note(start, end, note.pitch, voices.setdefault((number, note.channel), len(voices)))
+                last = max(last, note.end)
+    signatures = dict(_messages(file, "time_signature"))
+    for (tick, signature), end in zip(signatures.items(), [*list(signatures)[1:], last], strict=False):
+        quarter = file.ticks_per_beat
+        beats, sub_beats, length = _divide(signature.numerator, signature.denominator)
+        rows.other(float(clock.seconds(np.array([tick]))[0]), f"meter {beats} {sub_beats} 1 0")
+        ticks = np.arange(tick, end + (end == last), length * quarter)
+        for time in clock.seconds(np.rint(ticks).astype(np.int64)).tolist():
+            rows.other(time, "tatum")
+    for tick, message in _messages(file, "key_signature"):
+        tonic = _KEYS[message.key[0]] + message.key.count("#") - message.key.count("b")
+        rows.other(float(clock.seconds(np.array([tick]))[0]), f"key {tonic % 12} {_MODES[message.key.endswith('m')]}")
+    return rows.annotation(reading, name)
+
+
+def _messages(file: MidiFile, kind: str) -> list[tuple[int, Any]]:
+    """Messages of a kind with their ticks, in the order of time."""
+    found = []
+    for track in file.tracks:
+        tick = 0
+        for message in track:
+            tick += message.time
+            if message.type == kind:
+                found.append((tick, message))
+    return sorted(found, key=lambda one: one[0])
+
+
+def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
+    """Beats a bar, sub-beats a beat, and quarter notes of a sub-beat; beats of compound meters have three.
+
+    Examples
+    --------
+    >>> _divide(3, 4), _divide(6, 8), _divide(3, 8)
+    ((3, 2, 0.5), (2, 3, 0.5), (3, 2, 0.25))
+    """
+    if numerator > 3 and numerator % 3 == 0:
+        return numerator // 3, 3, 4 / denominator
+    return numerator, 2, 2 / denominator
+
+
+def parse_musicxml(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+    """The notation in the bytes of a MusicXML file, of which a quarter note lasts half a second.
+
+    Voices are those of each part; repeats are not written out, and grace notes are left out.
+    """
+    score, rows = load_score(data, "musicxml", name), _Rows()
+    voices: dict[tuple[int, str], int] = {}
+    for number, part in enumerate(score.parts):
+        for start, quarters, pitch, voice in _notes(part):
+            begin = QUARTER * start
+            rows.note(begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
+    for part in list(score.parts)[:1]:
+        for quarter, label in (*_meters(part), *_keys(part)):
+            rows.other(QUARTER * quarter, label)
+    for part in score.parts:
+        for quarter, figure in chord_symbols(part):
+            rows.other(QUARTER * quarter, f"chord {figure}")
+    return rows.annotation(reading, name)
+
+
+def load_score(data: bytes, format: str, name: str | Path) -> Any:
+    """A score that music21 reads, with its parts.
+
+    Raises
+    ------
+    AnnotationError
+        If music21 is not installed.
+    UnreadableError
+        If it does not understand the file.
+    """
+    try:
+        from music21 import converter, stream
+    except ImportError:
+        raise AnnotationError("scores need music21: pip install 'mirflow[scores]'") from None
+    try:
+        score = converter.parse(decode(data, name), format=format)
+    except UnreadableError:
+        raise
+    except Exception as error:  # whatever music21 raises for what it does not understand
+        raise UnreadableError(f"is not {format} that music21 reads: {error}", path=name) from None
+    if not isinstance(score, stream.Score):
+        raise UnreadableError(f"holds no score: {type(score).__name__}", path=name)
+    return score
+
+
+def _notes(part: Any) -> Iterator[tuple[float, float, int, str]]:
+    """Start and duration in quarter notes, MIDI number and voice of each note of a part; tied notes are one."""
+    from music21 import harmony, stream
+
+    whole = part.stripTies()
+    for one in whole.recurse().notes:
+        if not isinstance(one, harmony.ChordSymbol) and not one.duration.isGrace:
+            site = one.activeSite
+            voice = str(site.id) if isinstance(site, stream.Voice) else "1"
+            start = float(one.getOffsetInHierarchy(whole))
+            for pitch in getattr(one, "pitches", ()):
+                yield start, float(one.quarterLength), pitch.midi, voice
+
+
+def _meters(part: Any) -> Iterator[tuple[float, str]]:
+    """The sub-beats of each measure, and the meters: also where a measure is shorter or longer than its meter says."""
+    from music21 import stream
+
+    meter, whole, end = "", True, 0.0
+    for number, measure in enumerate(part.getElementsByClass(stream.Measure)):
+        signature = measure.timeSignature or measure.getContextByClass("TimeSignature")
+        if signature is None:
+            continue
+        beats, sub_beats, length = _divide(signature.numerator, signature.denominator)
+        start, quarters = float(measure.offset), float(measure.duration.quarterLength)
+        bar = beats * sub_beats * length
+        pickup = round(quarters / length) if not number and quarters < bar else 0
+        named = f"meter {beats} {sub_beats} 1 {pickup}"
+        if named != meter or not whole:
+            yield start, named
+        meter, whole, end = named, quarters == bar or bool(pickup), start + quarters
+        for place in np.arange(0, quarters, length).tolist():
+            yield start + place, "tatum"
+    if meter:
+        yield end, "tatum"
+
+
+def _keys(part: Any) -> Iterator[tuple[float, str]]:
+    """Keys with the quarter notes from which on they hold; signatures without a mode count as major."""
+    for signature in part.recurse().getElementsByClass("KeySignature"):
+        key = signature if hasattr(signature, "tonic") else signature.asKey("major")
+        yield float(signature.getOffsetInHierarchy(part)), f"key {key.tonic.pitchClass} {key.mode}"
+
+
+def chord_symbols(part: Any) -> Iterator[tuple[float, str]]:
+    """Chord symbols of a part, such as ``Bbm7/Ab``, with the quarter notes from which on they hold."""
+    for symbol in part.recurse().getElementsByClass("ChordSymbol"):
+        yield float(symbol.getOffsetInHierarchy(part)), str(symbol.figure).replace("-", "b")
