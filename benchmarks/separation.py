@@ -21,11 +21,13 @@ from types import ModuleType
 
 import mir_eval.separation as peer
 import numpy as np
+from scipy.signal import get_window
 
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.audio import HeldSignal
 from mirflow.metrics import separation
 from mirflow.metrics.base import Pairs, get_task
+from mirflow.metrics.separation.spectra import RESOLUTIONS
 from mirflow.ragged import Ragged
 
 RATE = 44100
@@ -141,6 +143,44 @@ def tracks(count: int, seconds: float, museval: ModuleType) -> None:
     )
 
 
+def whole_tracks(count: int, seconds: float) -> None:
+    """uSDR beside its formula on whole arrays, and the STFT distance beside one transform for each resolution."""
+    reference, estimate = make(count, seconds, 2)
+
+    def formula() -> object:
+        sums = [np.sum(np.square(one), axis=(1, 2)) for one in (reference, reference - estimate)]
+        return 10 * np.log10((sums[0] + 1e-7) / (sums[1] + 1e-7))
+
+    race(
+        f"usdr: {count} stereo sources of {seconds:g} s",
+        {"its formula": formula},
+        lambda: separation.usdr(reference, estimate),
+    )
+
+    def transforms() -> object:
+        from scipy.signal import stft
+
+        found = np.zeros(count)
+        for size, hop, width in RESOLUTIONS:
+            window = np.pad(get_window("hann", width), (size - width) // 2)
+            sides = []
+            for side in (reference, estimate):
+                padded = np.pad(side.transpose(0, 2, 1), ((0, 0), (0, 0), (size // 2, size // 2)), mode="reflect")
+                about = {"nperseg": size, "noverlap": size - hop, "boundary": None, "padded": False}
+                values = stft(padded, window=window, **about)[2] * window.sum()
+                sides.append(np.sqrt(np.maximum(np.abs(values) ** 2, 1e-8)))
+            first, second = sides
+            norms = [np.sqrt(np.sum(one**2, axis=(2, 3))) for one in (first - second, first)]
+            found += (norms[0] / norms[1]).mean(axis=1) + np.abs(np.log(first / second)).mean(axis=(1, 2, 3))
+        return found / len(RESOLUTIONS)
+
+    race(
+        f"mrstft: {count} stereo sources of {seconds:g} s",
+        {"scipy.signal.stft of the whole track": transforms},
+        lambda: separation.mrstft(reference, estimate),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0)
@@ -152,6 +192,7 @@ def main() -> None:
     frames(2, seconds)
     frames(4, seconds)
     images(2, seconds)
+    whole_tracks(4, seconds)
     if museval is not None:
         tracks(2, seconds, museval)
         tracks(4, seconds, museval)

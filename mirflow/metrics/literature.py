@@ -29,6 +29,7 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "frameless": "@xi2025",
         "mt3": "@gardner2022",
         "museval": "@stoeter2018",
+        "mdx": "@mitsufuji2022",
         "adtof": "@zehren2021",
         "madmom": "@bock2016madmom",
         "cont2007": "@cont2007",

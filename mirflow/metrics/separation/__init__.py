@@ -7,6 +7,7 @@ Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2: means over the sources of a track, in the best order of the estimates.
 * ``museval``: museval 0.4.1, BSS Eval v4: images, one set of filters for the track, medians over frames of 1 s.
+* ``mdx``: the Music and Sound Demixing Challenges: ratios of whole tracks.
 
 Metrics
 -------
@@ -14,14 +15,18 @@ Metrics
   adds ``isr``.
 * ``image_sdr``, ``image_isr``, ``image_sir``, ``image_sar`` (`bss_eval_images`): those of spatial images.
 * ``si_sdr``: scale-invariant ratio of signal to distortion.
+* ``usdr``: ratio of signal to difference in the whole track (MDX, SDX); elsewhere on request.
+* ``mrstft``, on request: multi-resolution STFT distance.
 * ``source_sdr``, ``frame_sdr`` and others, ``source_permutation``, on request: by source and by frame.
 
 References
 ----------
 Vincent, Gribonval and Févotte, Performance measurement in blind audio source separation, 2006; Vincent et al. 2012; Le
-Roux et al., SDR: half-baked or well done?, ICASSP 2019; Stöter, Liutkus and Ito 2018.
+Roux et al., SDR: half-baked or well done?, ICASSP 2019; Stöter, Liutkus and Ito 2018; Mitsufuji et al., Music Demixing
+Challenge 2021, 2022; Yamamoto, Song and Kim, Parallel WaveGAN, ICASSP 2020.
 """
 
+from .arrays import mrstft, si_sdr, usdr
 from .kernel import MAX_SOURCES
 from .metrics import TASK
 from .mir_eval import (
@@ -41,5 +46,8 @@ __all__ = [
     "bss_eval_sources",
     "bss_eval_sources_framewise",
     "evaluate",
+    "mrstft",
+    "si_sdr",
+    "usdr",
     "validate",
 ]

@@ -328,7 +328,13 @@ def measure_whole(references: ReferenceSources, estimates: Recording, permutatio
 
 
 def measure_frames(
-    references: Recording, estimates: Recording, window: int, hop: int, permutation: bool, lags: int
+    references: Recording,
+    estimates: Recording,
+    window: int,
+    hop: int,
+    permutation: bool,
+    lags: int,
+    mute: Sequence[int] = (),
 ) -> tuple[Float, Float]:
     """Ratios of frames, each taken for a recording of its own, with filters of its own.
 
@@ -341,11 +347,13 @@ def measure_frames(
         Whether each frame has its own order of the estimates.
     lags : int
         Taps of the filters.
+    mute : sequence of int
+        Estimated sources that are silent throughout.
 
     Returns
     -------
     ratios : float64 (5, sources, frames), dB
-        NaN in frames in which a source is silent.
+        NaN in frames in which another source is silent.
     order : float64 (sources, frames)
     """
     count = (references.frames - window + hop) // hop
@@ -356,20 +364,24 @@ def measure_frames(
     order = np.full((len(references), count), np.nan)
     for number in range(count):
         sides = [side.window(number * hop, number * hop + window) for side in (references, estimates)]
-        if not sides[0].silent() and not sides[1].silent():
+        if not sides[0].silent() and not set(sides[1].silent()).difference(mute):
             ratios[:, :, number], order[:, number] = measure_whole(
                 ReferenceSources(sides[0], lags), sides[1], permutation
             )
     return ratios, order
 
 
-def measure_frames_with_one_filter(references: ReferenceSources, estimates: Recording, window: int, hop: int) -> Float:
+def measure_frames_with_one_filter(
+    references: ReferenceSources, estimates: Recording, window: int, hop: int, mute: Sequence[int] = ()
+) -> Float:
     """Ratios of frames with the filters of the whole recording, as in the fourth version of BSS Eval.
+
+    Parameters are those of `measure_frames`.
 
     Returns
     -------
     float64 (5, sources, frames), dB
-        NaN in frames in which a source is silent.
+        NaN in frames in which another source is silent.
 
     Raises
     ------
@@ -387,9 +399,40 @@ def measure_frames_with_one_filter(references: ReferenceSources, estimates: Reco
     ratios = np.full((len(NAMES), len(recording), count), np.nan)
     for number in range(count):
         sides = [side.window(number * hop, number * hop + window) for side in (recording, estimates)]
-        if not sides[0].silent() and not sides[1].silent():
+        if not sides[0].silent() and not set(sides[1].silent()).difference(mute):
             ratios[:, :, number] = to_ratios(projections.energies(sides[0], sides[1]))
     return ratios
+
+
+def whole_track_ratios(references: Recording, estimates: Recording, eps: float) -> Float:
+    """Ratios of the energy of each source to that of its difference from the estimate, `eps` added to both.
+
+    Returns
+    -------
+    float64 (sources,), dB
+
+    Raises
+    ------
+    FloatingPointError
+        If a sample is not finite.
+
+    Examples
+    --------
+    >>> source = np.array([[1.0, 0.0, -1.0, 0.0]])
+    >>> whole_track_ratios(from_arrays(source), from_arrays(0.9 * source), 0.0).round(9).tolist()
+    [20.0]
+    """
+    energy, error = np.zeros(len(references)), np.zeros(len(references))
+    for start in range(0, references.frames, _GAIN_BLOCK):
+        stop = min(start + _GAIN_BLOCK, references.frames)
+        source, estimated = (side.read(start, stop).reshape(len(references), -1) for side in (references, estimates))
+        with np.errstate(all="ignore"):  # of samples that are not finite, which are refused
+            energy += np.einsum("sn,sn->s", source, source)
+            rest = source - estimated
+            error += np.einsum("sn,sn->s", rest, rest)
+    if not np.isfinite(energy + error).all():
+        raise FloatingPointError(NOT_FINITE)
+    return decibels(energy + eps, error + eps)
 
 
 _GAIN_BLOCK = 2**15

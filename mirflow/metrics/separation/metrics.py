@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -30,13 +30,15 @@ from .kernel import (
     measure_frames_with_one_filter,
     measure_whole,
     scale_invariant,
+    whole_track_ratios,
 )
 
 
-def clean(rows: Ragged) -> Cleaned:
+def clean(rows: Ragged, *, lenient: bool = False) -> Cleaned:
     """Find the rows that cannot be scored; nothing is mended.
 
-    Flaws are sources without samples or with silence alone, sources that cannot be read, and more than 100 of them.
+    Flaws are sources without samples or, unless `lenient`, with silence alone, sources that cannot be read, and more
+    than 100 of them.
 
     Examples
     --------
@@ -52,7 +54,7 @@ def clean(rows: Ragged) -> Cleaned:
             flaws[row] = Flaw(MAX_SOURCES, f"{last - first} sources are more than the {MAX_SOURCES} that are scored")
             continue
         for item in range(first, last):
-            wrong = _trouble(rows, item)
+            wrong = _trouble(rows, item, lenient)
             if wrong:
                 flaws[row] = Flaw(item - first, f"{name_of(rows, item, first)} {wrong}")
                 break
@@ -66,13 +68,13 @@ def name_of(rows: Ragged, item: int, first: int) -> str:
     return f"source {rows.labels[code]!r}" if code >= 0 else f"source {item - first}"
 
 
-def _trouble(rows: Ragged, item: int) -> str:
+def _trouble(rows: Ragged, item: int, lenient: bool) -> str:
     """Fault of a source, empty if it has none."""
     signal = rows.columns["signal"][item]
     try:
         if signal.frames == 0:
             return "has no samples"
-        if Recording((signal,), signal.channels, signal.frames).silent():
+        if not lenient and Recording((signal,), signal.channels, signal.frames).silent():
             alone = "all its samples are 0" if signal.channels == 1 else "all samples are 0 when its channels are added"
             return f"is silent: {alone}"
     except (AnnotationError, OSError) as error:
@@ -94,24 +96,56 @@ class SourcePair:
     Parameters
     ----------
     reference, estimate : Recording
+        Without the sources that are silent in the reference.
     names : tuple of str
-        Of the reference sources.
+        Of all reference sources.
     rate : float, Hz
-    refitted : int
-        Estimated sources that were cut or padded to the length of the references.
+    repairs : int
+        Estimated sources that were cut or padded to the length of the references, or left out.
+    sounding : tuple of int
+        Places among `names` of the sources that are there.
+    mute : tuple of int
+        Those of the estimated sources that are silent.
     """
 
     reference: Recording
     estimate: Recording
     names: tuple[str, ...]
     rate: float
-    refitted: int
+    repairs: int
+    sounding: tuple[int, ...]
+    mute: tuple[int, ...]
+
+    def spread(self, values: Float) -> Float:
+        """Values of the sources that are there as those of all; NaN for the others."""
+        if len(self.sounding) == len(self.names):
+            return values
+        found = np.full((len(self.names), *values.shape[1:]), np.nan)
+        found[list(self.sounding)] = values
+        return found
+
+    def without_mute(self, values: Float) -> Float:
+        """Values (..., sources, frames) or (sources,) with NaN for silent estimates, of which there are no parts."""
+        if not self.mute:
+            return values
+        mute = np.isin(np.arange(len(self.reference)), self.mute)
+        found: Float = np.where(mute[:, None] if values.ndim > 1 else mute, np.nan, values)
+        return found
+
+    def silence(self) -> str:
+        """Message about silent sources; empty if there are none."""
+        gone = [repr(name) for place, name in enumerate(self.names) if place not in self.sounding]
+        mute = [repr(self.names[self.sounding[place]]) for place in self.mute]
+        found = [f"reference: {', '.join(gone)}: silent, so not scored"] if gone else []
+        found += [f"estimate: {', '.join(mute)}: silent, so without ratios of its parts"] if mute else []
+        return "; ".join(found)
 
 
-def pair_sources(pairs: Pairs, pair: int, refit: bool) -> SourcePair:
+def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
     """The sources of a pair, matched by their names, or by their order where a side has no names.
 
-    An estimate of another length is cut or padded with silence if `refit`, as museval does.
+    If `lenient`, estimates of another length are cut or padded with silence, as museval does, sources that the
+    reference has not are left out, and so are those that are silent in the reference.
 
     Raises
     ------
@@ -120,24 +154,33 @@ def pair_sources(pairs: Pairs, pair: int, refit: bool) -> SourcePair:
     """
     (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
     names = _names(references, row), _names(estimates, other)
-    order = _order_of_names(names, (int(references.counts[0][row]), int(estimates.counts[0][other])))
+    order = _order_of_names(names, (int(references.counts[0][row]), int(estimates.counts[0][other])), lenient)
     reference = from_row(references, row)
     rate = reference.signals[0].rate
-    refitted = 0
+    repairs = 0
     for side, table, place in (("reference", references, row), ("estimated", estimates, other)):
         first, last = table.offsets[place : place + 2].tolist()
         for item in range(first, last):
+            if side == "estimated" and item - first not in order:
+                repairs += 1
+                continue
             signal = table.columns["signal"][item]
             name = f"{side} {name_of(table, item, first)}"
             _same(name, "is sampled at", signal.rate, "Hz", rate)
             _same(name, "has", signal.channels, "channels", reference.channels)
-            if refit and side == "estimated":
-                refitted += signal.frames != reference.frames
+            if lenient and side == "estimated":
+                repairs += signal.frames != reference.frames
             else:
                 _same(name, "has", signal.frames, "samples", reference.frames)
     estimate = from_row(estimates, other, reference.frames).take(order)
     plain = tuple(f"{number:02d}" for number in range(len(reference)))
-    return SourcePair(reference, estimate, plain if names[0] is None else names[0], rate, refitted)
+    silent = reference.silent() if lenient else []
+    sounding = tuple(place for place in range(len(reference)) if place not in silent)
+    if not sounding:
+        raise UnpairedError("reference: all sources are silent: there is nothing to score")
+    reference, estimate = (side.take(sounding) if silent else side for side in (reference, estimate))
+    mute = tuple(estimate.silent()) if lenient else ()
+    return SourcePair(reference, estimate, plain if names[0] is None else names[0], rate, repairs, sounding, mute)
 
 
 def _same(name: str, has: str, value: float, unit: str, expected: float) -> None:
@@ -154,7 +197,9 @@ def _names(rows: Ragged, row: int) -> tuple[str, ...] | None:
     return None if min(codes, default=-1) < 0 else tuple(rows.labels[code] for code in codes)
 
 
-def _order_of_names(names: tuple[tuple[str, ...] | None, tuple[str, ...] | None], counts: tuple[int, int]) -> list[int]:
+def _order_of_names(
+    names: tuple[tuple[str, ...] | None, tuple[str, ...] | None], counts: tuple[int, int], lenient: bool
+) -> list[int]:
     """The estimated source for each reference source."""
     wanted, given = names
     for side, own in (("reference", wanted), ("estimated", given)):
@@ -171,7 +216,7 @@ def _order_of_names(names: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
         raise UnpairedError(
             f"no estimate of source {', '.join(map(repr, missing))}; there are {', '.join(given)}; {_HINT}"
         )
-    if more:
+    if more and not lenient:
         raise UnpairedError(
             f"no reference of estimated source {', '.join(map(repr, more))}; there are {', '.join(wanted)}; {_HINT}"
         )
@@ -244,19 +289,19 @@ def _track_frames(pair: PairCache, measure: Measure) -> Float:
     """Frames as museval's: with the filters of the whole track, or with their own."""
     lags = int(measure["filters_len"])
     window, hop = pair.samples(measure)
-    sides = pair.sides.reference, pair.sides.estimate
+    sides, mute = (pair.sides.reference, pair.sides.estimate), pair.sides.mute
 
     def compute() -> tuple[Float, Float]:
         if measure["filters"] == "track":
-            ratios = measure_frames_with_one_filter(pair.references(lags), sides[1], window, hop)
+            ratios = measure_frames_with_one_filter(pair.references(lags), sides[1], window, hop, mute)
         elif window < sides[0].frames:
             # One frame of its own, where mir_eval would take the whole track instead.
             frames = 1 + (sides[0].frames - window) // hop
             single = [side.window(0, window) if frames == 1 else side for side in sides]
-            ratios, _ = measure_frames(single[0], single[1], window, hop, False, lags)
+            ratios, _ = measure_frames(single[0], single[1], window, hop, False, lags, mute)
         else:
-            ratios, _ = measure_frames(*sides, window, hop, False, lags)
-        return ratios, np.empty(0)
+            ratios, _ = measure_frames(*sides, window, hop, False, lags, mute)
+        return pair.sides.without_mute(ratios), np.empty(0)
 
     return pair.once(("museval", window, hop, lags, measure["filters"]), compute)[0]
 
@@ -270,7 +315,27 @@ def _invariant(pair: PairCache, measure: Measure) -> Float:
     table, _ = pair.once(("invariant", zero_mean), compute)
     sources = np.arange(len(table))
     order = best_order(table) if permutation else sources
-    return np.asarray(table[order, sources])
+    return pair.sides.without_mute(np.asarray(table[order, sources]))
+
+
+def _whole_track(pair: PairCache, measure: Measure) -> Float:
+    reference, estimate, floor = pair.sides.reference, pair.sides.estimate, float(measure["eps"])
+    return pair.once(("whole track", floor), lambda: (whole_track_ratios(reference, estimate, floor), np.empty(0)))[0]
+
+
+def _spectral(pair: PairCache, measure: Measure) -> Float:
+    from .spectra import spectral_distances
+
+    floor = float(measure["eps"])
+
+    def compute() -> tuple[Float, Float]:
+        found = spectral_distances(pair.sides.reference, pair.sides.estimate, floor)
+        return np.array([found.convergence, found.logarithmic, found.linear]), np.empty(0)
+
+    parts, _ = pair.once(("spectra", floor), compute)
+    shares = [float(measure[name]) for name in ("convergence", "logarithmic", "linear")]
+    found: Float = np.array(shares) @ parts
+    return found
 
 
 def median_over_frames(ratios: Float) -> Float:
@@ -300,11 +365,12 @@ def _pick(
     return np.asarray(found)
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, refit: bool = False) -> Scores:
-    """Scores of pairs in dB: means over the sources, with the number of sources that have a score as the weight.
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, lenient: bool = False) -> Scores:
+    """Scores of pairs: means over the sources, with the number of sources that have a score as the weight.
 
     Pairs are refused whose sources do not fit together or have samples that are not finite. Scores of empty sides are
-    NaN. With `refit` estimates are cut or padded to the references' length, as by museval.
+    NaN. If `lenient`, estimates are cut or padded to the references' length, as by museval, sources that the reference
+    has not are left out, and a source that is silent on a side has no score, which a message in `partly` says.
     """
     refuse_grid(grid, "separated sources")
     scalars = [measure for measure in measures if not measure.metric.dims]
@@ -312,6 +378,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, re
     counts, others = pairs.counts
     values, weights = np.full((len(pairs), len(scalars)), np.nan), np.zeros((len(pairs), len(scalars)))
     refused: dict[int, str] = {}
+    partly: dict[int, str] = {}
     repairs = np.zeros(len(pairs), dtype=np.int64)
     weights += counts[:, None]
     cache = PairCache()
@@ -320,25 +387,29 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, re
         if not counts[pair] or not others[pair]:
             continue
         try:
-            sides = pair_sources(pairs, pair, refit)
+            sides = pair_sources(pairs, pair, lenient)
             cache.take(sides, int(pairs.reference_row[pair]))
             for column, measure in enumerate(scalars):
                 values[pair, column], weights[pair, column] = _mean(measure.read(cache))
             for extra in extras.values():
-                extra.add(pair, sides, extra.measure.read(cache))
+                extra.add(pair, sides, sides.spread(extra.measure.read(cache)))
         except (UnpairedError, FloatingPointError, AnnotationError, OSError) as error:
             where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
             refused[pair] = where or str(error)
             values[pair], weights[pair] = np.nan, counts[pair]
             continue
-        repairs[pair] = sides.refitted
-    return Scores(values, weights, {name: one.to_sparse(refused) for name, one in extras.items()}, refused, repairs)
+        repairs[pair] = sides.repairs
+        if sides.silence():
+            partly[pair] = sides.silence()
+    sparse = {name: one.to_sparse(refused) for name, one in extras.items()}
+    return Scores(values, weights, sparse, refused, repairs, partly)
 
 
 def _where_not_finite(sides: SourcePair) -> str:
     """The first source with a sample that is no number, with its file; empty if there is none."""
     for side, recording in (("reference", sides.reference), ("estimate", sides.estimate)):
-        for name, signal in zip(sides.names, recording.signals, strict=True):
+        names = (sides.names[place] for place in sides.sounding)
+        for name, signal in zip(names, recording.signals, strict=True):
             wrong = first_not_finite(signal)
             if wrong is not None:
                 file = getattr(signal, "name", "")  # a signal in memory has none
@@ -397,6 +468,7 @@ _TITLES = {
     "image_sir": ("Image SIR", "energy of the filtered source over that of the other sources"),
     "image_sar": ("Image SAR", "energy of all filtered sources over that of what is none of them"),
     "si_sdr": ("SI-SDR", "energy of the source, scaled to fit, over that of everything else"),
+    "usdr": ("uSDR", "energy of the source over that of the difference, in the whole track, eps added to both"),
 }
 _KEYS = {
     "sdr": "Sources{} - Source to Distortion",
@@ -483,7 +555,7 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
         nominal=True,
         read=partial(_pick, _whole, (1,)),
     )
-    return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, order)
+    return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, order, *_whole_track_metrics(False))
 
 
 def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
@@ -491,6 +563,56 @@ def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
     return (
         _metric("si_sdr", "si_sdr", _invariant, parameters, "@leroux2019"),
         _metric("source_si_sdr", "si_sdr", _invariant, parameters, "@leroux2019", ("source",)),
+    )
+
+
+_SPECTRAL = (
+    Parameter("convergence", 1.0, least=0.0, help="share of the spectral convergence"),
+    Parameter("logarithmic", 1.0, least=0.0, help="share of the difference of logarithms of magnitudes"),
+    Parameter("linear", 0.0, least=0.0, help="share of the difference of magnitudes"),
+    Parameter("eps", 1e-8, above=0.0, help="smallest square of a magnitude"),
+)
+
+
+def _whole_track_metrics(default: bool) -> tuple[Metric, ...]:
+    eps = (Parameter("eps", 1e-7, least=0.0, help="energy that is added to both sides of the ratio"),)
+    about = eps, "@mitsufuji2022; @luo2023"
+    single = _metric("usdr", "usdr", _whole_track, *about)
+    by_source = _metric("source_usdr", "usdr", _whole_track, *about, ("source",))
+    common: dict[str, Any] = {
+        "range": (0.0, math.inf),
+        "orientation": "lower",
+        "perfect": 0.0,
+        "parameters": _SPECTRAL,
+        "literature": "@yamamoto2020; @steinmetz2020",
+        "read": _spectral,
+        "default": False,
+    }
+    title, summary = "Multi-resolution STFT distance", "distance of magnitude spectra at three resolutions"
+    unfixed: dict[str, Any] = {"perfect": None, "perfect_exceptions": ""}
+    return (
+        replace(single, aliases=("mdx_sdr", "sdx_sdr", "nsdr"), default=default, **unfixed),
+        replace(by_source, **unfixed),
+        Metric(
+            "mrstft",
+            title,
+            f"{summary}; mean over the sources",
+            "number of sources with a score",
+            "sources",
+            aliases=("mr_stft",),
+            pooling="micro",
+            **common,
+        ),
+        Metric(
+            "source_mrstft",
+            f"{title} by source",
+            f"{summary}; of each source",
+            "none",
+            "sources",
+            pooling="none",
+            dims=("source",),
+            **common,
+        ),
     )
 
 
@@ -509,20 +631,27 @@ def _museval_metrics() -> tuple[Metric, ...]:
         row = NAMES.index(shown if shown in NAMES else name)
         read, frames = partial(_median_over_frames, row), partial(_pick, _track_frames, (row,))
         about = parameters, "@stoeter2018"
-        scalars.append(_metric(name, shown, read, *about, how=how, aggregate="median"))
+        alias = ("csdr",) if name == "sdr" else ()
+        scalars.append(replace(_metric(name, shown, read, *about, how=how, aggregate="median"), aliases=alias))
         by_source.append(_metric(f"source_{name}", shown, read, *about, ("source",), aggregate="median"))
         by_frame.append(_metric(f"frame_{name}", shown, frames, *about, ("source", "frame"), aggregate="median"))
-    return (*scalars, *_invariant_metrics(False), *by_source, *by_frame)
+    return (*scalars, *_invariant_metrics(False), *by_source, *by_frame, *_whole_track_metrics(False))
 
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score)
-MUSEVAL = Convention(
-    "museval", "museval 0.4.1: BSS Eval v4, medians over frames", _museval_metrics(), clean, partial(score, refit=True)
+_LENIENT: dict[str, Any] = {"clean": partial(clean, lenient=True), "score": partial(score, lenient=True)}
+MUSEVAL = Convention("museval", "museval 0.4.1: BSS Eval v4, medians over frames", _museval_metrics(), **_LENIENT)
+MDX = Convention(
+    "mdx",
+    "Music and Sound Demixing Challenges (MDX, SDX): ratios of whole tracks",
+    (*_whole_track_metrics(True), *(replace(one, default=False) for one in _invariant_metrics(False))),
+    **_LENIENT,
 )
 
 TASK = Task(
     "separation",
     "Source separation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MUSEVAL)}),
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MUSEVAL, MDX)}),
     ("sdr", "image_sdr", "si_sdr"),
+    MappingProxyType({"mdx": ("usdr", "si_sdr")}),
 )

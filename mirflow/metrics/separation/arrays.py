@@ -1,0 +1,131 @@
+"""Scores of one pair of arrays, source by source, that mir_eval does not have: uSDR, SI-SDR, and spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ...annotations.audio import HeldSignal
+from ...ragged import Float
+from ..pair import documented
+from ..util import Array
+from .kernel import Recording, scale_invariant, whole_track_ratios
+from .metrics import MDX
+from .spectra import spectral_distances
+
+_METRICS = [one for one in MDX.metrics if not one.dims]
+
+_documented = documented(
+    """
+    Parameters
+    ----------
+    reference_sources, estimated_sources : (sources, samples) or (sources, samples, channels)
+        In the same order on both sides; a single source may be (samples,).
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, and for samples that are not finite.
+    """,
+    _METRICS,
+)
+
+
+def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recording], Float]) -> Float:
+    """Values of the sources; NaN for those that are silent in the reference."""
+    sides = [np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in (reference, estimate)]
+    if sides[0].shape != sides[1].shape or sides[0].ndim > 3:
+        raise ValueError(
+            f"sources have to be (sources, samples) or (sources, samples, channels) and alike on both sides, "
+            f"not {sides[0].shape} and {sides[1].shape}"
+        )
+    one, other = map(_recording, sides)
+    sounding = np.setdiff1d(np.arange(len(one)), one.silent())
+    found = np.full(len(one), np.nan)
+    if len(sounding):
+        try:
+            found[sounding] = compute(one.take(sounding.tolist()), other.take(sounding.tolist()))
+        except FloatingPointError as error:
+            raise ValueError(str(error)) from None
+    return found
+
+
+def _recording(sources: Array) -> Recording:
+    """Sources as they are in memory; what is read of them is copied in pieces."""
+    stacked = np.atleast_3d(sources)
+    return Recording(tuple(HeldSignal(one.T, 1.0) for one in stacked), stacked.shape[2], stacked.shape[1])
+
+
+@_documented
+def usdr(reference_sources: Array, estimated_sources: Array, eps: float = 1e-7) -> Float:
+    """Ratio of the energy of each source to that of its difference from the estimate, in the whole track.
+
+    Returns
+    -------
+    float64 (sources,), dB
+        NaN for sources that are silent in the reference.
+
+    Examples
+    --------
+    >>> source = np.sin(np.arange(1000.0))
+    >>> usdr(source, 0.9 * source).round(6).tolist()
+    [20.0]
+    """
+    return _each(reference_sources, estimated_sources, partial(whole_track_ratios, eps=eps))
+
+
+@_documented
+def si_sdr(reference_sources: Array, estimated_sources: Array, zero_mean: bool = False) -> Float:
+    """Ratio of the energy of each source, scaled to fit, to that of everything else.
+
+    Returns
+    -------
+    float64 (sources,), dB
+        NaN for sources that are silent on either side.
+
+    Examples
+    --------
+    >>> source, noise = np.array([1.0, 0.0, -1.0, 0.0]), np.array([0.0, 0.1, 0.0, -0.1])
+    >>> si_sdr(source, 0.5 * source + 0.5 * noise).round(6).tolist()
+    [20.0]
+    """
+
+    def compute(reference: Recording, estimate: Recording) -> Float:
+        return np.diag(scale_invariant(reference, estimate, zero_mean))
+
+    found = _each(reference_sources, estimated_sources, compute)
+    found[_recording(np.atleast_2d(estimated_sources)).silent()] = np.nan
+    return found
+
+
+@_documented
+def mrstft(
+    reference_sources: Array,
+    estimated_sources: Array,
+    convergence: float = 1.0,
+    logarithmic: float = 1.0,
+    linear: float = 0.0,
+    eps: float = 1e-8,
+) -> Float:
+    """Distance of the magnitude spectra of each source at three resolutions.
+
+    Returns
+    -------
+    float64 (sources,)
+        NaN for sources that are silent in the reference, and of 1024 samples or less.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=4000)
+    >>> mrstft(noise, noise).tolist()
+    [0.0]
+    """
+
+    def compute(reference: Recording, estimate: Recording) -> Float:
+        found = spectral_distances(reference, estimate, eps)
+        total: Float = convergence * found.convergence + logarithmic * found.logarithmic + linear * found.linear
+        return total
+
+    return _each(reference_sources, estimated_sources, compute)
