@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.metrics import separation
 from mirflow.metrics.base import Pairs, Scores, get_task
@@ -170,6 +171,15 @@ class TestSilence:
             assert values.get("drums", 0.0) == 0.0
             assert ("drums" in values) == ("usdr" in variable)
         assert found.partly == {0: "estimate: 'drums': silent, so without ratios of its parts"}
+
+    def test_cells_have_the_scores_of_the_others_and_a_message(self) -> None:
+        references = {"whole": row(self.reference, self.names), "part": row(self.silenced(2), self.names)}
+        system = {track: row(self.estimate, self.names) for track in references}
+        scores = mirflow.score(references, {"one": system}, "separation", convention="mdx", metrics=["source_usdr"])
+        assert scores.message.sel(system="one").values.tolist() == ["", "reference: 'vocals': silent, so not scored"]
+        found = scores.mirflow.query("source_usdr", aggregate="mean").value.squeeze()
+        expected = separation.usdr(self.reference, self.estimate)
+        assert found.sel(source="vocals").item() == pytest.approx(expected[2], abs=1e-12)
 
     def test_nothing_but_silence_is_refused(self) -> None:
         found = score(row(0 * self.reference), row(self.estimate), "mdx")
