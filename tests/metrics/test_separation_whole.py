@@ -176,7 +176,10 @@ class TestSilence:
         references = {"whole": row(self.reference, self.names), "part": row(self.silenced(2), self.names)}
         system = {track: row(self.estimate, self.names) for track in references}
         scores = mirflow.score(references, {"one": system}, "separation", convention="mdx", metrics=["source_usdr"])
-        assert scores.message.sel(system="one").values.tolist() == ["", "reference: 'vocals': silent, so not scored"]
+        assert scores.message.sel(system="one").values.tolist() == [
+            "",
+            "reference part: 'vocals': silent, so not scored",
+        ]
         found = scores.mirflow.query("source_usdr", aggregate="mean").value.squeeze()
         expected = separation.usdr(self.reference, self.estimate)
         assert found.sel(source="vocals").item() == pytest.approx(expected[2], abs=1e-12)
