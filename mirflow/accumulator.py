@@ -136,7 +136,7 @@ class Accumulator:
             1 if on_error == "raise" else block_size(task, _MOST_SMALL if self._kind.drawn_as == "text" else BLOCK)
         )
         # Of labels there are few different pairs, and scoring one takes longer than looking it up.
-        self._looked_up = self._kind.name in ("key", "labels") and on_error == "keep"
+        self._looked_up = self._kind.written and self._kind.name != "text" and on_error == "keep"
         self._looked_up &= not any(measure.metric.dims for measure in self._rules.measures)
         self._known: dict[tuple[str, str], Cells] = {}
         self.reset()

@@ -227,6 +227,20 @@ def _ranking(draw: st.DrawFn, task: str) -> Annotation:
     return Annotation("ranking", columns, names)
 
 
+@st.composite
+def _text(draw: st.DrawFn, task: str) -> Annotation:
+    words = st.sampled_from(
+        ("oh", "Oh", "don't", "(oh)", "...", "*", "\u266a", "<L>", "love,", "\u4f60", "", " ", "oh-oh")
+    )
+    lines = draw(st.lists(st.lists(words, max_size=4).map(" ".join), max_size=5))
+    columns: dict[str, np.ndarray] = {}
+    if draw(st.booleans()):
+        columns["line"] = np.cumsum(draw(_numbers(st.sampled_from((0.0, 1.0, 2.0, 7.0)), len(lines))))
+    if draw(st.booleans()):
+        columns["language"] = np.array(draw(_texts(("", "en", "fr-CA", "German", "?"), len(lines))), dtype=np.str_)
+    return Annotation("text", columns, lines)
+
+
 _ODD: dict[str, Callable[[str], st.SearchStrategy[Annotation]]] = {
     "events": _events,
     "intervals": _intervals,
@@ -244,4 +258,5 @@ _ODD: dict[str, Callable[[str], st.SearchStrategy[Annotation]]] = {
     "following": _following,
     "sheet_music": _sheet_music,
     "ranking": _ranking,
+    "text": _text,
 }

@@ -56,6 +56,8 @@ def arguments(one: Annotation) -> tuple[Any, ...] | dict[str, Any]:
         return (labels, columns["value"]) if "value" in columns else (labels,)
     if one.kind == "series":
         return tuple(columns[name] for name in ("time", "frequency", "voicing") if name in columns)
+    if one.kind == "text":
+        return (labels, *(columns.get(name) for name in ("start", "end", "line", "language")))
     return (labels,) if one.kind == "key" else (columns["time"], labels)
 
 

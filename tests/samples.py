@@ -204,7 +204,19 @@ def _ranking(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("ranking", {"value": value}, [f"i{item:02d}" for item in items])
 
 
+_LYRICS = ("Oh my love,", "wait for me!", "(Wait for me)", "Don't go", "the river runs", "", "La-la, la", "Goodbye...")
+
+
+def _text(task: str, rng: np.random.Generator) -> Annotation:
+    """Some lines of one song, most of them as they are, some with a word or the case changed."""
+    lines = [_LYRICS[place] for place in np.flatnonzero(rng.random(len(_LYRICS)) < 0.8)] or ["Oh"]
+    change = rng.random(len(lines))
+    forms = [(line.lower(), f"{line} now", line)[min(int(own * 5), 2)] for line, own in zip(lines, change, strict=True)]
+    return Annotation("text", {}, forms)
+
+
 _SAMPLES = {
+    "text": _text,
     "ranking": _ranking,
     "judgements": _judgements,
     "following": _following,

@@ -247,6 +247,17 @@ def _listed(kind: Kind, given: Mapping[str, Any]) -> Laid:
     return columns, ()
 
 
+def _lines(kind: Kind, given: Mapping[str, Any]) -> Laid:
+    """Text, one piece for each line of it, or pieces with what they have besides."""
+    columns, counts = _flat(kind, given)
+    label = columns.get("label")
+    if isinstance(label, str):
+        label = columns["label"] = label.split("\n") if label else []
+    if isinstance(columns.get("language"), str):
+        columns["language"] = [columns["language"]] * len(label or ())
+    return columns, counts
+
+
 def _key(kind: Kind, given: Mapping[str, Any]) -> Laid:
     """The key of a track, with one blank for several, as in files."""
     label = given.get("label")
@@ -407,6 +418,7 @@ _LAYOUTS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Laid]] = {
     "patterns": _patterns,
     "tempo": _tempi,
     "key": _key,
+    "text": _lines,
     "labels": _listed,
     "ranking": _listed,
     "judgements": _listed,

@@ -35,6 +35,7 @@ TASK_KINDS: Mapping[str, str] = MappingProxyType(
         "similarity": "judgements",
         "score_following": "following",
         "audio_to_score": "sheet_music",
+        "lyrics": "text",
     }
 )
 """Every task, in the order in which they are listed, with the kind of its references and estimates; its metrics are in
@@ -120,6 +121,8 @@ class Kind:
         Numbers at the beginning of each row.
     followed_by : str
         What follows these numbers.
+    written : bool
+        Whether a str in memory is the annotation itself, where it is no path of a file.
     alike : tuple of str
         Tasks of other kinds whose rows may look the same.
     rows : mapping of str to tuple of str
@@ -150,6 +153,7 @@ class Kind:
     ordered_by: tuple[str, ...] = ()
     numbers: int = 0
     followed_by: Literal["", "label", "position", "velocity", "pitches"] = ""
+    written: bool = False
     alike: tuple[str, ...] = ()
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     arguments: tuple[str, ...] = ()
@@ -412,6 +416,7 @@ KINDS = MappingProxyType(
                 (Variable("label", "str", "tonic and mode"),),
                 rows={"key": ("tonic", "mode")},
                 drawn_as="text",
+                written=True,
                 arguments=("label",),
             ),
             Kind(
@@ -436,7 +441,25 @@ KINDS = MappingProxyType(
                 ordered_by=("value",),
                 rows={"classification": ("label",)},
                 drawn_as="text",
+                written=True,
                 arguments=("label", "value"),
+            ),
+            Kind(
+                "text",
+                # Lines; or words, of which those of one line have its number.
+                ("piece",),
+                (
+                    Variable("label", "str", "text of the line or word"),
+                    Variable("start", "float64", "start", "s", optional=True),
+                    Variable("end", "float64", "end", "s", optional=True),
+                    Variable("line", "float64", "number of the line", optional=True),
+                    Variable("language", "str", "code of the language", optional=True),
+                ),
+                ("not_negative", "not_reversed"),
+                rows={"lyrics": ("text",)},
+                drawn_as="list",
+                written=True,
+                arguments=("label", "start", "end", "line", "language"),
             ),
             Kind(
                 "ranking",

@@ -36,6 +36,9 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "asynchrony": "@peter2023",
         "mv2h": "@mcleod2018",
         **dict.fromkeys(("mv2h_unaligned", "mv2h_program"), "@mcleod2018; @mcleod2019"),
+        "plain": "@morris2004",
+        "alt_eval": "@cifka2024",
+        "jiwer": "@jiwer",
         **dict.fromkeys(("mirex", "mirex_hold", "mirex2005", "mirex2006", "mirex2017", "ams", "sms"), "@downie2010"),
     }
 )

@@ -343,7 +343,7 @@ class Family(tuple[Metric, ...]):
 
 
 def family(
-    weight: Weight | Sequence[Weight] | Mapping[str, Weight], members: Mapping[Any, Mapping[str, Any]], **common: Any
+    weight: Weight | Sequence[Weight] | Mapping[Any, Weight], members: Mapping[Any, Mapping[str, Any]], **common: Any
 ) -> Callable[[Callable[..., Any]], Family]:
     """Declare several metrics on one function, which takes the key of a metric before what the kernel has computed.
 

@@ -141,6 +141,8 @@ class Discovery:
     track_meta: dict[str, dict[str, Entry]] = field(default_factory=dict)
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     cautions: list[Caution] = field(default_factory=list)
+    # Languages of the tracks' lyrics, of each side that takes them from metadata.
+    languages: list[str] = field(default_factory=list)
     # Names of the reference's files, by path; and one of them for each system whose files they seem to be.
     reference_files: dict[str, str] = field(default_factory=dict)
     reference_systems: dict[str, str] = field(default_factory=dict)

@@ -44,7 +44,6 @@ _HINTS = {
     "structure": "segment",
     "note": "transcription",
     "f0": "melody",
-    "lyrics": "alignment",
     "genre": "classification",
     "tag": "tagging",
     **{task: task for task in TASK_KINDS},

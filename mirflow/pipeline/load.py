@@ -6,13 +6,14 @@ import csv
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from ..annotations.source import Source
 from ..cells import CELL_ATTRS, Entry
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import Measure, describe
@@ -21,6 +22,7 @@ from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
+from ..readers.sources import FileSource
 from .discovery import MODEL, Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
 from .document import Document, form_problems, parse_document, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
@@ -341,11 +343,49 @@ def _discover(
     troubles: list[Trouble] = []
     if isinstance(resolved, Resolved):
         found = discover(evaluation, resolved, root, open_pack, troubles)
+        if found is not None and not troubles:
+            _set_languages(found, troubles)
         return troubles or found
     for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
         if side.path:
             find_matches(side, key, root, is_lone(evaluation) or is_table(side, evaluation.task), troubles)
     return [*resolved, *troubles]
+
+
+def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
+    """Give the files of each track their language, where a side names the column that has it."""
+    sides = (("reference", found.resolved.reference), ("estimates", found.resolved.estimates))
+    for key, reading in sides:
+        column = (reading.language or "").strip()
+        if not (column.startswith("{") and column.endswith("}")):
+            continue
+        named = {track: values.get(column[1:-1]) for track, values in found.track_meta.items()}
+        if not any(named.values()) and found.evaluation.tracks is not None:
+            try:
+                table = track_metadata(found.evaluation.tracks, found.root, found.tracks)
+            except MetadataError as error:
+                troubles.append((("tracks",), str(error)))
+                return
+            named = dict(zip(found.tracks, table.get(column[1:-1], ()), strict=False))
+        lacking = next((track for track in found.tracks if not named.get(track)), None)
+        if lacking is not None:
+            troubles.append(((key, "language"), f"track {lacking!r} has no {column[1:-1]!r} in its metadata"))
+            return
+        found.languages.append(f"{key}: {named}")
+        for track in found.tracks:
+            spoken = str(named[track])
+            if key == "reference":
+                references = found.references.get(track, [])
+                references[:] = [replace(one, source=_spoken(one.source, spoken)) for one in references]
+            else:
+                own = [place for place in found.estimates if place[1] == track]
+                found.estimates |= {place: _spoken(found.estimates[place], spoken) for place in own}
+
+
+def _spoken(source: Source, language: str) -> Source:
+    if not isinstance(source, FileSource):
+        return source
+    return replace(source, reading=replace(source.reading, language=language))
 
 
 def _files_of(found: Discovery) -> dict[str, Any]:
@@ -397,6 +437,7 @@ def _plan(
         str(evaluation.estimates.annotator),
         evaluation.reference.combine or "",
         *([] if resolved.classes is None else [resolved.classes.digest]),
+        *found.languages,
         *(plugins.values() if _needs_plugins(resolved) else ()),
     )
     return EvaluationPlan(

@@ -22,6 +22,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, Problem, Unreadabl
 from ..ragged import Column, Float, Int, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi, to_hertz
 from .content import digest_of, file_stat, read_bytes
+from .lyrics import add_language, columns_of, pieces_of
 from .namespaces import NAMESPACES, default_namespace, wanted_namespaces
 from .notation import in_harte
 from .options import MAX_BYTES, PITCHED, Reading
@@ -142,7 +143,7 @@ class JamsFile:
         if reading.kind == "events":
             annotation = select_beats(annotation, reading.selection, self.name)
         else:
-            annotation = in_harte(annotation, reading, self.name)
+            annotation = add_language(in_harte(annotation, reading, self.name), reading)
         return reading.with_labels(annotation)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
@@ -217,6 +218,9 @@ class Observations:
             return Annotation(kind, self._strengths("value"), labels, attrs=attrs)
         if kind == "key":
             return Annotation(kind, {}, labels, attrs=attrs)
+        if kind == "text":
+            pieces = pieces_of(labels, self.time, self.time + self.duration)
+            return Annotation(kind, columns_of(pieces), labels, attrs=attrs)
         columns: dict[str, Column] = {"time": self.time}
         if kind == "intervals":
             columns = {"start": self.time, "end": _ends_of(self.time, self.duration)}
@@ -699,6 +703,8 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
         return [(0.0, duration, text, None if x != x else x) for text, x in zip(texts, degrees, strict=True)]
     if kind in PITCHED:
         return list(_pitches(annotation, NAMESPACES[namespace].value))
+    if kind == "text" and not {"start", "end"} <= set(annotation.columns):
+        raise AnnotationError("JAMS has times for each line or word of lyrics, and these have none")
     times = annotation.columns["time" if kind == "events" else "start"]
     texts = annotation.labels if annotation.labels is not None else [""] * len(times)
     if kind == "events":

@@ -67,7 +67,7 @@ NAMESPACES = MappingProxyType(
             Namespace("note_hz", "notes", ("transcription",), "hz"),
             Namespace("note_midi", "notes", ("transcription",), "midi"),
             Namespace("key_mode", "intervals", ("key", "local_key"), also="key"),
-            Namespace("lyrics", "intervals"),
+            Namespace("lyrics", "intervals", ("lyrics",), also="text"),
             *(Namespace(f"tag_{name}", "labels", ("classification", "tagging"), "tag") for name in _TAGS),
         )
     }

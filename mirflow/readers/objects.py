@@ -22,7 +22,7 @@ from ..theory.pitch import to_hertz
 from .jams import is_jams, open_objects
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
-from .options import Reading
+from .options import SUFFIXES, Reading
 from .pedal import SUSTAIN, extend_ends
 from .ranks import order_by_score, order_names
 from .sources import source_at
@@ -107,7 +107,8 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     thing : object
         An `Annotation`, xr.Dataset, object of jams, pretty_midi or mirdata, path, table, mapping of columns, tuple of
         the arguments of mir_eval's functions, or the first of these alone. A str is a path, but in tasks whose
-        annotations are text (``key``, ``classification``) it is that text.
+        annotations are text (``key``, ``classification``) it is that text, in ``lyrics`` unless it ends as the name
+        of a file.
     task : str
         A task, or a kind.
     **options
@@ -178,10 +179,14 @@ def is_path(thing: object, kind: Kind) -> bool:
     --------
     >>> is_path("a.lab", KINDS["intervals"]), is_path("C major", KINDS["key"])
     (True, False)
+    >>> is_path("oh my love", KINDS["text"]), is_path("song.txt", KINDS["text"])
+    (False, True)
     """
     if kind.name == "audio" and isinstance(thing, list | tuple):
         return bool(thing) and all(isinstance(one, str | os.PathLike) for one in thing)
-    return isinstance(thing, os.PathLike) or (isinstance(thing, str) and kind.name not in ("key", "labels"))
+    if isinstance(thing, str) and kind.name == "text":
+        return "\n" not in thing and thing.lower().endswith(SUFFIXES)
+    return isinstance(thing, os.PathLike) or (isinstance(thing, str) and not kind.written)
 
 
 def is_read(thing: object, task: str | None) -> bool:

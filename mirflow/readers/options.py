@@ -35,6 +35,9 @@ Format = Literal[
     "midi",
     "billboard",
     "musicxml",
+    "lrc",
+    "srt",
+    "textgrid",
     "run",
     "qrels",
     "lists",
@@ -425,6 +428,17 @@ class Reading(_Signed):
         made_by=read_label_map,
     )
 
+    language: str | None = option(
+        None,
+        "Of lyrics: the code of their language, such as de; a column of the tracks' metadata is named in braces.",
+        "Of lyrics: the code of their language, such as de.",
+    )
+    tier: str | None = option(
+        None,
+        "The tier to read of TextGrid files; default: words or lyrics, or the only one.",
+        "The tier to read of TextGrid files.",
+    )
+
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UnknownNameError("kind of annotation", self.kind, KINDS)
@@ -537,6 +551,7 @@ _OF_ONE_KIND = (
     ("select", "events", "select takes some of the beats of a file, and {kind} are no beats"),
     ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),
     ("sources", "audio", "sources are those of audio, and {task} has none"),
+    ("language", "text", "language is that of lyrics, not of {task}"),
 )
 """Options of one kind of annotation, and the error where another one is read."""
 DELIMITED = _declared(DelimitedOptions)

@@ -47,6 +47,11 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         from .billboard import parse_billboard
 
         return parse_billboard(data, reading, name)
+    if reading.kind == "text" or format in ("lrc", "srt", "textgrid"):
+        from . import lyrics
+
+        demand_no_json(data, name)
+        return (lyrics.parse_text if reading.kind == "text" else lyrics.parse_timed)(data, reading, format, name)
     demand_no_json(data, name)
     return PARSERS.get(reading.kind, parse_delimited)(data, reading, format, name)
 

@@ -130,6 +130,7 @@ COMPARED = {
     "alignment": "aligned events",
     "classification": "classes",
     "tagging": "tags",
+    "lyrics": "lyrics",
     "retrieval": "rankings",
     "similarity": "candidates",
     "score_following": "notes of a score",

@@ -220,7 +220,7 @@ def test_whatever_the_bytes_the_answer_is_a_file_or_our_error(data: bytes) -> No
     ("namespace", "task", "expected"),
     [
         ("chord", "beat", "holds no annotation for 'beat'; it holds chord by 0: say task chord"),
-        ("lyrics", "beat", "it holds lyrics by 0: declare namespace: lyrics"),
+        ("lyrics", "beat", "it holds lyrics by 0: say task lyrics"),
         ("chord_roman", "chord", "it holds chord_roman by 0; 'chord' is read from chord, chord_harte"),
         ("mine", "tagging", "'tagging' is read from tag_open, "),
     ],

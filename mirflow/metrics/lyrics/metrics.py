@@ -1,0 +1,399 @@
+"""Metrics of transcribed lyrics, their conventions, and the evidence of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...errors import AnnotationError
+from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
+from ..base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid, refuse_unjudged
+from ..cleaning import Cleaned, usable_pair
+from ..measures import Measure, Weight, family, metric, metrics_in
+from .kernel import DELETION, EDITS, HIT, INSERTION, SUBSTITUTION, Alignment, Spell, TextPairs, texts_of
+from .tokens import (
+    LINE,
+    PARENTHESIS,
+    PUNCTUATION,
+    SECTION,
+    TAGS,
+    TEXT,
+    WORD,
+    Token,
+    Tokeniser,
+    jiwer_tokens,
+    language_code,
+    moses_spellings,
+    moses_tokens,
+    plain_tokens,
+)
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+_WORDS = Weight("number of words of the reference", "words")
+_rate = partial(
+    metric,
+    weight=_WORDS,
+    orientation="lower",
+    range=(0.0, float("inf")),
+    perfect=0.0,
+    standard_aggregate="pooled",
+    itemwise=True,
+    literature="@morris2004",
+)
+
+
+def _share(above: Column, below: Column) -> Read:
+    """A ratio with its denominator; NaN where that is 0."""
+    weight = below.astype(np.float64)
+    return np.divide(above, weight, out=np.full(len(weight), np.nan), where=weight > 0), weight
+
+
+@_rate("Word error rate", aliases=("wer",))
+def _word_error_rate(texts: TextPairs, measure: Measure) -> Read:
+    """Substitutions, deletions and insertions of words over the number of words of the reference."""
+    edits = texts.words()
+    return _share(edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION], _references(edits))
+
+
+def _references(edits: Int) -> Int:
+    """Items of the reference: int64 (pairs,)."""
+    return np.asarray(edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, DELETION])
+
+
+@_rate(
+    "Character error rate",
+    weight=Weight("number of characters of the reference", "characters"),
+    aliases=("cer",),
+    itemwise=False,
+)
+def _character_error_rate(texts: TextPairs, measure: Measure) -> Read:
+    """Substitutions, deletions and insertions of characters over the number of characters of the reference."""
+    edits = texts.characters()
+    return _share(edits[:, 0], edits[:, 1])
+
+
+@_rate(
+    "Match error rate",
+    weight=Weight("number of aligned words, with those of one side only", "words"),
+    aliases=("mer",),
+    range=(0.0, 1.0),
+)
+def _match_error_rate(texts: TextPairs, measure: Measure) -> Read:
+    """Share of the aligned words that are errors."""
+    edits = texts.words()
+    every = edits[:, : len(EDITS)].sum(axis=1)
+    score, _ = _share(every - edits[:, HIT], every)
+    known = _references(edits) > 0
+    return np.where(known, score, np.nan), np.where(known, every, 0).astype(np.float64)
+
+
+@_rate("Word information lost", aliases=("wil",), range=(0.0, 1.0), pooling="micro")
+def _word_information_lost(texts: TextPairs, measure: Measure) -> Read:
+    """What the product of the shares of hits among the words of both sides lacks of 1."""
+    edits = texts.words()
+    words, given = _references(edits), edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, INSERTION]
+    recalled, weight = _share(edits[:, HIT], words)
+    return 1 - recalled * (edits[:, HIT] / np.maximum(given, 1)), weight
+
+
+@family(
+    _WORDS,
+    {
+        SUBSTITUTION: {
+            "name": "substitution_rate",
+            "title": "Substitution rate",
+            "summary": "substituted words over the number of words of the reference",
+            "range": (0.0, 1.0),
+        },
+        DELETION: {
+            "name": "deletion_rate",
+            "title": "Deletion rate",
+            "summary": "deleted words over the number of words of the reference",
+            "range": (0.0, 1.0),
+        },
+        INSERTION: {
+            "name": "insertion_rate",
+            "title": "Insertion rate",
+            "summary": "inserted words over the number of words of the reference",
+            "range": (0.0, float("inf")),
+        },
+    },
+    orientation="lower",
+    perfect=0.0,
+    standard_aggregate="pooled",
+    itemwise=True,
+    literature="@morris2004",
+)
+def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Read:
+    """Share of the reference's words with one kind of edit."""
+    edits = texts.words()
+    return _share(edits[:, edit], _references(edits))
+
+
+_of_case = partial(_rate, literature="@cifka2024")
+
+
+@_of_case("Case error rate", aliases=("er_case",), range=(0.0, 1.0))
+def _case_error_rate(texts: TextPairs, measure: Measure) -> Read:
+    """Aligned words that differ in case alone, over the number of words of the reference."""
+    edits = texts.words()
+    return _share(edits[:, len(EDITS)], _references(edits))
+
+
+@_of_case("Case-sensitive word error rate", aliases=("wer_case",))
+def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Read:
+    """Word error rate plus case error rate: a hit in another case is half right in no way."""
+    edits = texts.words()
+    wrong = edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
+    words = _references(edits)
+    errors, weight = _share(wrong, words)
+    return errors + _share(edits[:, len(EDITS)], words)[0], weight
+
+
+_MARKS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
+    {
+        PUNCTUATION: ("Punctuation", "punctuation marks", "punc"),
+        PARENTHESIS: ("Parenthesis", "parentheses", "pare"),
+        LINE: ("Line break", "line breaks", "line"),
+        SECTION: ("Section break", "section breaks", "sect"),
+    }
+)
+"""Titles, names of several in sentences, and alt-eval's own abbreviations."""
+_RATIOS = {
+    "precision": ("precision", "share of the {} of the estimate that the reference has at the same place"),
+    "recall": ("recall", "share of the {} of the reference that the estimate has at the same place"),
+    "f_measure": ("F-measure", "harmonic mean of precision and recall of {}"),
+}
+_SHORT = {"precision": "p", "recall": "r", "f_measure": "f1"}
+_WEIGHTS = {"precision": "number of {} of the estimate", "recall": "number of {} of the reference"}
+
+
+@family(
+    {
+        (tag, ratio): Weight(_WEIGHTS.get(ratio, "mean of the numbers of {} of both sides").format(many), "marks")
+        for tag, (_, many, _) in _MARKS.items()
+        for ratio in _RATIOS
+    },
+    {
+        (tag, ratio): {
+            "name": f"{TAGS[tag]}_{ratio}",
+            "title": f"{title} {words}",
+            "summary": summary.format(many),
+            "aliases": (f"{_SHORT[ratio]}_{short}",),
+            "pooling": "micro" if ratio == "f_measure" else "exact",
+        }
+        for tag, (title, many, short) in _MARKS.items()
+        for ratio, (words, summary) in _RATIOS.items()
+    },
+    standard_aggregate="pooled",
+    perfect_exceptions="NaN where a side has none",
+    itemwise=True,
+    literature="@cifka2024",
+)
+def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Read:
+    """Precision, recall and F-measure of the tokens of one tag, from the alignment of all tokens."""
+    tag, ratio = key
+    # A reference without words has no score at all.
+    edits = np.where((_references(texts.words()) > 0)[:, np.newaxis], texts.marks()[:, tag], 0)
+    hits, substituted = edits[:, HIT], edits[:, SUBSTITUTION]
+    precision, given = _share(hits, hits + substituted + edits[:, INSERTION])
+    recall, had = _share(hits, hits + substituted + edits[:, DELETION])
+    if ratio != "f_measure":
+        return (precision, given) if ratio == "precision" else (recall, had)
+    both = precision + recall
+    score = np.where(both == 0, 0.0, 2 * precision * recall / np.where(both > 0, both, 1.0))
+    return score, np.where(np.isnan(both), 0.0, 0.5 * (given + had))
+
+
+METRICS = metrics_in(globals())
+
+
+def texts_in(rows: Ragged) -> list[tuple[str, str]]:
+    """Text and language of each row, whose pieces are lines, or words with the numbers of their lines.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import to_ragged
+    >>> columns = {"line": np.array([1.0, 1.0, 3.0])}
+    >>> texts_in(to_ragged([Annotation("text", columns, ["Oh", "my", "love"]), Annotation("text", {}, ["a", "b"])]))
+    [('Oh my\\n\\nlove', ''), ('a\\nb', '')]
+    """
+    offsets, labels = offsets_of(rows.counts[0]), [*rows.labels, ""]
+    found = []
+    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        pieces = [labels[code] for code in rows.columns["label"][start:end].tolist()]
+        languages = rows.columns["language"][start:end].tolist() if "language" in rows.columns else []
+        number = rows.columns["line"][start:end] if "line" in rows.columns else np.zeros(0)
+        if number.size and not np.isnan(number).any():
+            step = np.maximum(np.diff(number, prepend=number[0]), 0).astype(np.int64).tolist()
+            pieces = [
+                ("\n" * min(many, 2) if many else " " * (place > 0)) + piece
+                for place, (many, piece) in enumerate(zip(step, pieces, strict=True))
+            ]
+            found.append(("".join(pieces), next(filter(None, languages), "")))
+        else:
+            found.append(("\n".join(pieces), next(filter(None, languages), "")))
+    return found
+
+
+def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
+    """Turn the text of each row into tokens: ``label``, the code of each token, and ``tag``, its place in `TAGS`.
+
+    Nothing is refused or repaired: whatever is no token, such as a note sign, is no part of the text.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import to_ragged
+    >>> cleaned = clean(to_ragged([Annotation("text", {}, ["Oh my", "love"])])).rows
+    >>> [cleaned.labels[code] for code in cleaned.columns["label"]], cleaned.columns["tag"].tolist()
+    (['Oh', 'my', '<L>', 'love'], [0, 0, 3, 0])
+    """
+    untouched = np.zeros(len(rows), dtype=np.int64)
+    if "tag" in rows.columns:
+        return Cleaned(rows, untouched)
+    vocabulary: dict[str, int] = {}
+    codes: list[int] = []
+    tags: list[int] = []
+    counts = []
+    for text, language in texts_in(rows):
+        tokens: Sequence[Token] = tuple(tokenise(text, language_code(language)))
+        codes += [vocabulary.setdefault(token, len(vocabulary)) for token, _ in tokens]
+        tags += [tag for _, tag in tokens]
+        counts.append(len(tokens))
+    columns: dict[str, Column] = {"label": np.array(codes, dtype=np.int64), "tag": np.array(tags, dtype=np.int64)}
+    return Cleaned(Ragged(columns, (np.array(counts, dtype=np.int64),), tuple(vocabulary)), untouched)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a convention makes tokens of text and compares them.
+
+    Parameters
+    ----------
+    tokenise : callable
+        (text, language) -> tokens.
+    spell : callable
+        Tokens -> words without what is not compared.
+    fold : callable
+        Word -> word without regard to case, where case is not compared.
+    """
+
+    tokenise: Tokeniser
+    spell: Spell = list
+    fold: Callable[[str], str] = str.lower
+
+    def score(self, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+        """Scores of pairs of tokenised texts; without a word in the reference there are no rates."""
+        refuse_grid(grid, "lyrics")
+        texts = TextPairs(pairs, self.spell, self.fold)
+        found = read_scores(measures, texts, len(pairs))
+        wordless = [_without_words(side) for side, _ in pairs.sides]
+        lacking = wordless[0][pairs.reference_row] & (pairs.counts[0] > 0)
+        message = "reference: has no words, so that there is nothing to be right or wrong about"
+        return Scores(found.score, found.weight, partly=dict.fromkeys(np.flatnonzero(lacking).tolist(), message))
+
+    def explain(self, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+        """Aligned words, or marks of the kind that the measure counts, with their edits.
+
+        Returns
+        -------
+        dict of str to array (edits,)
+            ``reference`` and ``estimate``: texts, empty where a side has none; ``verdict``: ``hit``,
+            ``substitution``, ``deletion``, ``insertion``, or ``case`` of words that differ in case alone.
+
+        Raises
+        ------
+        AnnotationError
+            If the reference has no words.
+        """
+        refuse_unjudged(measure, METRICS, "words")
+        sides = usable_pair(reference, estimate, partial(clean, tokenise=self.tokenise))
+        if _without_words(sides[0])[0]:
+            raise AnnotationError("reference: has no words")
+        tag = next((tag for tag in _MARKS if measure.metric.name.startswith(TAGS[tag])), WORD)
+        one, other = (self._listed(side, tag == WORD) for side in sides)
+        alignment = self._align(sides, words=tag == WORD)
+        by_case = "case" in measure.metric.name
+        rows = [
+            row
+            for pair in zip(*(place.tolist() for place in alignment.pairs), strict=True)
+            for row in self._edits(pair, one, other, tag, by_case)
+        ]
+        columns = list(zip(*rows, strict=True)) or [(), (), ()]
+        return {name: np.array(column, dtype=np.str_) for name, column in zip(_EVIDENCE, columns, strict=True)}
+
+    def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> Alignment:
+        one, other = texts_of(*sides, self.spell, self.fold)
+        return Alignment.of(*(side.words(0)[0] if words else side.marks(0)[0] for side in (one, other)))
+
+    def _listed(self, side: Ragged, words: bool) -> list[Token]:
+        """The tokens that are aligned: words as they are spelt, or all as they are."""
+        spelt = self.spell(side.labels) if words else side.labels
+        tokens = zip(side.columns["label"].tolist(), side.columns["tag"].tolist(), strict=True)
+        return [(spelt[code], tag) for code, tag in tokens if tag == WORD or not (words or tag == TEXT)]
+
+    def _edits(
+        self, pair: tuple[int, int], one: Sequence[Token], other: Sequence[Token], tag: int, by_case: bool
+    ) -> Iterator[tuple[str, str, str]]:
+        """Rows of evidence of two aligned tokens, of which those of the tag count."""
+        here, there = (tokens[place] if place >= 0 else None for tokens, place in zip((one, other), pair, strict=True))
+        if here and there and here[1] == there[1] == tag:
+            verdict = EDITS[HIT] if self.fold(here[0]) == self.fold(there[0]) else EDITS[SUBSTITUTION]
+            yield here[0], there[0], "case" if by_case and verdict == EDITS[HIT] and here != there else verdict
+            return
+        if here and here[1] == tag:
+            yield here[0], "", EDITS[DELETION]
+        if there and there[1] == tag:
+            yield "", there[0], EDITS[INSERTION]
+
+
+_EVIDENCE = ("reference", "estimate", "verdict")
+
+
+def _without_words(side: Ragged) -> Bool:
+    """Rows without any word: bool (rows,)."""
+    offsets = offsets_of(side.counts[0])
+    words = np.concatenate([[0], np.cumsum(side.columns["tag"] == WORD)])
+    return np.asarray(words[offsets[1:]] == words[offsets[:-1]])
+
+
+def _convention(name: str, summary: str, rules: Rules, *, case: bool = True, kinds: Sequence[int] = ()) -> Convention:
+    """A convention with the metrics of words, of case, and of some kinds of marks."""
+    left_out = {TAGS[tag] for tag in _MARKS if tag not in kinds} | (set() if case else {"case"})
+    metrics = tuple(one for one in METRICS if not any(one.name.startswith(word) for word in left_out))
+    return Convention(
+        name, summary, metrics, partial(clean, tokenise=rules.tokenise), rules.score, explain=rules.explain
+    )
+
+
+CONVENTIONS = (
+    _convention(
+        "plain",
+        "words divided at white space, in lower case, with what punctuation stands at them",
+        Rules(plain_tokens),
+        kinds=(LINE, SECTION),
+    ),
+    _convention(
+        "alt_eval",
+        "alt-eval 1.2.0: tokens of Moses by language, words without punctuation, in lower case",
+        Rules(moses_tokens, moses_spellings),
+        kinds=tuple(_MARKS),
+    ),
+    _convention(
+        "jiwer",
+        "jiwer's defaults: words divided at blanks alone, case and punctuation count, as do line ends",
+        Rules(jiwer_tokens, list, str),
+        case=False,
+    ),
+)
+
+TASK = Task(
+    "lyrics", "Lyrics transcription", MappingProxyType({one.name: one for one in CONVENTIONS}), ("word_error_rate",)
+)

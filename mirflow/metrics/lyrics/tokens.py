@@ -1,0 +1,226 @@
+"""Text as tokens: words, punctuation, parentheses, breaks of lines and sections, by the rules of each convention."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from ...errors import MetricError
+
+TAGS = ("word", "punctuation", "parenthesis", "line_break", "section_break", "text")
+"""What a token is; ``text`` is the whole text once more, where characters are counted of that."""
+WORD, PUNCTUATION, PARENTHESIS, LINE, SECTION, TEXT = range(len(TAGS))
+LINE_BREAK, SECTION_BREAK = "<L>", "<S>"
+Token = tuple[str, int]
+"""Text and place of its tag in `TAGS`."""
+Tokeniser = Callable[[str, str], Iterable[Token]]
+"""(text, language) -> tokens."""
+
+DEFAULT_LANGUAGE = "en"
+_TWO_LETTERS: Mapping[str, str] = MappingProxyType(
+    {
+        "eng": "en",
+        "english": "en",
+        "fra": "fr",
+        "fre": "fr",
+        "french": "fr",
+        "ita": "it",
+        "italian": "it",
+        "deu": "de",
+        "ger": "de",
+        "german": "de",
+        "spa": "es",
+        "spanish": "es",
+        "por": "pt",
+        "portuguese": "pt",
+        "nld": "nl",
+        "dut": "nl",
+        "dutch": "nl",
+        "rus": "ru",
+        "russian": "ru",
+        "jpn": "ja",
+        "japanese": "ja",
+        "zho": "zh",
+        "chi": "zh",
+        "cmn": "zh",
+        "chinese": "zh",
+        "kor": "ko",
+        "korean": "ko",
+    }
+)
+"""Other names of languages that tokens depend on."""
+
+
+def language_code(language: str) -> str:
+    """The code that the rules of a language are found by: two letters, where the language has them.
+
+    Examples
+    --------
+    >>> language_code("en-GB"), language_code("German"), language_code("")
+    ('en', 'de', 'en')
+    """
+    code = language.strip().lower().replace("_", "-").partition("-")[0]
+    return _TWO_LETTERS.get(code, code) or DEFAULT_LANGUAGE
+
+
+def plain_tokens(text: str, language: str = "") -> Iterator[Token]:
+    """Words divided at white space, and the breaks between lines; empty lines between others break sections.
+
+    Examples
+    --------
+    >>> [token for token, _ in plain_tokens("Oh, my\\n\\nlove")]
+    ['Oh,', 'my', '<L>', '<S>', 'love']
+    """
+    empty = 0
+    started = False
+    for line in text.split("\n"):
+        words = line.split()
+        if not words:
+            empty += 1
+            continue
+        if started:
+            yield LINE_BREAK, LINE
+            if empty:
+                yield SECTION_BREAK, SECTION
+        yield from ((word, WORD) for word in words)
+        started, empty = True, 0
+
+
+def jiwer_tokens(text: str, language: str = "") -> Iterator[Token]:
+    """Words divided at blanks alone, as jiwer divides them unless it is told otherwise, and the text itself.
+
+    Examples
+    --------
+    >>> [token for token, _ in jiwer_tokens(" Oh  my\\nlove ")]
+    ['Oh', 'my\\nlove', 'Oh  my\\nlove']
+    """
+    import re
+
+    stripped = text.strip()
+    yield from ((word, WORD) for word in re.sub(r"\s\s+", " ", stripped).split(" ") if word)
+    if stripped:
+        yield stripped, TEXT
+
+
+def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> list[Token]:
+    """Tokens of Moses, with the rules of alt-eval 1.2.0 for lyrics.
+
+    Parameters
+    ----------
+    text : str
+    language : str
+        Code of the language, such as ``de``; see `language_code`.
+
+    Raises
+    ------
+    MetricError
+        If sacremoses is not installed.
+
+    Examples
+    --------
+    >>> [token for token, _ in moses_tokens("Don't (go)!\\n\\nOh-oh")]
+    ['Don', "'t", '(', 'go', ')', '!', '<L>', '<S>', 'Oh', '-', 'oh']
+    """
+    import re
+
+    expressions = _expressions()
+    plain = unicodedata.normalize("NFC", expressions["symbol"].sub(" ", text.replace("\r\n", "\n").replace("\r", "")))
+    tokens: list[Token] = []
+    lines = re.split(r"(\n+)", expressions["blank_line"].sub("\n\n", plain.rstrip("\n")))
+    for place, part in enumerate(lines):
+        if place % 2:
+            tokens.append((LINE_BREAK, LINE))
+            if len(part) > 1:
+                tokens.append((SECTION_BREAK, SECTION))
+        else:
+            tokens.extend(_line_tokens(part, language))
+    return tokens
+
+
+_APOSTROPHE, _ASTERISK = "\u02bc\u0be7", "\u02bd\u0be7"
+"""Stand for signs that Moses must not divide words at: a letter and a digit of no language that it knows rules of."""
+_WITHOUT_BLANKS = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Myanmar", "Khmer", "Tibetan")
+_WITH_BLANKS = (
+    *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Hangul", "Armenian", "Georgian", "Bengali"),
+    *("Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Ethiopic", "Cherokee"),
+    *("Mongolian", "Bopomofo", "Syriac", "Thaana"),
+)
+"""Scripts of Unicode; between letters of two of them a word ends."""
+_ELIDING = ("en", "fr", "it")
+"""Languages in which Moses divides words at apostrophes."""
+
+
+@lru_cache(1)
+def _expressions() -> Mapping[str, Any]:
+    regex = _moses("regex")
+    single = "".join(rf"\p{{{script}}}" for script in _WITHOUT_BLANKS)
+    borders = (rf"(?<=[\p{{{one}}}&&\p{{L}}])(?=[\p{{L}}--\p{{{one}}}])" for one in _WITH_BLANKS)
+    return {
+        "symbol": regex.compile(r"[^\w\s\p{P}]"),
+        "blank_line": regex.compile(r"\n[^\S\n]+\n"),
+        "border": regex.compile("|".join([*borders, rf"(?<=[{single}])(?=.)|(?<=.)(?=[{single}])"]), regex.V1),
+        "edge_apostrophe": regex.compile(r"(?<=\w)'(?!\w)|(?<!\w)'(?=\w)"),
+        "last_apostrophe": regex.compile(r"(?<=\S)'$"),
+        "german_clitic": regex.compile(r"(?<=\S)'(?=s\b)|\b(für|wie)\K'(?=n\b)", regex.I),
+        "letter": regex.compile(r"\w"),
+        "spelling": regex.compile(r"[^\w']"),
+    }
+
+
+def _moses(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        message = "convention 'alt_eval' needs sacremoses: pip install 'mirflow[lyrics]'; or choose another convention"
+        raise MetricError(message) from None
+
+
+@lru_cache
+def _moses_of(language: str) -> tuple[Callable[[str], str], Callable[..., list[str]]]:
+    """Normaliser of punctuation and tokeniser of a language."""
+    sacremoses = _moses("sacremoses")
+    return sacremoses.MosesPunctNormalizer(lang=language).normalize, sacremoses.MosesTokenizer(lang=language).tokenize
+
+
+@lru_cache(1 << 16)
+def _line_tokens(line: str, language: str) -> tuple[Token, ...]:
+    """Tokens of one line, which has no other symbols than letters, digits and punctuation; refrains are met often."""
+    if not line.strip():
+        return ()
+    expressions = _expressions()
+    normalise, tokenise = _moses_of(language)
+    text = normalise(f"{line} ")
+    if language in _ELIDING:
+        text = expressions["edge_apostrophe"].sub(_APOSTROPHE, text)
+        if not line[-1].isspace():
+            text = expressions["last_apostrophe"].sub(" '", text)
+    else:
+        if language == "de":
+            text = expressions["german_clitic"].sub(" '", text)
+        text = text.replace("'", _APOSTROPHE)
+    tokens = tokenise(text.replace("*", _ASTERISK), aggressive_dash_splits=True, escape=False)
+    plain = ("-" if token == "@-@" else token.replace(_APOSTROPHE, "'").replace(_ASTERISK, "*") for token in tokens)
+    return tuple((part, _tag(part)) for token in plain for part in expressions["border"].split(token) if part)
+
+
+def _tag(token: str) -> int:
+    if token in ("(", ")"):
+        return PARENTHESIS
+    return WORD if _expressions()["letter"].search(token) else PUNCTUATION
+
+
+def moses_spellings(tokens: Sequence[str]) -> list[str]:
+    """Words of Moses's tokens as they are compared: letters, digits and apostrophes.
+
+    Examples
+    --------
+    >>> moses_spellings(["*shh*", "'cause"])
+    ['shh', "'cause"]
+    """
+    spelling = _expressions()["spelling"]
+    return [spelling.sub("", token) for token in tokens]

@@ -1,0 +1,235 @@
+"""Lyrics: plain text, and text with times from LRC, subtitles (SRT) and TextGrid files of Praat."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.schema import KINDS
+from ..errors import InvalidAnnotationError, UnreadableError
+from ..ragged import Column
+from .content import decode
+from .layouts import SAMPLE, guess_task, look
+from .options import Reading
+
+Piece = tuple[str, float, float, int | None]
+"""Text, start and end in seconds (NaN where it is not known), and the number of the line that it is a word of."""
+Times = tuple[list[Piece], list[int]]
+"""Pieces, and the line of the file of each."""
+_STAMP = re.compile(r"\[(\d+):(\d+(?:[.:]\d+)?)\]")
+_WORD_STAMP = re.compile(r"<(\d+):(\d+(?:[.:]\d+)?)>")
+_HEAD = re.compile(r"^\[([A-Za-z#]+):(.*)\]$")
+_NUMBER = re.compile(r"[-+]?\d+\.\d+")
+_FEW = 3
+
+
+def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
+    """The text in the bytes of a file.
+
+    Parameters
+    ----------
+    format : str
+        ``lrc``, ``srt``, ``textgrid``; anything else is plain text.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``text``: a piece for each line, also for empty ones; of formats with times of words a piece for each
+        word, with the number of its line.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If it is no such file, or holds the numbers of another task.
+    UnreadableError
+        If the package that reads the format is not installed.
+
+    Examples
+    --------
+    >>> parse_text(b"Oh my\\nlove\\n", Reading.of("lyrics")).labels
+    ['Oh my', 'love']
+    """
+    text = decode(data, name, reading.delimited.encoding)
+    if format in TIMED:
+        pieces, lines = TIMED[format](text, reading, name)
+        return _annotation(pieces, lines, reading, name)
+    _demand_words(text, name)
+    labels = text.split("\n") if text else []
+    if labels and not labels[-1]:
+        labels.pop()
+    return add_language(Annotation("text", {}, labels, attrs={"source": str(name)}), reading)
+
+
+def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
+    """Pieces of text with times as another kind: events at their starts, or intervals."""
+    if reading.kind not in ("events", "intervals"):
+        held = "text, events and intervals"
+        raise InvalidAnnotationError(f"{format} files are read as {held}, not as {reading.kind}", path=name)
+    pieces, lines = TIMED[format](decode(data, name, reading.delimited.encoding), reading, name)
+    kept = [place for place, (text, *_) in enumerate(pieces) if text]
+    labels, numbers = [pieces[place][0] for place in kept], [lines[place] for place in kept]
+    start = np.array([pieces[place][1] for place in kept], dtype=np.float64)
+    end = np.array([pieces[place][2] for place in kept], dtype=np.float64)
+    columns: dict[str, Column] = {"time": start} if reading.kind == "events" else {"start": start, "end": end}
+    return Annotation(reading.kind, columns, labels, lines=numbers, attrs={"source": str(name)})
+
+
+def add_language(annotation: Annotation, reading: Reading) -> Annotation:
+    """An annotation of text with the language that is declared; others as they are."""
+    if reading.language is None or annotation.kind != "text":
+        return annotation
+    column = np.full(len(annotation), reading.language)
+    return replace(annotation, columns={**annotation.columns, "language": column})
+
+
+def pieces_of(texts: Sequence[str], start: Column, end: Column) -> list[Piece]:
+    """Texts with times as pieces: words of one line where none has a blank in it, else lines.
+
+    Examples
+    --------
+    >>> pieces_of(["Oh", "my"], np.array([0.0, 1.0]), np.array([1.0, 2.0]))
+    [('Oh', 0.0, 1.0, 1), ('my', 1.0, 2.0, 1)]
+    """
+    words = all(len(text.split()) < 2 for text in texts)
+    return [
+        (text, first, last, 1 if words else None)
+        for text, first, last in zip(texts, start.tolist(), end.tolist(), strict=True)
+    ]
+
+
+def columns_of(pieces: Sequence[Piece]) -> dict[str, Column]:
+    """Columns of pieces: starts and ends where all are known, numbers of lines where these are of words."""
+    columns: dict[str, Column] = {}
+    for name, place in (("start", 1), ("end", 2)):
+        column = np.array([piece[place] for piece in pieces], dtype=np.float64)
+        if len(column) and not np.isnan(column).any():
+            columns[name] = column
+    if pieces and all(piece[3] is not None for piece in pieces):
+        columns["line"] = np.array([piece[3] for piece in pieces], dtype=np.float64)
+    return columns
+
+
+def _annotation(pieces: Sequence[Piece], lines: Sequence[int], reading: Reading, name: str | Path) -> Annotation:
+    labels = [text for text, *_ in pieces]
+    found = Annotation("text", columns_of(pieces), labels, lines=list(lines), attrs={"source": str(name)})
+    return add_language(found, reading)
+
+
+def _demand_words(text: str, name: str | Path) -> None:
+    """Raise if every line begins with a decimal number: these are times of something else."""
+    rows = [line.split() for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
+    if len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows):
+        hint = look(guess_task(rows), KINDS["text"]) or "; name the task of what it holds"
+        raise InvalidAnnotationError(f"not lyrics: {' '.join(rows[0])!r}{hint}", path=name, line=1)
+
+
+def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
+    """Lines with their times in brackets; words with theirs in angle brackets, where there are any.
+
+    A line may have several times; it lasts until the next one begins, and a time without text ends a section.
+    """
+    shift, found = 0.0, []
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        head = _HEAD.match(line)
+        if head and head[1].lower() == "offset":
+            shift = _milliseconds(head[2], name, number)
+        if not line or head:
+            continue
+        stamps, rest = [], line
+        while stamp := _STAMP.match(rest):
+            stamps.append(_seconds(stamp[1], stamp[2]))
+            rest = rest[stamp.end() :].lstrip()
+        if not stamps:
+            raise InvalidAnnotationError(f"no time such as [00:12.00] before {line!r}", path=name, line=number)
+        found += [(stamp, number, rest) for stamp in stamps]
+    found.sort(key=lambda one: one[0])
+    starts = [stamp for stamp, _, _ in found]
+    pieces: list[Piece] = []
+    lines: list[int] = []
+    by_word = any(_WORD_STAMP.search(rest) for _, _, rest in found)
+    for place, ((start, number, rest), end) in enumerate(zip(found, [*starts[1:], np.nan], strict=True)):
+        parts = _words(rest, start, end, place + 1) if by_word else [(rest, start, end, None)]
+        pieces += [(text, first - shift, last - shift, line) for text, first, last, line in parts]
+        lines += [number] * len(parts)
+    return pieces, lines
+
+
+def _words(rest: str, start: float, end: float, line: int) -> list[Piece]:
+    """The words of a line, each from its own time to the next one; a time without a word ends the one before it."""
+    parts = _WORD_STAMP.split(rest)
+    stamps = zip(parts[1::3], parts[2::3], strict=True)
+    times = [start, *(_seconds(*stamp) for stamp in stamps)]
+    ends = [*times[1:], end]
+    return [
+        (text.strip(), first, last, line)
+        for text, first, last in zip(parts[::3], times, ends, strict=True)
+        if text.strip()
+    ]
+
+
+def _seconds(minutes: str, seconds: str) -> float:
+    return 60 * int(minutes) + float(seconds.replace(":", "."))
+
+
+def _milliseconds(value: str, name: str | Path, line: int) -> float:
+    try:
+        return float(value) / 1000
+    except ValueError:
+        raise InvalidAnnotationError(f"offset is no number of milliseconds: {value!r}", path=name, line=line) from None
+
+
+def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:
+    """The lines of subtitles, those of one with the same times, without marks of layout."""
+    subtitles = _package("pysubs2", name).SSAFile.from_string(text, format_="srt")
+    if text.strip() and not len(subtitles):
+        raise InvalidAnnotationError("holds no subtitle (a number, 00:00:01,000 --> 00:00:02,000, text)", path=name)
+    pieces: list[Piece] = []
+    for one in subtitles:
+        shown = [line.strip() for line in one.plaintext.split("\n")]
+        pieces += [(line, one.start / 1000, one.end / 1000, None) for line in shown if line]
+    return pieces, list(range(1, len(pieces) + 1))
+
+
+def _parse_textgrid(text: str, reading: Reading, name: str | Path) -> Times:
+    """The intervals of the tier that is declared, or of the only one; intervals without text are silence."""
+    module = _package("praatio.utilities.textgrid_io", name)
+    try:
+        tiers = {
+            one["name"]: list(one["entries"])
+            for one in module.parseTextgridStr(text)["tiers"]
+            if one["class"] == "IntervalTier"
+        }
+    except Exception as error:  # whatever its parser meets in what is no TextGrid
+        raise UnreadableError(f"is not a TextGrid: {error}", path=name) from None
+    usual = (one for one in ("words", "lyrics", *(tiers if len(tiers) == 1 else ())) if one in tiers)
+    named = reading.tier if reading.tier is not None else next(usual, None)
+    if named not in tiers:
+        held = ", ".join(tiers) or "none"
+        what = "declare the tier to read" if named is None else f"has no tier of intervals {named!r}"
+        raise InvalidAnnotationError(f"{what}; it holds {held}", path=name)
+    rows = [(str(one[2]).strip(), float(one[0]), float(one[1])) for one in tiers[named] if str(one[2]).strip()]
+    start, end = (np.array([row[place] for row in rows], dtype=np.float64) for place in (1, 2))
+    return pieces_of([row[0] for row in rows], start, end), list(range(1, len(rows) + 1))
+
+
+def _package(module: str, name: str | Path) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        package = module.partition(".")[0]
+        raise UnreadableError(f"needs the package {package}: pip install 'mirflow[lyrics]'", path=name) from None
+
+
+TIMED: Mapping[str, Callable[[str, Reading, str | Path], Times]] = MappingProxyType(
+    {"lrc": _parse_lrc, "srt": _parse_srt, "textgrid": _parse_textgrid}
+)
+"""Parsers of formats with times."""

@@ -1,0 +1,142 @@
+"""Lyrics from text, LRC, subtitles, TextGrids and JAMS files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import mirflow
+from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from mirflow.readers import read
+
+LRC = """[ar:Somebody]
+[offset:+500]
+[00:01.50]Oh my love
+[00:10.5][00:20.00]wait for me
+
+[00:12.00]
+[01:00]goodbye
+"""
+WORDS = "[00:01.00]<00:01.00>Oh <00:01.50>my<00:02.00>\n[00:03.00]<00:03.25>love\n"
+SRT = "1\n00:00:01,000 --> 00:00:02,500\n<i>Oh</i> my\nlove\n\n2\n00:00:03,000 --> 00:00:04,000\ngoodbye\n"
+TIER = """File type = "ooTextFile"
+Object class = "TextGrid"
+
+xmin = 0
+xmax = 3
+tiers? <exists>
+size = {count}
+item []:
+"""
+INTERVALS = """    item [{number}]:
+        class = "IntervalTier"
+        name = "{name}"
+        xmin = 0
+        xmax = 3
+        intervals: size = 3
+        intervals [1]:
+            xmin = 0
+            xmax = 1
+            text = ""
+        intervals [2]:
+            xmin = 1
+            xmax = 2
+            text = "{first}"
+        intervals [3]:
+            xmin = 2
+            xmax = 3
+            text = "{second}"
+"""
+
+
+def write(tmp_path: Path, name: str, text: str) -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_text_keeps_its_lines_and_the_empty_ones_between(tmp_path: Path) -> None:
+    found = read(write(tmp_path, "a.txt", "Oh my\n\n#1 love \n"), task="lyrics", language="de")
+    assert list(found.labels or ()) == ["Oh my", "", "#1 love "]
+    assert found.columns["language"].tolist() == ["de"] * 3
+    assert found.line(2) == 3
+    assert len(read(write(tmp_path, "b.txt", ""), task="lyrics")) == 0
+
+
+def test_lines_of_lrc_repeat_at_their_times_and_end_where_the_next_one_starts(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.lrc", LRC)
+    found = read(path, task="lyrics")
+    assert list(found.labels or ()) == ["Oh my love", "wait for me", "", "wait for me", "goodbye"]
+    assert found.columns["start"].tolist() == [1.0, 10.0, 11.5, 19.5, 59.5]
+    assert "end" not in found.columns  # that of the last line is not known
+    assert [found.line(item) for item in range(5)] == [3, 4, 6, 4, 7]
+    events = read(path, kind="events")
+    assert events.columns["time"].tolist() == [1.0, 10.0, 19.5, 59.5]
+
+
+def test_words_of_lrc_have_their_own_times_and_the_number_of_their_line(tmp_path: Path) -> None:
+    found = read(write(tmp_path, "a.lrc", WORDS), task="lyrics")
+    assert list(found.labels or ()) == ["Oh", "my", "love"]
+    assert found.columns["start"].tolist() == [1.0, 1.5, 3.25]
+    assert found.columns["line"].tolist() == [1, 1, 2]
+
+
+def test_subtitles_are_read_without_marks_of_layout(tmp_path: Path) -> None:
+    found = read(write(tmp_path, "a.srt", SRT), task="lyrics")
+    assert list(found.labels or ()) == ["Oh my", "love", "goodbye"]
+    assert found.columns["start"].tolist() == [1.0, 1.0, 3.0]
+    assert found.columns["end"].tolist() == [2.5, 2.5, 4.0]
+
+
+def test_a_tier_of_words_is_one_line_and_a_tier_of_lines_has_one_in_each_interval(tmp_path: Path) -> None:
+    words = INTERVALS.format(number=1, name="words", first="Oh", second="my")
+    both = words + INTERVALS.format(number=2, name="lines", first="Oh my", second="love")
+    path = write(tmp_path, "a.TextGrid", TIER.format(count=2) + both)
+    found = read(path, task="lyrics")
+    assert list(found.labels or ()) == ["Oh", "my"]
+    assert found.columns["line"].tolist() == [1, 1]
+    found = read(path, task="lyrics", tier="lines")
+    assert list(found.labels or ()) == ["Oh my", "love"]
+    assert "line" not in found.columns
+    assert read(path, task="segment", tier="lines").columns["end"].tolist() == [2.0, 3.0]
+    with pytest.raises(InvalidAnnotationError, match="has no tier of intervals 'word'; it holds words, lines"):
+        read(path, task="lyrics", tier="word")
+
+
+def test_jams_lyrics_are_words_or_lines(tmp_path: Path) -> None:
+    data = [{"time": 1.0, "duration": 0.5, "value": "Oh", "confidence": None}]
+    jam = {"annotations": [{"namespace": "lyrics", "data": data}], "file_metadata": {"duration": 3.0}}
+    found = read(write(tmp_path, "a.jams", json.dumps(jam)), task="lyrics", language="en")
+    assert list(found.labels or ()) == ["Oh"]
+    assert found.columns["end"].tolist() == [1.5]
+    assert found.columns["language"].tolist() == ["en"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.txt", "0.5 1.0 C\n1.0 2.0 G\n2.0 3.0 C\n", r"a.txt:1: not lyrics: '0.5 1.0 C'; .* say task"),
+        ("a.lrc", "[00:01.00]Oh\nmy love\n", r"a.lrc:2: no time such as \[00:12.00\] before 'my love'"),
+        ("a.lrc", "[offset:soon]\n", r"a.lrc:1: offset is no number of milliseconds: 'soon'"),
+        ("a.srt", "Oh my love\n", r"a.srt: holds no subtitle"),
+    ],
+)
+def test_what_is_no_such_file_is_refused_with_its_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=message):
+        read(write(tmp_path, name, text), task="lyrics")
+
+
+def test_what_is_no_textgrid_and_other_kinds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"a.TextGrid: is not a TextGrid"):
+        read(write(tmp_path, "a.TextGrid", "Oh my love"), task="lyrics")
+    with pytest.raises(InvalidAnnotationError, match="lrc files are read as text, events and intervals, not as notes"):
+        read(write(tmp_path, "a.lrc", LRC), task="transcription")
+    with pytest.raises(AnnotationError, match="language is that of lyrics, not of beat"):
+        read(write(tmp_path, "a.txt", "0.5"), task="beat", language="de")
+
+
+def test_a_file_is_scored_against_text_in_memory(tmp_path: Path) -> None:
+    scores = mirflow.evaluate(write(tmp_path, "a.srt", SRT), "oh my\nlove\ngoodbye", task="lyrics")
+    assert float(scores["score"].sel(metric="word_error_rate").squeeze()) == 0
