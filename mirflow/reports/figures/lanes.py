@@ -215,8 +215,8 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
 SIGNS = MappingProxyType(
     {
         "good": ("right", "hit", "aligned", "found", "relevant", "rejected", "rightly unvoiced"),
-        "half": ("octave", "near"),
-        "bad": ("wrong", "extra", "missed", "misaligned", "false alarm"),
+        "half": ("octave", "near", "case"),
+        "bad": ("wrong", "extra", "missed", "misaligned", "false alarm", "substitution", "deletion", "insertion"),
         "none": ("not comparable", "not relevant", "judged", "unjudged"),
     }
 )
