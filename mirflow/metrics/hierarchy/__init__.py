@@ -6,7 +6,8 @@ whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default and only one): mir_eval 0.8.2.
+* ``mir_eval`` (default): mir_eval 0.8.2.
+* ``frameless``: frameless-eval: L-measure with durations in place of frames.
 
 Metrics
 -------

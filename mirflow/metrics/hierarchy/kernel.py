@@ -1,215 +1,18 @@
-"""Kernels of the hierarchy metrics: hierarchies fitted to a span, and the order in which they rank frames.
-
-A hierarchy ranks the frames around each frame q by the deepest level on which they share something with it, a segment
-or a label. Ranks are constant over blocks of frames between boundaries, and while q moves, the frames that its window
-gains and loses come from one block each. So a table of counts by rank in both hierarchies is added up once for each
-run of such q, from blocks, and only where it changes within the run it is laid out frame by frame.
-"""
+"""Kernels of the hierarchy metrics: hierarchies fitted to a span, and how well they agree on ranks around frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...errors import MetricError
-from ...kernels.intervals import MOST_FRAMES, batches
-from ...kernels.ragged_ops import sum_by
-from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
+from ...kernels.intervals import MOST_FRAMES
+from ...ragged import Float, Int, Ragged, offsets_of, rows_of
 from ..util import Array
-
-_LIMIT = 1 << 19
-"""Entries of the largest temporary arrays."""
-
-Level = Int
-"""The part of a level of each block: int64 (layers, blocks), -1 for nothing; more layers where things overlap."""
-
-
-def edges_of(frames: int, *bounds: Int) -> Int:
-    """The distinct frames among 0, `frames` and all bounds between them, ascending.
-
-    Examples
-    --------
-    >>> edges_of(10, np.array([4, 0]), np.array([12, 4]))
-    array([ 0,  4, 10])
-    """
-    return np.unique(np.clip(np.concatenate([*bounds, np.array([0, frames])]), 0, frames)).astype(np.int64)
-
-
-def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
-    """One level of a hierarchy on blocks: int64 (layers, blocks).
-
-    Parameters
-    ----------
-    begin, end : int64 (segments,), frames
-        A segment holds the frames from `begin` to before `end`; both are edges, or lie outside of them.
-    name : int64 (segments,)
-        What two frames share that lie in segments of one name; 0 or more.
-    edges : int64 (blocks + 1,), frames
-
-    Examples
-    --------
-    >>> edges = np.array([0, 2, 5, 9])
-    >>> level_of(np.array([0, 2]), np.array([5, 5]), np.array([7, 8]), edges).tolist()
-    [[7, 7, -1], [-1, 8, -1]]
-    """
-    first = np.searchsorted(edges[:-1], begin)
-    held = np.maximum(np.searchsorted(edges[:-1], end) - first, 0)
-    block, names = ranges(first, held), np.repeat(name, held)
-    order = np.argsort(block, kind="stable")
-    block, names = block[order], names[order]
-    layer = np.arange(len(block)) - np.searchsorted(block, block)
-    level = np.full((int(layer.max(initial=0)) + 1, len(edges) - 1), -1, dtype=np.int64)
-    level[layer, block] = names
-    return level
-
-
-def meet(levels: Sequence[Level], rows: slice) -> Int:
-    """The number of the deepest level on which blocks share a name, from 1; 0 if there is none: int64 (rows, blocks).
-
-    Levels are given from the top to the bottom, and the blocks in `rows` are compared with all blocks.
-
-    Examples
-    --------
-    >>> meet([np.array([[0, 0, 0]]), np.array([[0, 1, 0]])], slice(0, 2)).tolist()
-    [[2, 1, 2], [1, 2, 1]]
-    """
-    found = np.zeros((len(levels[0][0, rows]), levels[0].shape[1]), dtype=np.int64)
-    for depth, level in enumerate(levels, 1):
-        for one in level[:, rows]:
-            # -2 matches nothing, not even the -1 of the other side.
-            mine = np.where(one < 0, -2, one)[:, None]
-            for other in level:
-                np.copyto(found, depth, where=mine == other)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Counts of frames around some frames, by their ranks in two hierarchies.
-
-    Parameters
-    ----------
-    counts : float64 (ranks on the left, ranks on the right, tables)
-        Whole numbers.
-    times : float64 (tables,)
-        Numbers of frames with that table around them.
-    """
-
-    counts: Float
-    times: Float
-
-    @property
-    def swapped(self) -> Tables:
-        """The same with the sides exchanged."""
-        return Tables(self.counts.transpose(1, 0, 2), self.times)
-
-
-def compare(left: Sequence[Level], right: Sequence[Level], edges: Int, window: int) -> Iterator[Tables]:
-    """Tables of the ranks around every frame of two hierarchies on the same blocks, in pieces of bounded size.
-
-    Around frame q lie the frames from ``q - window`` to before ``q + window``, without q itself.
-    """
-    frames = int(edges[-1])
-    window = min(window, frames)
-    if window < 1:
-        return
-    breaks = np.concatenate([edges, edges - window, edges + window])
-    starts = np.unique(breaks[(breaks >= 0) & (breaks < frames)])
-    runs = _Runs(starts, np.diff(starts, append=frames), edges, window)
-    for part in batches(np.maximum(runs.spans, len(edges)), _LIMIT):
-        yield from runs.take(part).tables(left, right)
-
-
-class _Runs:
-    """Runs of frames whose windows begin in one block, end in one block, and which lie in one block themselves."""
-
-    def __init__(self, start: Int, length: Int, edges: Int, window: int) -> None:
-        self.start, self.length, self.edges, self.window = start, length, edges, window
-        frames = int(edges[-1])
-        self.low, self.high = np.maximum(start - window, 0), np.minimum(start + window, frames)
-        self.own, self.first, self.last = self._block(start), self._block(self.low), self._block(self.high - 1)
-        self.spans: Int = self.last - self.first + 1
-
-    def _block(self, frame: Int) -> Int:
-        return np.searchsorted(self.edges, frame, side="right") - 1
-
-    def take(self, part: slice) -> _Runs:
-        return _Runs(self.start[part], self.length[part], self.edges, self.window)
-
-    def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
-        top = int(self.own[0])
-        rows = slice(top, int(self.own[-1]) + 1)
-        ranks = (len(left) + 1, len(right) + 1)
-        code = meet(left, rows) * ranks[1] + meet(right, rows)
-        own = self.own - top
-        counts = self._count(code, own, ranks[0] * ranks[1])
-        gained = self._code_at(code, own, self.start + self.window)
-        lost = self._code_at(code, own, self.start - self.window)
-        steady = (gained == lost) | (self.length == 1)
-        yield Tables(counts[:, steady].reshape(*ranks, -1), self.length[steady].astype(np.float64))
-        moving = np.flatnonzero(~steady)
-        for part in batches(self.length[moving] * len(counts), _LIMIT):
-            chosen = moving[part]
-            laid_out = _lay_out(counts[:, chosen], self.length[chosen], gained[chosen], lost[chosen])
-            yield Tables(laid_out.reshape(*ranks, -1), np.ones(laid_out.shape[1]))
-
-    def _count(self, code: Int, own: Int, codes: int) -> Float:
-        """Frames of each code around the first frame of each run: float64 (codes, runs)."""
-        run, block = rows_of(self.spans), ranges(self.first, self.spans)
-        overlap = np.minimum(self.edges[block + 1], self.high[run]) - np.maximum(self.edges[block], self.low[run])
-        size = len(self.start)
-        counts = sum_by(code[own[run], block] * size + run, overlap, codes * size).reshape(codes, size)
-        counts[code[own, self.own], np.arange(size)] -= 1
-        return counts
-
-    def _code_at(self, code: Int, own: Int, frame: Int) -> Int:
-        """The code of a frame at the border of the window; -1 beyond the first and the last frame."""
-        inside = (frame >= 0) & (frame < self.edges[-1])
-        return np.where(inside, code[own, self._block(np.where(inside, frame, 0))], -1)
-
-
-def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
-    """The table of every frame of some runs: float64 (codes, sum of lengths)."""
-    run = rows_of(length)
-    step = ranges(np.zeros(len(length), dtype=np.int64), length)
-    every = counts[:, run]
-    place = np.arange(len(run))
-    for code, sign in ((gained[run], 1.0), (lost[run], -1.0)):
-        inside = code >= 0
-        every[code[inside], place[inside]] += sign * step[inside]
-    return every
-
-
-def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
-    """Agreement of the right with what is ordered around frames on the left, and the number of such frames.
-
-    With `transitive` any two frames of different rank on the left are compared, otherwise only those whose ranks differ
-    by one. Agreed is, summed over frames, the share of these pairs that have different ranks, in the same order, on the
-    right.
-
-    Examples
-    --------
-    Two frames of rank 0 and one of rank 1 on the left; on the right one of the former has rank 1 too.
-
-    >>> agreement(Tables(np.array([[[1.0], [1.0]], [[0.0], [1.0]]]), np.array([3.0])), True)
-    (1.5, 3.0)
-    """
-    counts = tables.counts
-    pairs = np.zeros(counts.shape[2])
-    wrong = np.zeros(counts.shape[2])
-    farther = np.zeros(counts.shape[1:])
-    for nearer, one_less in zip(counts[1:], counts, strict=False):
-        farther = farther + one_less if transitive else one_less
-        as_near = np.cumsum(farther[::-1], axis=0)[::-1]
-        pairs += nearer.sum(axis=0) * as_near[0]
-        wrong += (nearer * as_near).sum(axis=0)
-    ordered = pairs > 0
-    times = tables.times[ordered]
-    agreed = times * (1.0 - wrong[ordered] / pairs[ordered])
-    return float(sum_by(np.zeros(len(agreed), dtype=np.int64), agreed, 1)[0]), float(times.sum())
+from .ranks import Level, Tables, agreement, compare, compare_exactly, edges_of, level_of
 
 
 def frames_of(times: Float, frame_size: float) -> Int:
@@ -300,13 +103,19 @@ def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
 
 
 class HierarchySide:
-    """The hierarchies of one side of a batch, from rows with counts of levels and of segments."""
+    """The hierarchies of one side of a batch, from rows with counts of levels and of segments.
 
-    def __init__(self, rows: Ragged) -> None:
+    Labels are the same that `fold` makes the same; times are rounded to `decimals`, if that is given.
+    """
+
+    def __init__(self, rows: Ragged, fold: Callable[[str], str] = str.lower, decimals: int | None = None) -> None:
+        if decimals is not None:
+            rounded = {name: np.round(rows.columns[name], decimals) for name in ("start", "end")}
+            rows = Ragged({**rows.columns, **rounded}, rows.counts, rows.labels, rows.depths)
         self._rows = rows
         self._levels = rows.offsets
         self._segments = offsets_of(rows.counts[1])
-        *codes, before, after, nothing = _fold([*rows.labels, BEFORE, AFTER, ""])
+        *codes, before, after, nothing = _fold([*rows.labels, BEFORE, AFTER, ""], fold)
         self._codes = np.array([*codes, nothing], dtype=np.int64)  # the last one is for label -1
         self._padding = before, after
 
@@ -338,10 +147,10 @@ def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]
     return Ragged(columns, (np.array([len(counts)]), counts), tuple(vocabulary))
 
 
-def _fold(labels: Sequence[str]) -> list[int]:
-    """One code for all labels that differ in letter case only."""
+def _fold(labels: Sequence[str], fold: Callable[[str], str] = str.lower) -> list[int]:
+    """One code for all labels that `fold` makes the same."""
     vocabulary: dict[str, int] = {}
-    return [vocabulary.setdefault(label.lower(), len(vocabulary)) for label in labels]
+    return [vocabulary.setdefault(fold(label), len(vocabulary)) for label in labels]
 
 
 DIFFERENT_SHAPES = "Estimated and reference hierarchies must have the same shape."
@@ -360,6 +169,7 @@ class Ranking:
     window : float, seconds
         Infinity for all frames.
     frame_size : float, seconds
+        0 for durations in place of frames.
     """
 
     labelled: bool
@@ -380,13 +190,26 @@ class RankSums:
         """The mean over frames; 0 where no frame has anything to compare."""
         return self.agreed / self.frames if self.frames else 0.0
 
+    def with_others(self, frames: float) -> RankSums:
+        """The same over all of some frames, where those that have nothing to compare agree."""
+        return RankSums(self.agreed + max(frames - self.frames, 0.0), frames)
 
-def check_frame_size(frame_size: float, window: float) -> None:
-    """Raise a MetricError unless frames have a length and the window holds at least one."""
+
+EXACT = "exact"
+"""In place of a frame size: durations between all boundaries of both sides."""
+
+
+def read_frame_size(frame_size: float | str, window: float) -> float:
+    """A frame size as `Ranking` has it; a MetricError unless frames have a length and the window holds at least one."""
+    if frame_size == EXACT:
+        return 0.0
+    if isinstance(frame_size, str):
+        raise MetricError(f"frame_size ({frame_size!r}) must be a positive number or {EXACT!r}.")
     if not frame_size > 0:
         raise MetricError(f"frame_size ({frame_size:.2f}) must be a positive number.")
     if frame_size > window:
         raise MetricError(f"frame_size ({frame_size:.2f}) cannot exceed window ({window:.2f})")
+    return frame_size
 
 
 def too_long(end: float, frame_size: float) -> str:
@@ -397,7 +220,7 @@ def too_long(end: float, frame_size: float) -> str:
     >>> too_long(60.0, 0.1), too_long(60.0, 1e-6)[:19]
     ('', 'ends at 60.0 s, too')
     """
-    if end / frame_size < MOST_FRAMES + 1:
+    if not frame_size or end / frame_size < MOST_FRAMES + 1:
         return ""
     many = f"too late for frames of {frame_size} s (more than {MOST_FRAMES})"
     return f"ends at {end} s, {many}; are its times in seconds?"
@@ -430,21 +253,39 @@ def agreements(
     for (labelled, window, frame_size), same in shared.items():
         if fault := too_long(float(reference.end.max()), frame_size):
             raise ValueError(f"reference: {fault}")
-        begin, end, frames = reference.frames(frame_size)
-        other_begin, other_end, other_frames = estimate.frames(frame_size)
-        if frames != other_frames:
-            raise ValueError(DIFFERENT_SHAPES)
-        edges = edges_of(frames, begin, end, other_begin, other_end)
-        left = reference.levels(begin, end, edges, labelled)
-        right = estimate.levels(other_begin, other_end, edges, labelled)
+        compared = _frames if frame_size else _moments
         sums = np.zeros((len(same), 2, 2))
-        for tables in compare(left, right, edges, window_frames(window, frame_size, frames)):
+        for tables in compared(reference, estimate, labelled, window, frame_size):
             for place, ranking in enumerate(same):
                 for side, one in enumerate((tables.swapped, tables)):
                     sums[place, side] += agreement(one, ranking.transitive)
         for ranking, (precision, recall) in zip(same, sums.tolist(), strict=True):
             found[ranking] = RankSums(*precision), RankSums(*recall)
     return found
+
+
+def _frames(
+    reference: Hierarchy, estimate: Hierarchy, labelled: bool, window: float, frame_size: float
+) -> Iterator[Tables]:
+    begin, end, frames = reference.frames(frame_size)
+    other_begin, other_end, other_frames = estimate.frames(frame_size)
+    if frames != other_frames:
+        raise ValueError(DIFFERENT_SHAPES)
+    edges = edges_of(frames, begin, end, other_begin, other_end)
+    left = reference.levels(begin, end, edges, labelled)
+    right = estimate.levels(other_begin, other_end, edges, labelled)
+    return compare(left, right, edges, window_frames(window, frame_size, frames))
+
+
+def _moments(
+    reference: Hierarchy, estimate: Hierarchy, labelled: bool, window: float, frame_size: float
+) -> Iterator[Tables]:
+    limit = min(float(reference.end.max()), float(estimate.end.max()))
+    bounds = [np.minimum(time, limit) for side in (reference, estimate) for time in (side.start, side.end)]
+    edges = np.unique(np.concatenate([*bounds, [0.0, limit]]))
+    left = reference.levels(bounds[0], bounds[1], edges, labelled)
+    right = estimate.levels(bounds[2], bounds[3], edges, labelled)
+    return compare_exactly(left, right, edges, window)
 
 
 def window_frames(window: float, frame_size: float, frames: int) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,7 @@ from ...ragged import Ragged
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
 from ..measures import Family, Measure, Parameter, Weight, family
-from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit, too_long
+from .kernel import EXACT, Hierarchy, HierarchySide, Ranking, RankSums, agreements, fit, read_frame_size, too_long
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -39,7 +40,13 @@ _WINDOW = Parameter(
     "window", 15.0, "s", help="how far around a frame others are compared", above=0.0, mir_eval="window"
 )
 _FRAME_SIZE = Parameter(
-    "frame_size", 0.1, "s", help="length of the frames; at most the window", above=0.0, mir_eval="frame_size"
+    "frame_size",
+    0.1,
+    "s",
+    help="length of the frames; at most the window; exact: durations in place of frames",
+    above=0.0,
+    mir_eval="frame_size",
+    words=(EXACT,),
 )
 _BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0, mir_eval="beta")
 _BY_SEGMENTS = "frames are ranked by the deepest segment they share"
@@ -56,7 +63,7 @@ _SUMMARIES = {
 def _read(which: str, found: tuple[RankSums, RankSums], measure: Measure) -> tuple[float, float]:
     """Precision, recall or their harmonic mean, and seconds of frames."""
     precision, recall = found
-    frame_size = float(measure["frame_size"])
+    frame_size = 1.0 if measure["frame_size"] == EXACT else float(measure["frame_size"])
     if which != "measure":
         one = precision if which == "precision" else recall
         return one.score, one.frames * frame_size
@@ -128,13 +135,22 @@ MOST_SEGMENTS = 2**14
 TOO_MANY = f"{{}} segments in the reference and {{}} in the estimate are more than {MOST_SEGMENTS} to compare"
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+def score(
+    pairs: Pairs,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+    *,
+    fold: Callable[[str], str] = str.lower,
+    decimals: int | None = None,
+    unordered: bool = False,
+) -> Scores:
     """Scores of pairs by mir_eval's rules: a `Scorer`.
 
     Levels are ordered from the top, with few segments, to the bottom. A reference is refused if one of its levels is
     empty or does not end with the first one, or if it has too many frames, a pair if it has more than `MOST_SEGMENTS`.
     The frames on which hierarchies are compared are a parameter of the measures; a MetricError refuses frames without
-    length or longer than the window.
+    length or longer than the window. Labels are the same that `fold` makes the same; times are rounded to `decimals`,
+    if given. With `unordered` frames that have nothing to compare around them count 1, else they do not count.
 
     References
     ----------
@@ -144,11 +160,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     if grid != "union":
         raise MetricError(f"hierarchies are compared on frames of their own, not on grid {grid!r}; set frame_size")
     rankings = [_ranking_of(measure) for measure in measures]
-    for ranking in rankings:
-        check_frame_size(ranking.frame_size, ranking.window)
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
-    left, right = HierarchySide(pairs.references), HierarchySide(pairs.estimates)
+    left, right = (HierarchySide(side, fold, decimals) for side in (pairs.references, pairs.estimates))
 
     @lru_cache(maxsize=64)
     def reference_of(row: int) -> tuple[Hierarchy, str]:
@@ -167,6 +181,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         elif len(reference.start):
             estimate = fit(right[other], float(reference.end.max()))
             found = agreements(reference, estimate, dict.fromkeys(rankings))
+            if unordered:
+                found = {
+                    one: (precision.with_others(_frames(reference, one)), recall.with_others(_frames(reference, one)))
+                    for one, (precision, recall) in found.items()
+                }
             for column, (measure, ranking) in enumerate(zip(measures, rankings, strict=True)):
                 values[:, pair, column] = measure.read(found[ranking])
     return Scores(values[0], values[1], refused=refused)
@@ -176,9 +195,18 @@ def _ranking_of(measure: Measure) -> Ranking:
     """The ranking of frames of a measure; what its record does not name it does not depend on."""
     given = measure.parameters
     needs = measure.metric.needs
+    window, frame_size = float(given.get("window", np.inf)), given["frame_size"]
     return Ranking(
-        needs == LABELLED, needs != NEIGHBOURS, float(given.get("window", np.inf)), float(given["frame_size"])
+        needs == LABELLED,
+        needs != NEIGHBOURS,
+        window,
+        read_frame_size(frame_size if frame_size == EXACT else float(frame_size), window),
     )
+
+
+def _frames(reference: Hierarchy, ranking: Ranking) -> float:
+    """How many frames a reference has, or its length in seconds where there are none."""
+    return reference.frames(ranking.frame_size)[2] if ranking.frame_size else float(reference.end.max())
 
 
 def _fault(reference: Hierarchy, rankings: Sequence[Ranking]) -> str:
@@ -202,6 +230,27 @@ MIR_EVAL = Convention(
     score,
 )
 
+FRAMELESS = Convention(
+    "frameless",
+    "frameless-eval: L-measure with durations in place of frames, times rounded to 5 decimals, upper and lower case "
+    "differ, and moments around which nothing is ordered count 1",
+    tuple(
+        replace(
+            one.with_defaults(frame_size=EXACT),
+            key="",
+            literature=f"{one.literature}; @xi2025",
+            perfect_exceptions="",
+        )
+        for one in METRICS
+        if one.needs == LABELLED
+    ),
+    clean,
+    partial(score, fold=str, decimals=5, unordered=True),
+)
+
 TASK = Task(
-    "hierarchy", "Hierarchical structure", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("l_measure", "t_measure_full")
+    "hierarchy",
+    "Hierarchical structure",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, FRAMELESS)}),
+    ("l_measure", "t_measure_full"),
 )

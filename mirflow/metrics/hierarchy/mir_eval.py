@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import refuse_unknown, warn_caller
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, adjust_intervals, are_times, f_measure, intervals_to_boundaries, validate_intervals
-from .kernel import HierarchySide, Ranking, agreements, check_frame_size, to_rows
+from .kernel import HierarchySide, Ranking, agreements, read_frame_size, to_rows
 from .metrics import METRICS, MIR_EVAL
 
 _scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
@@ -34,6 +34,8 @@ _documented = documented(
         For each level one label for each segment; letter case does not matter.
     reference_labels_hier, estimated_labels_hier : sequence of sequences of str
         For each level one label for each segment; letter case does not matter.
+    frame_size : float, seconds, or "exact"
+        Length of the frames, at most the window; ``"exact"``: durations in place of frames.
     transitive : bool
         Whether pairs of frames of any two different ranks are compared, or only of neighbouring ranks.
     window : float or None, seconds
@@ -93,7 +95,7 @@ def tmeasure(
     estimated_intervals_hier: Levels,
     transitive: bool = False,
     window: float | None = 15.0,
-    frame_size: float = 0.1,
+    frame_size: float | str = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
     """Agreement of two hierarchies on which frames share deep segments.
@@ -112,7 +114,8 @@ def tmeasure(
     >>> tmeasure(levels, levels), tmeasure(levels, levels[:1])
     ((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
     """
-    ranking = Ranking(False, transitive, np.inf if window is None else float(window), frame_size)
+    reach = np.inf if window is None else float(window)
+    ranking = Ranking(False, transitive, reach, read_frame_size(frame_size, reach))
     return _measure(ranking, (reference_intervals_hier, None), (estimated_intervals_hier, None), beta)
 
 
@@ -122,7 +125,7 @@ def lmeasure(
     reference_labels_hier: Labels,
     estimated_intervals_hier: Levels,
     estimated_labels_hier: Labels,
-    frame_size: float = 0.1,
+    frame_size: float | str = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
     """Agreement of two hierarchies on which frames share labels on deep levels.
@@ -144,13 +147,12 @@ def lmeasure(
     """
     reference = reference_intervals_hier, reference_labels_hier
     estimate = estimated_intervals_hier, estimated_labels_hier
-    return _measure(Ranking(True, True, np.inf, frame_size), reference, estimate, beta)
+    return _measure(Ranking(True, True, np.inf, read_frame_size(frame_size, np.inf)), reference, estimate, beta)
 
 
 def _measure(
     ranking: Ranking, reference: tuple[Levels, Labels | None], estimate: tuple[Levels, Labels | None], beta: float
 ) -> tuple[float, float, float]:
-    check_frame_size(ranking.frame_size, ranking.window)
     hierarchies = []
     for intervals, labels in (reference, estimate):
         validate_hier_intervals(intervals)
@@ -191,7 +193,7 @@ def evaluate(
     reference = _align(ref_intervals_hier, ref_labels_hier, None)
     estimate = _align(est_intervals_hier, est_labels_hier, max(float(one.max()) for one in reference[0]))
     values = {name: np.inf if value is None else value for name, value in kwargs.items()}
-    check_frame_size(values.get("frame_size", 0.1), values.get("window", 15.0))
+    read_frame_size(values.get("frame_size", 0.1), values.get("window", 15.0))
     for intervals, _ in (reference, estimate):
         validate_hier_intervals(intervals)
     return _scores.evaluate(to_rows(*reference), to_rows(*estimate), values)

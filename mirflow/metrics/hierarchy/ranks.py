@@ -1,0 +1,297 @@
+"""Ranks around frames, or moments, in two hierarchies: counts of frames, or durations, by the ranks in both.
+
+A hierarchy ranks the frames around each frame q by the deepest level on which they share something with it, a segment
+or a label. Ranks are constant over blocks of frames between boundaries, and while q moves, the frames that its window
+gains and loses come from one block each. So a table of counts by rank in both hierarchies is added up once for each
+run of such q, from blocks, and only where it changes within the run it is laid out frame by frame.
+
+Of moments the durations in the table change linearly within a run. There the agreement is a quotient of two
+polynomials of second degree whose coefficients are sums of products of durations. It has no pole but where its logistic
+coordinate has an imaginary part of pi / 2 or more, so that the trapezoidal rule in that coordinate converges to the
+last digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...kernels.intervals import batches
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Float, Int, ranges, rows_of
+
+_LIMIT = 1 << 19
+"""Entries of the largest temporary arrays."""
+
+Level = Int
+"""The part of a level of each block: int64 (layers, blocks), -1 for nothing; more layers where things overlap."""
+
+
+def edges_of(frames: int, *bounds: Int) -> Int:
+    """The distinct frames among 0, `frames` and all bounds between them, ascending.
+
+    Examples
+    --------
+    >>> edges_of(10, np.array([4, 0]), np.array([12, 4]))
+    array([ 0,  4, 10])
+    """
+    return np.unique(np.clip(np.concatenate([*bounds, np.array([0, frames])]), 0, frames)).astype(np.int64)
+
+
+def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
+    """One level of a hierarchy on blocks: int64 (layers, blocks).
+
+    Parameters
+    ----------
+    begin, end : int64 (segments,), frames
+        A segment holds the frames from `begin` to before `end`; both are edges, or lie outside of them.
+    name : int64 (segments,)
+        What two frames share that lie in segments of one name; 0 or more.
+    edges : int64 (blocks + 1,), frames
+
+    Examples
+    --------
+    >>> edges = np.array([0, 2, 5, 9])
+    >>> level_of(np.array([0, 2]), np.array([5, 5]), np.array([7, 8]), edges).tolist()
+    [[7, 7, -1], [-1, 8, -1]]
+    """
+    first = np.searchsorted(edges[:-1], begin)
+    held = np.maximum(np.searchsorted(edges[:-1], end) - first, 0)
+    block, names = ranges(first, held), np.repeat(name, held)
+    order = np.argsort(block, kind="stable")
+    block, names = block[order], names[order]
+    layer = np.arange(len(block)) - np.searchsorted(block, block)
+    level = np.full((int(layer.max(initial=0)) + 1, len(edges) - 1), -1, dtype=np.int64)
+    level[layer, block] = names
+    return level
+
+
+def meet(levels: Sequence[Level], rows: slice) -> Int:
+    """The number of the deepest level on which blocks share a name, from 1; 0 if there is none: int64 (rows, blocks).
+
+    Levels are given from the top to the bottom, and the blocks in `rows` are compared with all blocks.
+
+    Examples
+    --------
+    >>> meet([np.array([[0, 0, 0]]), np.array([[0, 1, 0]])], slice(0, 2)).tolist()
+    [[2, 1, 2], [1, 2, 1]]
+    """
+    found = np.zeros((len(levels[0][0, rows]), levels[0].shape[1]), dtype=np.int64)
+    for depth, level in enumerate(levels, 1):
+        for one in level[:, rows]:
+            # -2 matches nothing, not even the -1 of the other side.
+            mine = np.where(one < 0, -2, one)[:, None]
+            for other in level:
+                np.copyto(found, depth, where=mine == other)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Counts of frames around some frames, by their ranks in two hierarchies.
+
+    Parameters
+    ----------
+    counts : float64 (ranks on the left, ranks on the right, tables)
+        Whole numbers.
+    times : float64 (tables,)
+        Numbers of frames with that table around them.
+    """
+
+    counts: Float
+    times: Float
+
+    @property
+    def swapped(self) -> Tables:
+        """The same with the sides exchanged."""
+        return Tables(self.counts.transpose(1, 0, 2), self.times)
+
+
+def compare(left: Sequence[Level], right: Sequence[Level], edges: Int, window: int) -> Iterator[Tables]:
+    """Tables of the ranks around every frame of two hierarchies on the same blocks, in pieces of bounded size.
+
+    Around frame q lie the frames from ``q - window`` to before ``q + window``, without q itself.
+    """
+    frames = int(edges[-1])
+    window = min(window, frames)
+    if window < 1:
+        return
+    breaks = np.concatenate([edges, edges - window, edges + window])
+    starts = np.unique(breaks[(breaks >= 0) & (breaks < frames)])
+    runs = _Runs(starts, np.diff(starts, append=frames), edges, window)
+    for part in batches(np.maximum(runs.spans, len(edges)), _LIMIT):
+        yield from runs.take(part).tables(left, right)
+
+
+class _Runs:
+    """Runs of frames whose windows begin in one block, end in one block, and which lie in one block themselves."""
+
+    def __init__(self, start: Int, length: Int, edges: Int, window: int) -> None:
+        self.start, self.length, self.edges, self.window = start, length, edges, window
+        frames = int(edges[-1])
+        self.low, self.high = np.maximum(start - window, 0), np.minimum(start + window, frames)
+        self.own, self.first, self.last = self._block(start), self._block(self.low), self._block(self.high - 1)
+        self.spans: Int = self.last - self.first + 1
+
+    def _block(self, frame: Int) -> Int:
+        return np.searchsorted(self.edges, frame, side="right") - 1
+
+    def take(self, part: slice) -> _Runs:
+        return _Runs(self.start[part], self.length[part], self.edges, self.window)
+
+    def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
+        top = int(self.own[0])
+        rows = slice(top, int(self.own[-1]) + 1)
+        ranks = (len(left) + 1, len(right) + 1)
+        code = meet(left, rows) * ranks[1] + meet(right, rows)
+        own = self.own - top
+        counts = self._count(code, own, ranks[0] * ranks[1])
+        gained = self._code_at(code, own, self.start + self.window)
+        lost = self._code_at(code, own, self.start - self.window)
+        steady = (gained == lost) | (self.length == 1)
+        yield Tables(counts[:, steady].reshape(*ranks, -1), self.length[steady].astype(np.float64))
+        moving = np.flatnonzero(~steady)
+        for part in batches(self.length[moving] * len(counts), _LIMIT):
+            chosen = moving[part]
+            laid_out = _lay_out(counts[:, chosen], self.length[chosen], gained[chosen], lost[chosen])
+            yield Tables(laid_out.reshape(*ranks, -1), np.ones(laid_out.shape[1]))
+
+    def _count(self, code: Int, own: Int, codes: int) -> Float:
+        """Frames of each code around the first frame of each run: float64 (codes, runs)."""
+        run, block = rows_of(self.spans), ranges(self.first, self.spans)
+        overlap = np.minimum(self.edges[block + 1], self.high[run]) - np.maximum(self.edges[block], self.low[run])
+        size = len(self.start)
+        counts = sum_by(code[own[run], block] * size + run, overlap, codes * size).reshape(codes, size)
+        counts[code[own, self.own], np.arange(size)] -= 1
+        return counts
+
+    def _code_at(self, code: Int, own: Int, frame: Int) -> Int:
+        """The code of a frame at the border of the window; -1 beyond the first and the last frame."""
+        inside = (frame >= 0) & (frame < self.edges[-1])
+        return np.where(inside, code[own, self._block(np.where(inside, frame, 0))], -1)
+
+
+def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
+    """The table of every frame of some runs: float64 (codes, sum of lengths)."""
+    run = rows_of(length)
+    step = ranges(np.zeros(len(length), dtype=np.int64), length)
+    every = counts[:, run]
+    place = np.arange(len(run))
+    for code, sign in ((gained[run], 1.0), (lost[run], -1.0)):
+        inside = code >= 0
+        every[code[inside], place[inside]] += sign * step[inside]
+    return every
+
+
+_STEP, _REACH = 0.3, 33.0
+"""Of the rule: its error is about ``exp(-pi**2 / step)``, and what is cut off ``exp(-reach)``, 1e-14 both."""
+
+
+def _nodes() -> tuple[Float, Float, Float]:
+    """Places from 0 to 1, the same from the other end, and weights that add up to 1."""
+    coordinate = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
+    place, rest = 1 / (1 + np.exp(-coordinate)), 1 / (1 + np.exp(coordinate))
+    weight = place * rest
+    return place, rest, weight / weight.sum()
+
+
+_PLACE, _REST, _WEIGHT = _nodes()
+
+
+def compare_exactly(left: Sequence[Level], right: Sequence[Level], edges: Float, window: float) -> Iterator[Tables]:
+    """Tables of the ranks around all moments of two hierarchies on the same blocks, in pieces of bounded size.
+
+    Parameters
+    ----------
+    left, right : sequence of Level
+        Levels of both hierarchies on blocks between the edges.
+    edges : float64 (blocks + 1,), seconds
+        Ascending, from 0.
+    window : float, seconds
+        Around moment q lie those from ``q - window`` to ``q + window``.
+
+    Yields
+    ------
+    Tables
+        Of durations in seconds, and seconds of the moments that have them around them.
+    """
+    end = float(edges[-1])
+    breaks = np.concatenate([edges, edges - window, edges + window]) if window < end else edges
+    starts = np.unique(breaks[(breaks >= 0) & (breaks < end)])
+    runs = _MomentRuns(starts, np.append(starts[1:], end), edges, window)
+    for part in batches(np.maximum(runs.spans, len(edges)), _LIMIT):
+        yield from runs.take(part).tables(left, right)
+
+
+class _MomentRuns:
+    """Runs of moments whose windows begin in one block, end in one block, and which lie in one block themselves."""
+
+    def __init__(self, start: Float, stop: Float, edges: Float, window: float) -> None:
+        self.start, self.stop, self.edges, self.window = start, stop, edges, window
+        # The blocks are those around the middle of the run: at its ends the window may touch a block in a point.
+        middle = (start + stop) / 2
+        self.own, self.first, self.last = (self._block(middle + shift) for shift in (0.0, -window, window))
+        self.spans: Int = self.last - self.first + 1
+
+    def _block(self, time: Float) -> Int:
+        return np.clip(np.searchsorted(self.edges, time, side="right") - 1, 0, len(self.edges) - 2)
+
+    def take(self, part: slice) -> _MomentRuns:
+        return _MomentRuns(self.start[part], self.stop[part], self.edges, self.window)
+
+    def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
+        top = int(self.own[0])
+        rows = slice(top, int(self.own[-1]) + 1)
+        ranks = (len(left) + 1, len(right) + 1)
+        code = (meet(left, rows) * ranks[1] + meet(right, rows))[self.own - top]
+        codes, length = ranks[0] * ranks[1], self.stop - self.start
+        run = np.arange(len(self.start))
+        gained = np.where(self.stop + self.window <= self.edges[-1], code[run, self.last], -1)
+        lost = np.where(self.start >= self.window, code[run, self.first], -1)
+        counts = [self._count(code, codes, moment) for moment in (self.start, self.stop)]
+        steady = gained == lost
+        yield Tables(counts[0][:, steady].reshape(*ranks, -1), length[steady])
+        moving = np.flatnonzero(~steady)
+        for part in batches(np.full(len(moving), codes * len(_PLACE)), _LIMIT):
+            begin, stop = (one[:, moving[part], np.newaxis] for one in counts)
+            laid_out = begin * _REST + stop * _PLACE
+            yield Tables(laid_out.reshape(*ranks, -1), np.outer(length[moving[part]], _WEIGHT).ravel())
+
+    def _count(self, code: Int, codes: int, moment: Float) -> Float:
+        """Seconds of each code around one moment of each run: float64 (codes, runs)."""
+        run, block = rows_of(self.spans), ranges(self.first, self.spans)
+        low, high = (moment - self.window)[run], (moment + self.window)[run]
+        overlap = np.minimum(self.edges[block + 1], high) - np.maximum(self.edges[block], low)
+        size = len(moment)
+        return sum_by(code[run, block] * size + run, np.maximum(overlap, 0.0), codes * size).reshape(codes, size)
+
+
+def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
+    """Agreement of the right with what is ordered around frames on the left, and the number of such frames.
+
+    With `transitive` any two frames of different rank on the left are compared, otherwise only those whose ranks differ
+    by one. Agreed is, summed over frames, the share of these pairs that have different ranks, in the same order, on the
+    right.
+
+    Examples
+    --------
+    Two frames of rank 0 and one of rank 1 on the left; on the right one of the former has rank 1 too.
+
+    >>> agreement(Tables(np.array([[[1.0], [1.0]], [[0.0], [1.0]]]), np.array([3.0])), True)
+    (1.5, 3.0)
+    """
+    counts = tables.counts
+    pairs = np.zeros(counts.shape[2])
+    wrong = np.zeros(counts.shape[2])
+    farther = np.zeros(counts.shape[1:])
+    for nearer, one_less in zip(counts[1:], counts, strict=False):
+        farther = farther + one_less if transitive else one_less
+        as_near = np.cumsum(farther[::-1], axis=0)[::-1]
+        pairs += nearer.sum(axis=0) * as_near[0]
+        wrong += (nearer * as_near).sum(axis=0)
+    ordered = pairs > 0
+    times = tables.times[ordered]
+    agreed = times * (1.0 - wrong[ordered] / pairs[ordered])
+    return float(sum_by(np.zeros(len(agreed), dtype=np.int64), agreed, 1)[0]), float(times.sum())
