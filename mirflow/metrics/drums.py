@@ -220,7 +220,7 @@ _WEIGHTS = {
     "precision": Weight("number of estimated hits", "hits"),
     "recall": Weight("number of reference hits", "hits"),
 }
-_LITERATURE = "@zehren2021; @vogl2018; @mirex2017drums"
+_LITERATURE = "@zehren2021; @gillick2019; @vogl2018; @mirex2017drums"
 Read = tuple[Float, Float]
 
 

@@ -564,9 +564,9 @@ def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
     Parameters
     ----------
     annotation : Annotation or xr.Dataset
-        Events, intervals, notes, a series or several pitches over time. Columns are in the usual order of the kind,
-        times in seconds, pitches in Hz, with all digits; where there are others, such as velocities of notes, under a
-        header.
+        Events, hits, intervals, notes, a series or several pitches over time. Columns are in the usual order of the
+        kind, times in seconds, pitches in Hz, with all digits; where there are others, such as velocities of notes,
+        under a header.
     path : path
         A file that is there is replaced. Readers expect the suffix ``.lab``, ``.txt`` or ``.tsv``.
 
@@ -607,4 +607,4 @@ def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
     Path(path).write_text(text, encoding="utf-8", newline="")
 
 
-_WRITTEN = ("events", "intervals", "notes", "series", "multipitch")
+_WRITTEN = ("events", "hits", "intervals", "notes", "series", "multipitch")

@@ -145,6 +145,18 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
         "adtof7": DrumMap({**_KICK_AND_SNARE, "TT": _TOMS, **_OPEN, **_REST}),
         "adtof8": DrumMap({**_KICK_AND_SNARE, **_PARTS, **_OPEN, **_REST}),
         "adtof9": DrumMap({**_KICK_AND_SNARE, **_PARTS, **_OPEN, **_REST, "BO": (60,)}),
+        "groove9": DrumMap(  # with the pitches of Roland's kits: edges of the hi-hat (22, 26) and rim of a tom (58)
+            {
+                "BD": (36,),
+                "SD": (37, 38, 40),
+                "CHH": (22, 42, 44),
+                "OHH": (26, 46),
+                "LT": (43, 58),
+                "MT": (45, 47),
+                "HT": (48, 50),
+                **_REST,
+            }
+        ),
         "vogl8": DrumMap(
             {
                 **_KICK_AND_SNARE,
@@ -180,4 +192,5 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
         ),
     }
 )
-"""The maps of Zehren et al. (ADTOF, ISMIR 2021) and Vogl et al. (DAFx 2018); names end with the number of classes."""
+"""The maps of Zehren et al. (ADTOF, ISMIR 2021), Gillick et al. (Groove, ICML 2019) and Vogl et al. (DAFx 2018); names
+end with the number of classes."""

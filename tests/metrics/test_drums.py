@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -203,9 +204,11 @@ class TestDrums:
         assert drums.class_scores(*reference, *nothing).keys() == {"BD"}
 
     def test_every_class_of_a_map_is_a_drum_of_its_own(self) -> None:
-        for one in DRUM_MAPS.values():
-            assert [one.class_of(name) for name in one.names] == list(range(len(one.names)))
-            assert all(pitch_of(name) is not None for name in one.names)
+        for name, one in DRUM_MAPS.items():
+            assert [one.class_of(drum) for drum in one.names] == list(range(len(one.names)))
+            assert all(pitch_of(drum) is not None for drum in one.names)
+            assert re.fullmatch(r"[a-z]+\d+", name)
+            assert len(one.names) == int(re.sub(r"\D", "", name))
             pitches = [pitch for own in one.classes.values() for pitch in own]
             assert len(set(pitches)) == len(pitches)
 
@@ -274,6 +277,11 @@ class TestFiles:
         (tmp_path / "b.csv").write_text("onset,midi_pitch,velocity\n0.5,36,100\n")
         found = read(tmp_path / "b.csv", task="drums")
         assert (found.labels, found.columns["velocity"].tolist()) == (["36"], [100.0])
+
+    def test_what_is_written_is_read_again(self, tmp_path: Path) -> None:
+        mirflow.to_lab(annotation(([0.5, 0.5], ["36", "Hand Clap"])), tmp_path / "a.txt")
+        found = read(tmp_path / "a.txt", task="drums")
+        assert (found.columns["time"].tolist(), found.labels) == ([0.5, 0.5], ["36", "Hand Clap"])
 
     def test_rows_with_more_numbers_are_refused(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("0.5 36 100\n1.0 38 90\n")
