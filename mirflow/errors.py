@@ -290,6 +290,21 @@ class ScoreError(RunError):
         self.scores = scores
 
 
+class ScoringInterrupted(KeyboardInterrupt):
+    """Ctrl-C while scoring what is in memory.
+
+    Parameters
+    ----------
+    message : str
+    scores : xr.Dataset
+        What was computed before. In an interpreter it is ``sys.last_value.scores`` afterwards.
+    """
+
+    def __init__(self, message: str, scores: Any) -> None:
+        super().__init__(f"{message} scored before, see the attribute scores (sys.last_value.scores)")
+        self.scores = scores
+
+
 class PruneError(RunError):
     """A run would remove many of a store's cells, and this was not confirmed; nothing was computed."""
 

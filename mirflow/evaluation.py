@@ -12,7 +12,7 @@ from .annotations.annotation import Annotation
 from .annotations.classes import Classes
 from .annotations.schema import kind_of
 from .annotations.source import Source
-from .cells import Cells, GroupContent, Status, concatenate_cells, no_cells
+from .cells import WARNING, Cells, GroupContent, Status, concatenate_cells, no_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block
 from .engine.runs import raise_failure
 from .errors import (
@@ -21,7 +21,9 @@ from .errors import (
     MetricError,
     RunError,
     ScoreError,
+    ScoringInterrupted,
     UnknownNameError,
+    counted,
     warn_caller,
 )
 from .metrics.base import Asked, Convention, Grid, get_task
@@ -370,11 +372,14 @@ def score(
     ScoreError
         If a cell fails under ``on_error="raise"``, or an iterable raises, ends up with the same pair twice, or holds
         something else than pairs. Its attribute ``scores`` is the dataset of what was computed before.
+    ScoringInterrupted
+        A KeyboardInterrupt, by Ctrl-C, whose attribute ``scores`` is the dataset of what was computed before.
 
     Warns
     -----
     MirflowWarning
-        For a system without any track of the references.
+        For a system without any track of the references, and for pairs in different units or of different recordings,
+        as far as that can be seen.
 
     Examples
     --------
@@ -450,9 +455,27 @@ def _score_blocks(
         except RunError as error:
             scores = rules.dataset(done, systems, tracks, cautions)
             raise ScoreError(str(error), scores) from error.__cause__
+        except KeyboardInterrupt:
+            count = sum(map(len, done))
+            raise ScoringInterrupted(counted(count, "cell"), rules.dataset(done, systems, tracks, cautions)) from None
+    _warn_of_odd(done)
     if not done:
         raise AnnotationError("nothing to score: no pair was given")
     return rules.dataset(done, systems, tracks, cautions)
+
+
+def _warn_of_odd(parts: Iterable[Cells]) -> None:
+    """Warn of pairs whose sides hardly belong together."""
+    odd = [
+        (track, message.removeprefix(WARNING))
+        for cells in parts
+        for track, status, message in zip(cells.track, cells.status.tolist(), cells.message, strict=True)
+        if status == Status.ok and message.startswith(WARNING)
+    ]
+    if odd:
+        track, text = odd[0]
+        more = f" (and {len(odd) - 1} more, see message)" if len(odd) > 1 else ""
+        warn_caller(f"track {track!r}: {text}{more}")
 
 
 def explain(

@@ -17,6 +17,7 @@ from .annotations.schema import KINDS, TASK_KINDS, kind_of
 from .annotations.source import Source
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, read_source
+from .engine.plausibility import PITCH_HINT, midi_numbers
 from .errors import (
     AnnotationError,
     InvalidAnnotationError,
@@ -130,6 +131,11 @@ def annotation(task: str, *values: Any, **columns: Any) -> xr.Dataset:
     InvalidAnnotationError
         If columns are missing, differ in length, or do not hold numbers or text as they should.
 
+    Warns
+    -----
+    MirflowWarning
+        If the pitches look like MIDI numbers, where Hz is expected.
+
     Examples
     --------
     >>> import numpy as np
@@ -150,6 +156,9 @@ def annotation(task: str, *values: Any, **columns: Any) -> xr.Dataset:
         one = of_columns(kind, {**ordered, **columns})
     else:
         one = to_annotation(values[0] if len(values) == 1 else values, task)
+    found = midi_numbers(one) if kind.pitched else None
+    if found:
+        warn_caller(f"{task}: the pitches are {found}: are they MIDI numbers? {PITCH_HINT}")
     return _labelled(one, task if task in TASK_KINDS else None)
 
 
@@ -310,6 +319,8 @@ def from_mirdata(
     AnnotationError
         If files are missing, cannot be read, or hold another kind: all of them are listed.
     """
+    if task is not None:
+        kind_of(task)
     home, place = (None if path is None else os.path.expanduser(path) for path in (data_home, index))  # noqa: PTH111
     opened = MirdataDataset.of(dataset, home, version, place)
     names = opened.tracks(tracks, split)

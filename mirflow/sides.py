@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -33,6 +34,8 @@ Annotated = Any
 """One annotation, as :func:`mirflow.annotation` takes it, or those of many tracks."""
 Plain = Annotation | Collection | LazyCollection
 Sources = dict[str, Source]
+_ONE = (str, os.PathLike, tuple, list, Annotation)
+"""Types of one annotation."""
 ESTIMATE = "estimate"
 """The system of estimates that name none."""
 
@@ -156,7 +159,8 @@ def sources_of(value: Annotated, task: str, side: str) -> Sources:
         return _of_table(table, "", task, side)
     if not isinstance(value, Mapping):
         known = "a mapping of tracks to annotations, a collection, or a table with a column 'track'"
-        raise AnnotationError(f"the {side}s are neither {known}: {type(value).__name__}")
+        hint = "; mirflow.evaluate scores one pair" if isinstance(value, _ONE) or hasattr(value, "__array__") else ""
+        raise AnnotationError(f"the {side}s are neither {known}, but {type(value).__name__}{hint}")
     names = name_keys(list(value), TRACK)
     return {
         name: ObjectSource(one, task, f"{side} {name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import xarray as xr
 from hypothesis import given, settings
 
 import mirflow
-from mirflow.errors import AnnotationError, MetricError, MirflowWarning, ScoreError
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning, ScoreError, ScoringInterrupted
 
 from .annotation_strategies import annotations
 from .commands import rows
@@ -151,6 +152,8 @@ def test_tracks_without_any_in_common_are_warned_of() -> None:
         ([], None, "nothing to score: no pair was given"),
         (REFERENCES, None, "estimates are missing"),
         (REFERENCES, [1.0], "the estimates are neither a mapping"),
+        (np.array([1.0]), np.array([1.0]), "but ndarray; mirflow.evaluate scores one pair"),
+        ([1.0], [1.0], "but list; mirflow.evaluate scores one pair"),
         ({"a": [1.0], 3: [1.0]}, {}, "a track is named 3, others by text"),
         (REFERENCES, {"ours": {"a": [1.0]}, "b": [1.0]}, "'ours' holds many tracks, 'b' is one annotation"),
         (REFERENCES, {"a": {"tiem": [1.0]}}, "'tiem' is no column of events; did you mean 'time'"),
@@ -168,6 +171,50 @@ def test_a_task_that_is_no_text_is_an_error() -> None:
         mirflow.score("onset", REFERENCES, REFERENCES)  # type: ignore[arg-type]
     with pytest.raises(AnnotationError, match="the task comes first, named by text, such as 'beat', not list"):
         mirflow.annotation([1.0], "beat")  # type: ignore[arg-type]
+
+
+NOTES = [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("pitches", "message"),
+    [
+        ([60.0, 62.0, 64.0], "the estimate's pitches are whole numbers from 60 to 64: are they MIDI numbers"),
+        (
+            [60.02, 62.1, 63.9],
+            "the estimate's pitches are numbers from 60.02 to 63.9: are they MIDI numbers.*midi_to_hz",
+        ),
+        ([130.8, 146.8, 164.8], None),
+    ],
+)
+def test_pitches_that_look_like_midi_numbers_are_warned_of(pitches: list[float], message: str | None) -> None:
+    pair = {"a": (NOTES, [261.6, 293.7, 329.6])}, {"a": (NOTES, pitches)}
+    with pytest.warns(MirflowWarning, match=message) if message else nullcontext():
+        scores = mirflow.score(*pair, "transcription")
+    assert (scores.message.item() == "") == (message is None)
+
+
+def test_an_annotation_of_midi_numbers_is_warned_of() -> None:
+    with pytest.warns(MirflowWarning, match="the pitches are whole numbers from 60 to 64: .* pitch_unit: MIDI"):
+        mirflow.annotation("notes", NOTES, [60, 62, 64])
+
+
+def test_times_in_another_unit_are_warned_of() -> None:
+    references = {name: np.arange(1.0, 60.0) for name in "ab"}
+    estimates = {name: 100 * times for name, times in references.items()}
+    with pytest.warns(MirflowWarning, match=r"track 'a': .* of the same recording\? \(and 1 more, see message\)"):
+        mirflow.score(references, estimates, "beat")
+
+
+def test_what_was_computed_before_an_interruption_is_kept() -> None:
+    def interrupted() -> Iterator[tuple[str, Any, Any]]:
+        yield from ((f"t{number}", [1.0], [1.0]) for number in range(130))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="128 cells scored before, see the attribute scores") as caught:
+        mirflow.score(interrupted(), task="onset")
+    assert isinstance(caught.value, ScoringInterrupted)
+    assert caught.value.scores.score.shape == (1, 128, 3)
 
 
 def broken(tracks: int) -> Iterator[tuple[str, Any, Any]]:

@@ -59,7 +59,7 @@ ACROSS: Mapping[str, Callable[[Float], Float]] = MappingProxyType({**REDUCTIONS,
 """What can be done across the values of groups or classes; values that are NaN are left out."""
 
 
-def across(result: xr.Dataset, asked: Across) -> xr.Dataset:
+def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.Dataset:
     """Reduce dims of groups or classes of a result, one after the other.
 
     Parameters
@@ -67,6 +67,8 @@ def across(result: xr.Dataset, asked: Across) -> xr.Dataset:
     result : xr.Dataset
     asked : mapping of str to str or sequence of str
         A grouping, or a dim of the metric, to names of :data:`ACROSS`, perhaps several, with commas between.
+    others : sequence of str
+        What else there is to reduce, for messages.
 
     Returns
     -------
@@ -89,13 +91,13 @@ def across(result: xr.Dataset, asked: Across) -> xr.Dataset:
         for name in _names(text):
             if name not in ACROSS:
                 raise UnknownNameError("reduction", name, ACROSS)
-        if not dims:
+        if not dims and not others:
             raise QueryError(
                 f"across {dim!r}: the answer has no groups, classes or runs of systems; add by, --by, or for runs "
                 "{run} in the pattern of the estimates"
             )
         if groupings.get(dim, dim) not in dims:
-            raise UnknownNameError("dim of the answer", dim, dims)
+            raise UnknownNameError("dim of the answer", dim, (*others, *dims))
         result = _reduced(result, groupings.get(dim, dim), _names(text))
     # The same tracks stand in every one of several values.
     times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
@@ -272,7 +274,8 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
         asked = replace(query, metric=numbers or query.metric)
         found.append(aggregate_scores(select(ds, asked), query.by, group))
     found += [aggregate_table(select_table(ds, one, query), query.by, group) for one in variables]
-    found = [across(one, query.across) for one in found] if query.across else found
+    runs = (RUN,) if has_runs(ds) else ()
+    found = [across(one, query.across, runs) for one in found] if query.across else found
     return [across_systems(one) for one in found]
 
 

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common_options import LEVEL, Command, open_evaluations, option, stores_argument
+from .common_options import LEVEL, Command, open_evaluations, option
 
 if TYPE_CHECKING:
     from ..reports.leaderboard import Leaderboard
 
-FORMS = ("leaderboard", "codabench", "model-index")
+SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (".yaml", ".yml", ".md")}
+"""The forms, with the suffixes of their files."""
 
 
 @click.command("export", cls=Command, place=7, short_help="Write a leaderboard as JSON, or for other platforms.")
-@stores_argument
-@click.argument("output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
+@click.argument("stores", type=click.Path(path_type=Path), nargs=-1, metavar="STORE...")
+@click.argument("output", type=click.Path(allow_dash=True, path_type=Path))
 @click.option(
     "--format",
     "style",
-    type=click.Choice(FORMS),
+    type=click.Choice(tuple(SUFFIXES)),
     default="leaderboard",
     show_default=True,
     help="JSON with every system; the scores.json of a scoring program; YAML for model cards.",
@@ -58,6 +59,15 @@ def export_command(
     from ..analysis.selection import Query
     from ..reports.leaderboard import leaderboard
 
+    if output.suffix == ".zarr" or output.is_dir():
+        raise click.UsageError(f"Missing argument 'OUTPUT' behind {output}: a file to write, or - to print")
+    if not stores:
+        raise click.UsageError(f"Missing argument 'STORE...' in front of {output}")
+    suffixes = SUFFIXES[style]
+    if str(output) != "-" and output.suffix.lower() not in suffixes:
+        raise click.UsageError(
+            f"{output}: {style} is written as {' or '.join(suffixes)}; call OUTPUT so, or - to print it"
+        )
     if dataset is not None and style != "model-index":
         raise click.UsageError("--dataset is about model cards; add --format model-index")
     query = Query(
@@ -74,6 +84,7 @@ def export_command(
         click.echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
+        click.echo(f"{output} written", err=True)
 
 
 def _text(board: Leaderboard, style: str, dataset: str) -> str:

@@ -27,7 +27,7 @@ from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
 from .pair_scores import BROKEN, LOST, score_pairs
-from .plausibility import extents, implausible, unmatched_labels
+from .plausibility import extents, implausible, pitches_in_two_units, unmatched_labels
 
 BLOCK = 64
 """Tracks of a block where nobody says otherwise."""
@@ -515,16 +515,16 @@ def _note_implausible(work: BlockWork, pairs: BlockPairs, references: BlockSide,
         np.vstack([extents(side.annotations), np.full((1, 3), np.nan)])[rows]
         for side, rows in ((references, pairs.reference), (estimates, pairs.estimate))
     ]
-    odd_pairs = implausible(kind_of(work.task).name, *sides)
+    kind = kind_of(work.task)
+    odd_pairs = implausible(kind.name, *sides)
+    tests = [pitches_in_two_units] if kind.pitched else []
     if any(measure.metric.needs in (LABELS, FUNCTIONS) for measure in work.measures):
-        for pair, (row, other) in enumerate(zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)):
-            if (
-                pair not in odd_pairs
-                and 0 <= row < len(references.annotations)
-                and 0 <= other < len(estimates.annotations)
-            ):
-                odd_labels = unmatched_labels(references.annotations[row], estimates.annotations[other])
-                odd_pairs |= {pair: odd_labels} if odd_labels else {}
+        tests.append(unmatched_labels)
+    own, other = references.annotations, estimates.annotations
+    for pair, (row, column) in enumerate(zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)):
+        if tests and pair not in odd_pairs and 0 <= row < len(own) and 0 <= column < len(other):
+            found = next(filter(None, (test(own[row], other[column]) for test in tests)), None)
+            odd_pairs |= {pair: found} if found else {}
     if not odd_pairs:
         return
     odd = np.bincount(pairs.cell[list(odd_pairs)], minlength=len(pairs.status))

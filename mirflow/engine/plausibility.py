@@ -1,4 +1,4 @@
-"""Warnings of implausible estimates: times in another unit, of another recording, cut short; labels of another list.
+"""Warnings of implausible estimates: times and pitches in another unit, of another recording, cut short; other labels.
 
 Warnings change no score. The limits are far from what a poor system does: wrong units are off
 by 10 (frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or goes on after the end, stays within
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..ragged import Bool, Float
+from ..theory.pitch import midi_to_hz
 
 RATIO = 10.0
 """Ratio of the sides' ends above which they are reported."""
@@ -28,6 +29,14 @@ LABELLED = 5
 """Labelled items that each side must have for labels without a match to be reported."""
 MATCHED = 0.1
 """Share of an estimate's labelled items from which nothing is reported, if the reference has their labels."""
+
+NUMBERED = 3
+"""Pitches that an annotation must have for whole numbers to be reported."""
+HIGHEST = 127
+"""The highest MIDI number."""
+PITCH_HINT = (
+    "Hz is expected; pitch_unit: MIDI reads files of such numbers, mirflow.metrics.util.midi_to_hz converts arrays"
+)
 
 _SINGLE = ("events", "hits", "notes", "following")
 """Kinds of single events; items of others cover the time up to their end."""
@@ -91,6 +100,70 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
                 "are both of the same recording?"
             )
     return found
+
+
+def midi_numbers(annotation: Annotation) -> str | None:
+    """What shows that the pitches of an annotation are MIDI numbers, where Hz is expected; None: nothing does.
+
+    Several whole numbers, none above 127, are hardly ever frequencies.
+
+    Examples
+    --------
+    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([60.0, 64.0, 67.0])}))
+    'whole numbers from 60 to 67'
+    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([82.4, 110.0, 98.0])}))
+    """
+    pitch = _low_pitches(annotation)
+    if len(pitch) < NUMBERED or (pitch != pitch.round()).any() or pitch.min() == pitch.max():
+        return None
+    return f"whole numbers from {pitch.min():.0f} to {pitch.max():.0f}"
+
+
+def pitches_in_two_units(reference: Annotation, estimate: Annotation) -> str | None:
+    """Warning about a pair of which a side has MIDI numbers instead of frequencies.
+
+    They are whole numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an octave.
+
+    Examples
+    --------
+    >>> hertz = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([220.0, 0.0, 233.1])})
+    >>> numbers = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([57.02, 0.0, 58.1])})
+    >>> pitches_in_two_units(hertz, numbers)  # doctest: +ELLIPSIS
+    "the estimate's pitches are numbers from 57.02 to 58.1: are they MIDI numbers? Hz is expected; ..."
+    """
+    sides = {"reference": reference, "estimate": estimate}
+    low = {name: _low_pitches(side) for name, side in sides.items()}
+    for name, pitch in low.items():
+        other = next(side for key, side in sides.items() if key != name)
+        if len(pitch) and (what := midi_numbers(sides[name]) or _is_far(pitch, other)):
+            return f"the {name}'s pitches are {what}: are they MIDI numbers? {PITCH_HINT}"
+    return None
+
+
+def _is_far(pitch: Float, other: Annotation) -> str | None:
+    """The range of pitches that lie near those of the other side as MIDI numbers, and far below them in Hz."""
+    given = _sounding(other)
+    if not len(given) or given.max() <= HIGHEST:
+        return None
+    own, wanted = np.median(pitch), np.median(given)
+    if wanted / own < 2 or not 0.5 < midi_to_hz(own) / wanted < 2:
+        return None
+    return f"numbers from {pitch.min():.4g} to {pitch.max():.4g}"
+
+
+def _low_pitches(annotation: Annotation) -> Float:
+    """The frequencies of what sounds, if none is above the highest MIDI number; else nothing."""
+    column = annotation.columns.get("pitch", annotation.columns.get("frequency"))
+    if column is None or not len(column) or column.max() > HIGHEST:
+        return np.zeros(0)
+    pitch = _sounding(annotation)
+    return pitch if len(pitch) and pitch.max() <= HIGHEST else np.zeros(0)
+
+
+def _sounding(annotation: Annotation) -> Float:
+    """Frequencies of what sounds or might."""
+    pitch: Float = np.abs(annotation.columns.get("pitch", annotation.columns.get("frequency", np.zeros(0))))
+    return pitch[np.isfinite(pitch) & (pitch > 0)]
 
 
 def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:

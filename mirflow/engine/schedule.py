@@ -209,7 +209,7 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
     try:
         from distributed import CancelledError, Client, KilledWorker, as_completed
     except ImportError:
-        message = "a cluster needs distributed: pip install '.[distributed]' in mirflow's checkout"
+        message = "a cluster needs distributed: pip install 'mirflow[distributed]', or '.[distributed]' in a checkout"
         raise SchedulerError(message) from None
     from .lazy import lazy_blocks
 

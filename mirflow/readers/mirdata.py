@@ -468,7 +468,9 @@ def _initialize(name: str, data_home: str | None, version: str) -> Any:
     try:
         import mirdata
     except ImportError:
-        raise AnnotationError("data sets of mirdata need it: pip install '.[mirdata]' in mirflow's checkout") from None
+        raise AnnotationError(
+            "data sets of mirdata need it: pip install 'mirflow[mirdata]', or '.[mirdata]' in a checkout"
+        ) from None
     if name not in mirdata.list_datasets():
         raise UnknownNameError("data set of mirdata", name, mirdata.list_datasets())
     try:

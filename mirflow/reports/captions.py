@@ -163,7 +163,7 @@ def caption_of(result: Result, percent: bool) -> str:
     """
     attrs = result.attrs
     task, where, rules = _frame(attrs)
-    names = [name.replace("_", " ") for name in result.metrics]
+    names = [name_in_words(*one) for one in zip(result.metrics, result.titles, strict=True)]
     what = _name_dims(result) if result.has_dims else _listed(names) if 0 < len(names) < _NAMED else ""
     counts = result.n_counted.sum(axis=1) // repeats(attrs)
     on = counted(result.tracks, "track")
@@ -217,7 +217,8 @@ def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
     """The captions of systems from the best to the worst, and of every two of them."""
     attrs, kind = ds.attrs, str(ds["aggregate"].values[metric])
     name = str(ds["metric"].values[metric])
-    what, across = name.replace("_", " "), across_of(attrs)
+    title = str(ds["title"].values[metric]) if "title" in ds.coords else ""
+    what, across = name_in_words(name, title), across_of(attrs)
     over = f"{counted(ds.sizes['system'], 'system')}"
     (task, where, rules), letters = _frame(attrs), letters_note(ds, metric)
     letters = f"{letters[:1].upper()}{letters[1:]}."
@@ -241,6 +242,19 @@ def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
         f"{task}: {what} of {over}. {letters}{rules}",
         f"{task}: differences in {what} between every two of {over}, with {level}.{rules}",
     )
+
+
+def name_in_words(name: str, title: str) -> str:
+    """A metric as a sentence names it: its name, or where that is of several words its title.
+
+    Examples
+    --------
+    >>> name_in_words("f_measure@0.1", "F-measure"), name_in_words("majmin", "Major/minor")
+    ('F-measure@0.1', 'majmin')
+    """
+    bare, at, rest = name.partition("@")
+    words = title if title and "_" in bare else bare.replace("_", " ")
+    return f"{words}{at}{rest.replace('_', ' ')}"
 
 
 def plural(dim: str) -> str:

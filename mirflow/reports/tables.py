@@ -508,7 +508,9 @@ def write_parquet(table: Table, path: Path) -> None:
         import pyarrow as arrow
         import pyarrow.parquet
     except ImportError:
-        message = "Parquet needs pyarrow: pip install '.[parquet]' in mirflow's checkout, or choose csv or json"
+        message = (
+            "Parquet needs pyarrow: pip install 'mirflow[parquet]' ('.[parquet]' in a checkout), or choose csv or json"
+        )
         raise QueryError(message) from None
     arrays = {}
     for place, name in enumerate(table.columns):

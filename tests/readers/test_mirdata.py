@@ -338,7 +338,7 @@ def test_mirdata_is_imported_for_its_own_objects_alone() -> None:
 
 def test_without_mirdata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mirdata", None)
-    with pytest.raises(AnnotationError, match=r"data sets of mirdata need it: pip install '.\[mirdata\]'"):
+    with pytest.raises(AnnotationError, match=r"data sets of mirdata need it: pip install 'mirflow\[mirdata\]'"):
         mirflow.from_mirdata("beatles", "chords")
 
 

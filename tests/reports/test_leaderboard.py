@@ -114,3 +114,15 @@ def test_model_cards_get_a_result_for_each_evaluation(store):
 def test_an_evaluation_without_single_numbers_is_no_leaderboard(tmp_path):
     store = write_store(tmp_path / "s.zarr", {"chord": make_group([[[1.0]]]).isel(metric=[])})
     assert "a leaderboard needs" in refused("export", store, "-")
+
+
+def test_the_file_is_said_and_named_as_its_form(store, tmp_path):
+    path = tmp_path / "board.json"
+    assert f"{path} written" in invoke("export", store, path, code=0).stderr
+    for words, message in (
+        ((store,), "Missing argument 'OUTPUT' behind"),
+        ((path,), "Missing argument 'STORE...' in front of"),
+        ((store, tmp_path / "board.txt"), "leaderboard is written as .json"),
+        ((store, path, "--format", "model-index"), "model-index is written as .yaml or .yml or .md"),
+    ):
+        assert message in refused("export", *words)

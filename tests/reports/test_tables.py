@@ -158,5 +158,5 @@ class TestParquet:
 
     def test_without_pyarrow_it_says_how_to_install_it(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(QueryError, match=r"pip install '\.\[parquet\]' in mirflow's checkout, or choose csv"):
+        with pytest.raises(QueryError, match=r"pip install 'mirflow\[parquet\]' .*, or choose csv"):
             write_parquet(Table(("a",), ()), tmp_path / "x.parquet")

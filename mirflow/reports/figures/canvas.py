@@ -305,7 +305,9 @@ def need_matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise FigureError("figures need matplotlib: pip install '.[report]' in mirflow's checkout") from error
+        raise FigureError(
+            "figures need matplotlib: pip install 'mirflow[report]', or '.[report]' in a checkout"
+        ) from error
     return matplotlib
 
 

@@ -62,6 +62,11 @@ class TestQueries:
         assert "mean over the systems of each model: 5" in printed("query", store, "--by", "model")
         assert "without intervals" in refused("query", store, "--by", "model", "--ci")
 
+    def test_a_misspelt_run_is_named(self, store):
+        for words in ((), ("--by", "genre")):
+            message = refused("query", store, "--across", "runs=mean", *words)
+            assert "unknown dim of the answer 'runs'; did you mean 'run'?" in message
+
     def test_a_failed_run_is_missing_and_a_single_one_has_no_deviation(self, tmp_path):
         score = np.full((3, 8), 0.5)
         score[0, 3] = np.nan

@@ -75,7 +75,7 @@ def test_sizes_and_suffixes_that_cannot_be() -> None:
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(FigureError, match=r"figures need matplotlib: pip install '\.\[report\]' in mirflow's checkout"):
+    with pytest.raises(FigureError, match=r"figures need matplotlib: pip install 'mirflow\[report\]', or"):
         figures.distributions(random_group(2, 3, 1))
 
 
