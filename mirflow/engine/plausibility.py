@@ -143,10 +143,11 @@ def pitches_in_two_units(reference: Annotation, estimate: Annotation) -> str | N
 def _is_far(pitch: Float, other: Annotation) -> str | None:
     """The range of pitches that lie near those of the other side as MIDI numbers, and far below them in Hz."""
     given = _sounding(other)
-    if not len(given) or given.max() <= HIGHEST:
+    if not len(given) or given.max() <= HIGHEST or given.max() > 1e6:  # no pitch
         return None
     own, wanted = np.median(pitch), np.median(given)
-    if wanted / own < 2 or not 0.5 < midi_to_hz(own) / wanted < 2:
+    near = wanted / 2 < midi_to_hz(own) < wanted * 2
+    if wanted < 2 * own or not near:
         return None
     return f"numbers from {pitch.min():.4g} to {pitch.max():.4g}"
 
