@@ -28,6 +28,8 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "mirex2025_structure": "@mirex2025structure",
         "frameless": "@xi2025",
         "mt3": "@gardner2022",
+        "mirex2024": "@mirex2024piano; @yan2021",
+        **dict.fromkeys(("maestro", "onsets_and_frames"), "@hawthorne2018"),
         "museval": "@stoeter2018",
         "mdx": "@mitsufuji2022",
         "adtof": "@zehren2021",

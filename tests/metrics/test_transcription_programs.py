@@ -63,7 +63,7 @@ class TestMt3:
     def assert_equal(reference: Annotation, estimate: Annotation, expected: dict[str, Any]) -> None:
         found = transcription_programs.evaluate(*arrays(reference), *arrays(estimate))
         named = {name: value for name, value in expected.items() if name in found}
-        assert len(named) in (27, 48, 57)  # programs alone, without ends and velocities, and all
+        assert len(named) in (27, 51, 60)  # programs alone, without ends and velocities, and all
         assert {name: found[name] for name in named} == pytest.approx(named, rel=0, abs=1e-9)
 
     def test_all_columns_of_all_pairs(self, folder: Path) -> None:
@@ -99,7 +99,7 @@ class TestMt3:
 
     def test_all_columns_are_computed_by_default(self) -> None:
         names = [name for one in MT3.select() for name in transcription_programs._names(one)]
-        assert len(names) == len(set(names)) == 57
+        assert len(names) == len(set(names)) == 60
 
 
 def plainly(sides: list[Annotation], granularity: str) -> dict[str, tuple[float, float, float]]:

@@ -9,7 +9,7 @@ Conventions
 
 Metrics
 -------
-* ``precision``, ``recall``, ``accuracy`` (`compute_accuracy`): shares of matched pitches.
+* ``precision``, ``recall``, ``accuracy`` (`compute_accuracy`), ``f_measure`` on request: shares of matched pitches.
 * ``substitution_error``, ``miss_error``, ``false_alarm_error``, ``total_error`` (`compute_err_score`): errors as shares
   of the reference's pitches.
 * ``chroma_precision``, ``chroma_recall``, ``chroma_accuracy``, ``chroma_substitution_error``, ``chroma_miss_error``,

@@ -114,6 +114,7 @@ _POLINER = "@poliner2007piano; @bay2009"
 
 _REFERENCES = Weight("number of pitches of the reference, over all frames", "pitches")
 _ESTIMATES = Weight("number of estimated pitches, over all frames", "pitches")
+_BOTH = Weight("mean number of pitches of both sides, over all frames", "pitches")
 _ALL = Weight("true positives, false positives and false negatives, over all frames", "pitches")
 
 _metric = partial(
@@ -140,6 +141,12 @@ def precision(counts: Counts, measure: Measure) -> Read:
 def recall(counts: Counts, measure: Measure) -> Read:
     """Share of the pitches of the reference that were found, over all frames."""
     return _over(counts.hits, counts.reference)
+
+
+@_metric("F-measure", _BOTH, default=False, aliases=("f1",))
+def f_measure(counts: Counts, measure: Measure) -> Read:
+    """Harmonic mean of precision and recall, over all frames."""
+    return _over(counts.hits, 0.5 * (counts.reference + counts.estimate))
 
 
 @_metric(
@@ -188,7 +195,7 @@ def _chroma(metric: Metric) -> Metric:
         name=f"chroma_{metric.name}",
         title=f"Chroma {metric.title}",
         summary=f"{metric.summary}; octaves aside",
-        key=f"Chroma {metric.key}",
+        key=metric.key and f"Chroma {metric.key}",
         aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
         needs=CHROMA,
     )

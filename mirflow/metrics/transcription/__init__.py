@@ -7,7 +7,9 @@ the same arguments, results and errors; `TASK` holds the metrics of whole datase
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2.
-* ``maestro``: mir_eval's rules, on notes of MIDI files that sound as long as the sustain pedal is down.
+* ``maestro``: mir_eval's rules, on notes of MIDI files that sound as long as the sustain pedal is down, and frames.
+* ``mirex2024``: as Transkun: of such notes, each cut where its pitch starts again; active pitches in continuous time.
+* ``onsets_and_frames``: of such notes as they are read back from labels of frames of 32 ms, and these frames.
 * ``mirex2015``: note tracking of MIREX 2015: times rounded down to 10 ms, no least tolerance of offsets.
 * ``mt3``: the columns of MT3 (Gardner et al., 2022): percussion apart from all other notes, programs compared.
 
@@ -27,6 +29,10 @@ Metrics
   percussion, and of all other notes (`mirflow.metrics.transcription_programs`).
 * ``tolerance_precision``, ``tolerance_recall``, ``tolerance_f_measure``, of ``mt3`` alone: one tolerance for onsets and
   ends.
+* ``frame_precision``, ``frame_recall``, ``frame_f_measure``, ``frame_accuracy`` and others, on request: active pitches
+  (`mirflow.metrics.transcription.frames`).
+* ``onset_deviation``, ``offset_deviation``, ``velocity_error``, ``onset_bias`` and others, on request: how far matched
+  notes are apart.
 * ``best_overlap_ratio``, on request: of the matching with the largest overlap.
 
 References
@@ -35,8 +41,8 @@ Bay, Ehmann and Downie, ISMIR 2009; Hawthorne et al., Onsets and frames: dual-ob
 2018; MIREX multiple fundamental frequency estimation and tracking, 2015.
 """
 
+from .conventions import TASK
 from .kernel import N_DECIMALS
-from .metrics import TASK
 from .mir_eval import (
     average_overlap_ratio,
     evaluate,
@@ -49,12 +55,15 @@ from .mir_eval import (
     validate,
     validate_intervals,
 )
+from .pair import deviations, frame_precision_recall_f1
 
 __all__ = [
     "N_DECIMALS",
     "TASK",
     "average_overlap_ratio",
+    "deviations",
     "evaluate",
+    "frame_precision_recall_f1",
     "match_note_offsets",
     "match_note_onsets",
     "match_notes",

@@ -248,12 +248,12 @@ class NoteBatch(Shared):
         found = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
         return self._to_matches(reference[found], estimate[found])
 
-    def with_equal_velocities(self, rule: Rule, tolerance: float) -> Matches:
+    def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
         """Those of the matched notes whose velocities agree."""
         matches = self.matches(rule)
         if self.with_velocity is not None:
             matches = matches.keep(self.with_velocity[matches.pair])
-        return matches.keep(agree(self.reference, self.estimate, matches, tolerance))
+        return matches.keep(agree(self.reference, self.estimate, matches, tolerance, scale))
 
     def count(self, rule: Rule) -> Int:
         """Numbers of matched notes: int64 (pairs,)."""
@@ -393,19 +393,19 @@ def _reach(
     return order, first, np.maximum(last - first, 0)
 
 
-def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float) -> Bool:
+def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float, scale: float = 1.0) -> Bool:
     """Matched notes whose velocities agree: bool (matches,).
 
-    The reference's velocities are scaled so that those of each pair span 0 to 1 (by 1 if they differ by less). The line
-    that takes the estimate's to them is fitted by least squares to the matched notes; then they must be less than the
-    tolerance apart.
+    Velocities are divided by a scale. Then the reference's are scaled so that those of each pair span 0 to 1 (by 1 if
+    they differ by less). The line that takes the estimate's to them is fitted by least squares to the matched notes;
+    then they must be less than the tolerance apart.
 
     References
     ----------
     C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
-    wanted = _scale(reference.extra["velocity"], reference.counts)[matches.reference]
-    given = estimate.extra["velocity"][matches.estimate]
+    wanted = _scale(reference.extra["velocity"] / scale, reference.counts)[matches.reference]
+    given = estimate.extra["velocity"][matches.estimate] / scale
     found = np.zeros(len(wanted), dtype=np.bool_)
     ends = offsets_of(np.bincount(matches.pair, minlength=len(reference.counts)))
     for low, high in pairwise(ends.tolist()):

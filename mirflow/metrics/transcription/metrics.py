@@ -14,12 +14,15 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Task, refuse_grid
+from ..base import Convention, Grid, Pairs, Scores, refuse_grid
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
+from . import frames
+from .deviations import deviations
 from .instruments import (
     UNNAMED,
     InstrumentCounts,
+    are_drums,
     count_instruments,
     join,
     lack_programs,
@@ -137,6 +140,8 @@ def _prepare(pairs: Pairs, needs: Collection[str], labels: tuple[str, ...]) -> P
             columns["velocity"] = _velocity(side)
         if INSTRUMENT in needs:
             columns["label"] = number_labels(side, labels)
+        if frames.NEEDS in needs:
+            columns["loudness"], columns["drum"] = _velocity(side), are_drums(side)
         if not {*OF_PROGRAMS, LENGTHENED}.isdisjoint(needs):
             columns |= number_programs(side)
         sides.append(Ragged(columns, side.counts))
@@ -212,7 +217,8 @@ def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
     """The pairs with so many notes at the same time that comparing them would need gigabytes."""
     numbers = pairs.counts
     refused: dict[int, str] = {}
-    rules = {rule for measure in measures for _, rule in parts_of(measure)}
+    matched = (measure for measure in measures if measure.metric.needs != frames.NEEDS)
+    rules = {rule for measure in matched for _, rule in parts_of(measure)}
     for pair in np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist():
         reference, estimate = (_notes(rows, row[pair]) for rows, row in pairs.sides)
         block = NoteBatch(reference, estimate)
@@ -234,12 +240,17 @@ def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Read:
     for part, rule in parts_of(measure, block.usual):
         notes = block.part(part)
         if measure.metric.needs == VELOCITY:
-            matches = notes.with_equal_velocities(rule, float(given["velocity_tolerance"]))
+            matches = notes.with_equal_velocities(rule, *_loudness(measure))
             hits = hits + np.bincount(matches.pair, minlength=len(block))
         else:
             hits = hits + notes.count(rule)
         references, estimates = references + notes.reference.counts, estimates + notes.estimate.counts
     return rate(what, hits, references, estimates, float(given.get("beta", 1.0)))
+
+
+def _loudness(measure: Measure) -> tuple[float, float]:
+    """The tolerance of velocities, and what they are divided by."""
+    return float(measure["velocity_tolerance"]), float(measure.parameters.get("velocity_scale", 1.0))
 
 
 def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
@@ -248,7 +259,7 @@ def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
     if kind == "best":
         matches = block.heaviest(rule)
     elif measure.metric.needs == VELOCITY:
-        matches = block.with_equal_velocities(rule, float(measure["velocity_tolerance"]))
+        matches = block.with_equal_velocities(rule, *_loudness(measure))
     else:
         matches = block.matches(rule)
     number = np.bincount(matches.pair, minlength=len(block)).astype(np.float64)
@@ -266,6 +277,7 @@ def evidence(
     *,
     part: str = "",
     keeping: Callable[[Ragged], Cleaned] = clean,
+    resolve: Callable[[Ragged], Ragged] = lambda rows: rows,
 ) -> dict[str, Column]:
     """The notes of both sides, with what became of them: an `Explainer`, for measures without dims and velocities.
 
@@ -275,6 +287,8 @@ def evidence(
         See `score`.
     keeping : callable
         What cleans both sides.
+    resolve : callable
+        What makes the notes that are compared of those that are left.
 
     Returns
     -------
@@ -282,7 +296,7 @@ def evidence(
         ``reference`` and ``estimate`` (onsets, float64, seconds; NaN where the other side has no match), in order of
         time, ``reference_end`` and ``estimate_end`` (float64, seconds), ``reference_pitch`` and ``estimate_pitch``
         (float64, Hz), of measures of programs ``reference_program`` and ``estimate_program``, and ``verdict``: ``hit``,
-        ``missed`` or ``extra``.
+        ``missed`` or ``extra``. Of active pitches the stretches of time: see `frames.evidence`.
 
     Examples
     --------
@@ -296,7 +310,8 @@ def evidence(
     """
     if measure.metric.dims or measure.metric.needs == VELOCITY:
         raise MetricError(f"{measure} does not judge notes one by one; ask for one like f_measure or onset_recall")
-    rows = usable_pair(reference, estimate, keeping)
+    usable = usable_pair(reference, estimate, keeping)
+    rows = resolve(usable[0]), resolve(usable[1])
     pairs, shown_as = Pairs.in_order(*rows), dict(_SHOWN)
     for message in Lacking.of(pairs, [measure]).split([measure])[0].values():
         raise AnnotationError(message)
@@ -306,6 +321,8 @@ def evidence(
         rows = Ragged(columns[0], rows[0].counts), Ragged(columns[1], rows[1].counts)
     sides = [Notes.of(side, row) for side, row in _prepare(pairs, {part, measure.metric.needs}, (UNNAMED,)).sides]
     block = NoteBatch(sides[0], sides[1], usual=part)
+    if measure.metric.needs == frames.NEEDS:
+        return frames.evidence(block, measure)
     (hits, right), (missed, extra) = _verdicts(block, measure)
     shown: dict[str, Column] = {}
     no_reference, no_estimate = np.full(len(extra), np.nan), np.full(len(missed), np.nan)
@@ -362,7 +379,7 @@ _LOUDNESS = _parameter("velocity_tolerance", 0.1, "", "largest distance of the s
 
 _FULL = (_ONSET, _PITCH, _RATIO, _LEAST, _STRICT, _CHROMA, _ROUNDING)
 _ONSETS_AND_PITCH = (_ONSET, _PITCH, _STRICT, _CHROMA, _ROUNDING)
-_RATES = {
+RATES = {
     "precision": ("Precision", "share of the estimated notes that are matched", "number of estimated notes"),
     "recall": ("Recall", "share of the reference notes that are matched", "number of reference notes"),
     "f_measure": (
@@ -371,7 +388,7 @@ _RATES = {
         "(beta^2 * reference notes + estimated notes) / (1 + beta^2)",
     ),
 }
-_WEIGHTS = {name: Weight(words, "notes") for name, (_, _, words) in _RATES.items()}
+_WEIGHTS = {name: Weight(words, "notes") for name, (_, _, words) in RATES.items()}
 _OTHER_MATCH = "below 1 where notes that may be matched with each other are matched crosswise"
 
 
@@ -397,7 +414,7 @@ def _rates(
             "parameters": (*parameters, _BETA) if rate == "f_measure" else parameters,
             "aliases": (alias,) if alias and rate == "f_measure" else (),
         }
-        for rate, (title, summary, _) in _RATES.items()
+        for rate, (title, summary, _) in RATES.items()
     }
     fields = {"weight": _WEIGHTS, "default": bool(key), **common}
     read = read_instruments if sharing else _read_rate
@@ -505,17 +522,12 @@ METRICS = (
     *_of_programs("", "onset, pitch, offset", _FULL),
     *_of_programs(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
     *_rates("drum_{}", "percussion: onset, pitch", _ONSETS_AND_PITCH, needs=DRUMS, literature=_MT3),
+    *frames.METRICS,
+    *deviations(_ONSETS_AND_PITCH),
 )
 
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
 """Defaults of MIREX's program of 2015 that differ from mir_eval."""
-
-PEDAL = MappingProxyType({"pedal": "extend"})
-"""Options of reading: notes of MIDI files sound as long as the sustain pedal is down."""
-OF_PIANO = tuple(
-    f"{kind}{rate}{suffix}" for kind, suffix in (("", NO_OFFSET), ("", ""), ("velocity_", "")) for rate in _RATES
-)
-"""What papers on piano transcription print."""
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
 MIREX2015 = Convention(
@@ -525,16 +537,6 @@ MIREX2015 = Convention(
     clean,
     score,
     explain=evidence,
-)
-MAESTRO = Convention(
-    "maestro",
-    "mir_eval's rules, on notes that sound as long as the sustain pedal is down",
-    METRICS,
-    clean,
-    score,
-    default_measures=OF_PIANO,
-    explain=evidence,
-    reading=PEDAL,
 )
 
 _TOLERANCE = Parameter(
@@ -548,16 +550,17 @@ _SWEEP = _rates(
     literature=_MT3,
 )
 _COLUMNS = {
-    "{}_no_offset": "Onset {}",
-    "{}": "Onset + offset {}",
-    "velocity_{}_no_offset": "Onset + velocity {}",
-    "velocity_{}": "Onset + offset + velocity {}",
-    "program_{}": "Onset + offset + program {}",
-    "drum_{}": "Drum onset {}",
-    "nondrum_program_{}": "Nondrum onset + offset + program {}",
+    "{}_no_offset": "Onset {0}",
+    "{}": "Onset + offset {0}",
+    "velocity_{}_no_offset": "Onset + velocity {0}",
+    "velocity_{}": "Onset + offset + velocity {0}",
+    "frame_{}": "Frame {1}",
+    "program_{}": "Onset + offset + program {0}",
+    "drum_{}": "Drum onset {0}",
+    "nondrum_program_{}": "Nondrum onset + offset + program {0}",
     "tolerance_{}": "",  # a column of the same name is another one, at its tolerance
 }
-"""Names of MT3's columns, by those of the metrics, where ``{}`` is precision, recall or F1."""
+"""Names of MT3's columns by those of the metrics: ``{0}`` is precision, recall or F1, ``{1}`` with a capital."""
 _TOLERANCES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -566,12 +569,13 @@ def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[str, ...]]:
     aliases: dict[str, tuple[str, ...]] = {}
     measures: list[str] = []
     for pattern, column in _COLUMNS.items():
-        for which, short in zip(_RATES, ("precision", "recall", "F1"), strict=True):
+        for which, short in zip(RATES, ("precision", "recall", "F1"), strict=True):
             name = pattern.format(which)
-            aliases[name] = (column.format(short),) if column else ()
+            aliases[name] = (column.format(short, short[0].upper() + short[1:]),) if column else ()
             values = GRANULARITIES if "program" in pattern else _TOLERANCES if "tolerance" in pattern else ("",)
             measures += [f"{name}@{value}" if value else name for value in values]
-    named = (replace(one, aliases=(*one.aliases, *aliases.get(one.name, ()))) for one in (*METRICS, *_SWEEP))
+    loud = (one.with_defaults(frames="loud") for one in (*METRICS, *_SWEEP))
+    named = (replace(one, aliases=(*one.aliases, *aliases.get(one.name, ()))) for one in loud)
     return tuple(named), tuple(measures)
 
 
@@ -590,12 +594,4 @@ MT3 = Convention(
     default_measures=_MT3_MEASURES,
     explain=partial(evidence, part=PITCHED, keeping=clean_all),
     reading=MappingProxyType({"drums": True}),
-)
-
-TASK = Task(
-    "transcription",
-    "Note transcription",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO, MT3)}),
-    ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
-    {"mt3": ("program_f_measure",)},
 )

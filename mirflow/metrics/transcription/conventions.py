@@ -1,0 +1,101 @@
+"""The conventions of transcription, those of piano music declared here: pedal, cuts, notes read back from frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+from ...ragged import Ragged
+from ..base import Convention, Grid, Pairs, Scores, Task
+from ..cleaning import Cleaned, set_aside
+from ..measures import Measure, Metric, Parameter
+from .frames import NEEDS
+from .kernel import NO_OFFSET, VELOCITY
+from .metrics import METRICS, MIR_EVAL, MIREX2015, MT3, RATES, clean, evidence, score
+from .resolving import cut_rows, decode_rows
+
+_PEDAL = MappingProxyType({"pedal": "extend"})
+"""Options of reading: notes of MIDI files sound as long as the sustain pedal is down."""
+_OF_PIANO = (
+    *(f"{kind}{rate}{suffix}" for kind, suffix in (("", NO_OFFSET), ("", ""), ("velocity_", "")) for rate in RATES),
+    *(f"frame_{name}" for name in (*RATES, "accuracy")),
+)
+"""What papers on piano transcription print."""
+
+
+def clean_cut(rows: Ragged) -> Cleaned:
+    """Make rows fit to be scored whose notes end where the next one of their pitch starts; what has no length goes."""
+    return clean(cut_rows(rows))
+
+
+_LATEST = 30000.0
+"""Later times, in seconds, are refused where they would become frames."""
+
+
+def clean_early(rows: Ragged) -> Cleaned:
+    """Make rows fit to be scored as frames: without such as end too late for that."""
+    cleaned = clean(rows)
+    end = cleaned.rows.columns["end"]
+    late = set_aside(cleaned.rows, [(end > _LATEST, lambda item: f"end is later than {_LATEST:.0f} s: {end[item]}")])
+    return Cleaned(late.rows, cleaned.repairs, dict(sorted({**late.flaws, **cleaned.flaws}.items())))
+
+
+def score_decoded(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of the notes that are read back from the labels of frames: a `Scorer`."""
+    references, estimates = decode_rows(pairs.references), decode_rows(pairs.estimates)
+    return score(replace(pairs, references=references, estimates=estimates), measures, grid)
+
+
+_SCALE = Parameter("velocity_scale", 128.0, above=0.0, help="what velocities are divided by before they are scaled")
+
+
+_KNOWN = ("", VELOCITY, NEEDS)
+"""What is left of notes in frames: neither instruments nor programs."""
+
+
+def _with_scale(metric: Metric) -> Metric:
+    """The same metric with a scale of velocities, if it compares them one by one."""
+    compared = any(one.name == "velocity_tolerance" for one in metric.parameters)
+    return replace(metric, parameters=(*metric.parameters, _SCALE)) if compared else metric
+
+
+MAESTRO = Convention(
+    "maestro",
+    "mir_eval's rules, on notes that sound as long as the sustain pedal is down; frames as of Onsets and Frames",
+    tuple(metric.with_defaults(frames="decoded") for metric in METRICS),
+    clean,
+    score,
+    default_measures=_OF_PIANO,
+    explain=evidence,
+    reading=_PEDAL,
+)
+MIREX2024 = Convention(
+    "mirex2024",
+    "as Transkun: notes under the sustain pedal, cut where their pitch starts again; active pitches in continuous time",
+    tuple(metric.with_defaults(frames="cut") for metric in METRICS),
+    clean_cut,
+    score,
+    default_measures=_OF_PIANO,
+    explain=partial(evidence, keeping=clean_cut),
+    reading=_PEDAL,
+)
+ONSETS_AND_FRAMES = Convention(
+    "onsets_and_frames",
+    "as Onsets and Frames: notes that are read from labels of frames of 32 ms, and these frames",
+    tuple(_with_scale(one.with_defaults(frames="decoded")) for one in METRICS if one.needs in _KNOWN),
+    clean_early,
+    score_decoded,
+    default_measures=_OF_PIANO,
+    explain=partial(evidence, keeping=clean_early, resolve=decode_rows),
+    reading=_PEDAL,
+)
+
+TASK = Task(
+    "transcription",
+    "Note transcription",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO, MIREX2024, ONSETS_AND_FRAMES, MT3)}),
+    ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
+    {"mt3": ("program_f_measure",)},
+)

@@ -1,0 +1,101 @@
+"""Functions over one pair that mir_eval does not have: active pitches, and how far matched notes are apart."""
+
+from __future__ import annotations
+
+from ..pair import documented
+from ..util import Array
+from .metrics import METRICS
+from .mir_eval import ARRAYS, RATES, one_row, score_one, validate
+
+_documented = documented(
+    f"""{ARRAYS}
+    Raises
+    ------
+    ValueError
+        As :func:`mirflow.metrics.transcription.validate`, which also warns.
+
+    References
+    ----------
+    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018; MIREX, Polyphonic
+    Transcription, 2024.
+    """,
+    METRICS,
+)
+
+
+@_documented
+def frame_precision_recall_f1(
+    ref_intervals: Array,
+    ref_pitches: Array,
+    est_intervals: Array,
+    est_pitches: Array,
+    frames: str = "active",
+    hop: float = 0.0,
+    ref_velocities: Array | None = None,
+    est_velocities: Array | None = None,
+) -> tuple[float, float, float, float]:
+    """Precision, recall, F-measure and accuracy of active pitches, in continuous time or in frames.
+
+    Parameters
+    ----------
+    frames : {"active", "cut", "decoded", "loud"}
+        How pitches are active: while notes sound; until the next note of their pitch, with 1e-8 s added to
+        denominators; by the labels of Onsets and Frames; above velocity 30 in the reference, as in MT3.
+    hop : float, seconds
+        Distance of frames; 0: 32 ms if decoded, 16 ms if loud, else none.
+
+    Returns
+    -------
+    precision, recall, f_measure, accuracy : float
+        0 if a side is empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pitch = np.array([440.0])
+    >>> frame_precision_recall_f1(np.array([[0.0, 2.0]]), pitch, np.array([[1.0, 3.0]]), pitch)
+    (0.5, 0.5, 0.5, 0.3333333333333333)
+    """
+    validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
+    sides = one_row(ref_intervals, ref_pitches, ref_velocities), one_row(est_intervals, est_pitches, est_velocities)
+    names = [f"frame_{name}" for name in (*RATES, "accuracy")]
+    precision, recall, f_measure, accuracy = score_one(*sides, names, {"frames": frames, "hop": hop})
+    return precision, recall, f_measure, accuracy
+
+
+@_documented
+def deviations(
+    ref_intervals: Array,
+    ref_pitches: Array,
+    est_intervals: Array,
+    est_pitches: Array,
+    onset_tolerance: float = 0.05,
+    pitch_tolerance: float = 50.0,
+    strict: bool = False,
+    statistic: str = "mean_absolute",
+) -> dict[str, float]:
+    """How far the onsets and ends of notes that match in onset and pitch are apart.
+
+    Parameters
+    ----------
+    statistic : {"mean_absolute", "median_absolute", "standard_deviation"}
+        Of the deviations; biases are mean differences, estimate minus reference.
+
+    Returns
+    -------
+    dict of str to float, seconds
+        ``onset_deviation``, ``onset_bias``, ``offset_deviation`` and ``offset_bias``; NaN without a match.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pitch = np.array([440.0])
+    >>> deviations(np.array([[0.0, 2.0]]), pitch, np.array([[0.03125, 1.5]]), pitch)["offset_bias"]
+    -0.5
+    """
+    validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
+    sides = one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches)
+    names = [f"{part}_{what}" for part in ("onset", "offset") for what in ("deviation", "bias")]
+    given = {"onset_tolerance": onset_tolerance, "pitch_tolerance": pitch_tolerance, "strict": strict}
+    found = score_one(*sides, names, {**given, "statistic": statistic})
+    return dict(zip(names, found, strict=True))

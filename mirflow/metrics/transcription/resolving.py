@@ -1,0 +1,181 @@
+"""Notes of one pitch that overlap: cut where the next one starts, or as frames of a piano roll show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...annotations.rolls import semitones
+from ...ragged import Column, Float, Int, Ragged, ranges, rows_of
+from ...theory.pitch import midi_to_hz
+
+HOP = 512 / 16000
+"""Seconds between the frames of Onsets and Frames."""
+PIANO = (21, 108)
+"""The MIDI numbers of the lowest and the highest key of a piano."""
+_FIRST, _LAST, _NEXT = 3, 2, 1
+"""Labels of frames: of the first of a note, of the others, and of the one behind the last."""
+
+
+def rate_of(hop: float) -> float:
+    """Frames a second, of which the hop is the nearest double to the inverse.
+
+    Examples
+    --------
+    >>> rate_of(0.016)
+    62.5
+    """
+    return round(1 / hop, 9)
+
+
+def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
+    """Ends of notes, no later than the start of the next note of the same pitch: float64 (notes,).
+
+    Notes that start together come by their ends, so that all but the last of them lose their length.
+
+    Parameters
+    ----------
+    row, pitch : int64 (notes,)
+    start, end : float64 (notes,)
+
+    Examples
+    --------
+    >>> zeros = np.zeros(2, dtype=np.int64)
+    >>> cut_overlaps(zeros, zeros, np.array([0.0, 1.0]), np.array([3.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    order = np.lexsort((end, start, pitch, row))
+    follows = (row[order][1:] == row[order][:-1]) & (pitch[order][1:] == pitch[order][:-1])
+    found = end.copy()
+    found[order[:-1]] = np.where(follows, np.fmin(end[order[:-1]], start[order[1:]]), end[order[:-1]])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Notes in frames, by row, start and pitch: int64 (notes,) each, but for the velocity."""
+
+    row: Int
+    pitch: Int
+    first: Int
+    stop: Int
+    velocity: Float
+
+    @property
+    def pair(self) -> Int:
+        """The rows, where they are pairs."""
+        return self.row
+
+
+def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop: float = HOP) -> Decoded:
+    """Notes that are left of those whose frames have been labelled.
+
+    Each note writes a label to its first frame, another to the others, and a third one to the frame behind its last;
+    later notes overwrite earlier ones. A note is read where a first frame has none before it, and lasts as long as
+    there are first or other frames. Its velocity is the mean over all first frames until then.
+
+    Parameters
+    ----------
+    row, pitch : int64 (notes,)
+        Notes of a row write in their order.
+    start, end : float64 (notes,), seconds
+    velocity : float64 (notes,)
+    hop : float, seconds
+
+    Returns
+    -------
+    Decoded
+
+    References
+    ----------
+    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(2, dtype=np.int64)
+    >>> found = decode(zeros, zeros, np.array([0.0, 0.3]), np.array([0.3, 0.6]), np.array([64.0, 64.0]), 0.1)
+    >>> found.first.tolist(), found.stop.tolist()
+    ([0, 3], [6, 6])
+    """
+    group, place = np.unique(np.column_stack([row, pitch]), axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    left, right = (np.rint(times * rate_of(hop)).astype(np.int64) for times in (start, end))
+    # Frames of one row and pitch after those of another, with two that stay empty between them.
+    sizes = np.zeros(len(group), dtype=np.int64)
+    np.maximum.at(sizes, place, right + 3)
+    base = np.cumsum(sizes) - sizes
+    labels = np.zeros(int(sizes.sum()) + 1, dtype=np.int8)
+    # In the order of notes, and within a note in that of its frames: the last to write an index is what it keeps.
+    counts = np.maximum(right - left - 1, 0) + 2
+    cell = ranges(base[place] + left, counts)
+    label = np.full(len(cell), _LAST, dtype=np.int8)
+    begin, behind = np.cumsum(counts) - counts, np.cumsum(counts) - 1
+    label[begin], label[behind] = _FIRST, _NEXT
+    cell[behind] = base[place] + right
+    labels[cell] = label
+    onset, active = labels == _FIRST, labels >= _LAST
+    begins = np.flatnonzero(onset & ~np.append(False, onset[:-1]))
+    ends = np.flatnonzero(active & ~np.append(active[1:], False)) + 1
+    stop = ends[np.searchsorted(ends, begins, side="right")]
+    own = np.searchsorted(base, begins, side="right") - 1
+    loudness = _mean_velocity(np.flatnonzero(onset), (base[place] + left)[::-1], velocity[::-1], begins, stop)
+    first, stop = begins - base[own], stop - base[own]
+    order = np.lexsort((group[own, 1], first, group[own, 0]))
+    row, pitch = group[own[order]].T
+    return Decoded(row, pitch, first[order], stop[order], loudness[order])
+
+
+def _mean_velocity(onsets: Int, written: Int, velocity: Float, begins: Int, stop: Int) -> Float:
+    """The mean velocity over the first frames within each note; where notes start together, of the last in the file.
+
+    Parameters
+    ----------
+    onsets : int64 (n,)
+        First frames.
+    written, velocity : (notes,)
+        The first frame of each note of the file and its velocity, the last note first.
+    begins, stop : int64 (decoded,)
+        The first frame of each decoded note, and the one behind its last.
+    """
+    cells, last = np.unique(written, return_index=True)
+    values = velocity[last][np.searchsorted(cells, onsets)]
+    low, high = np.searchsorted(onsets, begins), np.searchsorted(onsets, stop)
+    sums = np.add.reduceat(np.append(values, 0.0), np.column_stack([low, high]).ravel())[::2] if len(low) else low
+    return np.asarray(sums / np.maximum(high - low, 1), dtype=np.float64)
+
+
+def nearest_semitones(frequency: Float) -> Int:
+    """MIDI numbers of frequencies, -1 where there is none: int64 (n,)."""
+    return np.nan_to_num(semitones(frequency), nan=-1, posinf=-1, neginf=-1).astype(np.int64)
+
+
+def cut_rows(rows: Ragged) -> Ragged:
+    """Rows of notes each of which ends where the next one of its pitch starts, if not before; see `cut_overlaps`."""
+    row, pitch = rows_of(rows.counts[0]), nearest_semitones(rows.columns["pitch"])
+    end = cut_overlaps(row, pitch, rows.columns["start"], rows.columns["end"])
+    return Ragged({**rows.columns, "end": end}, rows.counts, rows.labels)
+
+
+def decode_rows(rows: Ragged) -> Ragged:
+    """Rows of the notes of a piano that are read from the labels of frames of 32 ms; see `decode`.
+
+    Times are multiples of that. Notes have no labels, as several may have become one.
+    """
+    velocity = rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
+    pitch = nearest_semitones(rows.columns["pitch"])
+    keys = (pitch >= PIANO[0]) & (pitch <= PIANO[1])
+    parts = []
+    for low, high in zip(rows.offsets[:-1].tolist(), rows.offsets[1:].tolist(), strict=True):
+        own = low + np.flatnonzero(keys[low:high])
+        times = rows.columns["start"][own], rows.columns["end"][own]
+        parts.append(decode(np.zeros_like(own), pitch[own], *times, velocity[own]))
+    nothing = np.zeros(0)
+    columns: dict[str, Column] = {
+        "start": np.concatenate([nothing, *(one.first * HOP for one in parts)]),
+        "end": np.concatenate([nothing, *(one.stop * HOP for one in parts)]),
+        "pitch": np.concatenate([nothing, *(midi_to_hz(one.pitch) for one in parts)]),
+    }
+    if "velocity" in rows.columns:
+        columns["velocity"] = np.concatenate([nothing, *(one.velocity for one in parts)])
+    return Ragged(columns, (np.array([len(one.first) for one in parts], dtype=np.int64),))
