@@ -346,7 +346,7 @@ KINDS = MappingProxyType(
                 numbers=1,
                 followed_by="label",
                 alike=("beat", "melody", "segment", "transcription", "tempo"),  # a time and a number, or two
-                drawn_as="ticks",
+                drawn_as="drums",
                 arguments=("time", "label", "velocity"),
             ),
             Kind(

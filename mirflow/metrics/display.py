@@ -714,10 +714,13 @@ def _draw_audio(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axe
     return separation(sources, signals[0].rate, labels=list(one.labels) if one.labels else None, ax=ax, **kwargs)
 
 
+def _draw_events(one: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Axes:
+    return events(one.columns["time"], list(one.labels) if one.labels else None, ax=ax, **kwargs)
+
+
 _DRAWERS: dict[str, Callable[[Annotation, Axes | None, dict[str, Any]], Axes]] = {
-    "ticks": lambda one, ax, kwargs: events(
-        one.columns["time"], list(one.labels) if one.labels else None, ax=ax, **kwargs
-    ),
+    "ticks": _draw_events,
+    "drums": _draw_events,
     "segments": lambda one, ax, kwargs: segments(_spans(one), _labels(one), ax=ax, **kwargs),
     "levels": _draw_hierarchy,
     "notes": lambda one, ax, kwargs: piano_roll(_spans(one), one.columns["pitch"], ax=ax, **kwargs),

@@ -503,6 +503,7 @@ def _roll(pitch: Float, loud: Float, first: Int, last: Int, edges: Float, fs: in
 
 _MAKERS: dict[str, Callable[..., Float]] = {
     "ticks": _clicks,
+    "drums": _clicks,
     "segments": _clicks,
     "levels": _clicks,
     "tempo": _clicks,

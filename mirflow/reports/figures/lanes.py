@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import colorsys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...ragged import Bool, Column, Float
 from ...theory.chords import encode_vocabulary
+from ...theory.drums import DRUM_MAPS
 from .canvas import BLUE, CYCLE, GREY, ORANGE, PALE, PURPLE, RED, label
 
 if TYPE_CHECKING:
@@ -145,6 +146,24 @@ def _draw_events(lanes: Lanes, one: Annotation, at: float) -> None:
             lanes.ax.text(time[place], at - TOP, f" {text}", va="top", fontsize=5, color="#555555", clip_on=True)
 
 
+def _draw_hits(lanes: Lanes, one: Annotation, at: float) -> None:
+    """Hits as on a staff: kick, snare, toms, hi-hat, cymbals upwards, and what is none of these on top."""
+    inside = lanes.inside(one.columns["time"])
+    y = _on_staff(lanes, one.labels or [], at)[inside]
+    lanes.ax.plot(one.columns["time"][inside], y, linestyle="", marker="|", markersize=4, color=GREY)
+
+
+_STAFF = DRUM_MAPS["adtof5"]
+
+
+def _on_staff(lanes: Lanes, drums: Sequence[str], at: float) -> Float:
+    """Heights of drums in a lane."""
+    found = {drum: _STAFF.class_of(drum) for drum in set(drums)}
+    top = len(_STAFF.names)
+    line = np.array([top if place in (None, -1) else place for place in map(found.get, drums)], dtype=np.float64)
+    return np.asarray(at + lanes.bottom - 0.03 - (line + 0.5) / (top + 1) * (TOP + lanes.bottom - 0.06))
+
+
 def _draw_notes(lanes: Lanes, one: Annotation, at: float) -> None:
     start, end = one.columns["start"], one.columns["end"]
     chosen = [place for place in lanes.visible(start, end) if one.columns["pitch"][place] > 0]
@@ -205,6 +224,7 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "segments": _draw_intervals,
     "levels": _draw_hierarchy,
     "ticks": _draw_events,
+    "drums": _draw_hits,
     "notes": _draw_notes,
     "curve": _draw_series,
     "frames": _draw_multipitch,
@@ -231,6 +251,8 @@ _MEANINGS = {
     "band": "right (blue), wrong (orange, hatched), thin where nothing is judged",
     "octaves": "right (blue), wrong (orange, hatched), an octave off (purple, dotted), thin where nothing is judged",
     "marks": "hits (blue), extra (vermilion crosses), missed (vermilion circles)",
+    "drums": "hits (blue), extra (vermilion crosses), missed (vermilion circles); upwards: kick, snare, toms, hi-hat, "
+    "cymbals, others",
     "reports": "aligned (blue), misaligned or of no note (vermilion crosses), missed (circles); upwards: the score",
     "notes": "hits (blue), extra (vermilion), missed (grey, dotted)",
     "pitches": "hits (blue), extra (vermilion), missed (grey)",
@@ -261,6 +283,8 @@ def explained(kind: str, evidence: Mapping[str, Column]) -> str:
     form = form_of(kind, evidence)
     if form == "band" and "frequency" in " ".join(evidence):  # where there are pitches, there are octaves
         form = "octaves"
+    if form == "marks" and KINDS[kind].drawn_as == "drums":
+        form = "drums"
     if form == "marks" and KINDS[kind].drawn_as == "steps":
         form = "reports"
     return _MEANINGS[form]
@@ -307,17 +331,18 @@ def _spans(lanes: Lanes, evidence: Mapping[str, Column], chosen: Bool) -> list[t
 
 def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """Hits and false alarms where the estimate has them, what is missed where the reference has it."""
-    middle = at + BAND[0] + BAND[1] / 2
+    middle = np.full(len(evidence["verdict"]), at + BAND[0] + BAND[1] / 2)
+    if "class" in evidence:
+        middle = _on_staff(lanes, evidence["class"].tolist(), at)
     shown: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         (GOOD, "estimate", BLUE, "|"),
         (TOO_MUCH, "estimate", RED, "x"),
         (MISSED, "reference", RED, "o"),
     )
     for names, side, colour, marker in shown:
-        time = evidence[side][_is(evidence, names)]
-        time = time[lanes.inside(time)]
+        chosen = _is(evidence, names) & lanes.inside(evidence[side])
         style: dict[str, Any] = {"marker": marker, "markersize": 3, "markeredgecolor": colour, "markeredgewidth": 0.8}
-        lanes.ax.plot(time, np.full(len(time), middle), linestyle="", markerfacecolor="none", **style)
+        lanes.ax.plot(evidence[side][chosen], middle[chosen], linestyle="", markerfacecolor="none", **style)
 
 
 def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _LANE, _TALL, _DENSE = 0.32, 0.62, 1.0
 """Inches of a lane, of one in which pitches have to be told apart, and of one with several pitches at a time."""
-_POLYPHONIC = ("notes", "frames")
-"""Forms with several pitches at a time."""
+_POLYPHONIC = ("notes", "frames", "drums")
+"""Forms with several pitches or drums at a time."""
 _MOST = 60
 """Systems that a page has room for."""
 _PAGE = 9.0
