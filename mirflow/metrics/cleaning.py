@@ -290,3 +290,17 @@ def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Pro
 
         problems.append((outside & ~empty, describe))
     return problems
+
+
+def tempo_problems(rows: Ragged) -> list[Problem]:
+    """Tempi that are negative or not finite, and saliences that are negative or infinite."""
+    tempo = rows.columns["tempo"]
+    problems: list[Problem] = [
+        (~np.isfinite(tempo), lambda item: f"tempo is not finite: {tempo[item]}"),
+        (tempo < 0, lambda item: f"tempo is negative: {tempo[item]} beats per minute"),
+    ]
+    if "salience" in rows.columns:
+        salience = rows.columns["salience"]
+        wrong = (salience < 0) | np.isinf(salience)
+        problems.append((wrong, lambda item: f"salience must be 0 or more, but is {salience[item]}"))
+    return problems

@@ -24,8 +24,8 @@ CLOSE = "less than 1 where events are so close together that one window has seve
 """When a greedy matching does not give a reference against itself the perfect score."""
 
 
-def clean(rows: Ragged) -> Cleaned:
-    """Make rows of events fit to be scored: in order of time.
+def clean(rows: Ragged, sort: bool = True) -> Cleaned:
+    """Make rows of events fit to be scored: in order of time, unless that is left to the kernel.
 
     Flaws are times that are not finite or later than `MAX_TIME`. Events that are out of order, negative or at the time
     of the event before them are counted in `repairs`; all of them are kept.
@@ -41,7 +41,7 @@ def clean(rows: Ragged) -> Cleaned:
     late = f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds"
     problems.append((times > MAX_TIME, lambda item: f"{late}: {times[item]}"))
     cleaned = set_aside(rows, problems, irregular)
-    return in_order(cleaned) if "unsorted" in findings else cleaned
+    return in_order(cleaned) if sort and "unsorted" in findings else cleaned
 
 
 @dataclass(frozen=True)

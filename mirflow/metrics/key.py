@@ -8,6 +8,7 @@ Conventions
 * ``mir_eval`` (default): mir_eval 0.8.2: only the fifth above is near.
 * ``mirex2005``: MIREX until 2016: the same score, with the share of each class of errors.
 * ``mirex2017``: MIREX since 2017: fifths in both directions are near.
+* ``madmom``: the evaluation of madmom: the same; its option ``strict_fifth`` is ``allow_descending_fifths=false``.
 
 Metrics
 -------
@@ -388,6 +389,7 @@ _CONVENTIONS = (
     ),
     _mirex("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False),
     _mirex("mirex2017", "MIREX since 2017: fifths in both directions are near", True),
+    _mirex("madmom", "madmom's evaluation: fifths in both directions are near, as in MIREX since 2017", True),
 )
 
 TASK = Task("key", "Key estimation", MappingProxyType({one.name: one for one in _CONVENTIONS}), ("weighted_score",))

@@ -7,10 +7,14 @@ Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2, the largest matching.
 * ``mirex``: the same with greedy matching.
+* ``madmom``: the evaluation of madmom: within 25 ms, and what is empty on both sides is right. Its functions are those
+  of `madmom` in this module.
 
 Metrics
 -------
 * ``f_measure``, ``precision``, ``recall`` (`f_measure`): shares of matched onsets.
+* Of ``madmom`` also ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and ``counts`` and
+  ``error_moments``, on request.
 * ``class_f_measure``, on request: mean of the F-measures of the labels.
 * ``by_class``, on request: counts of matched, reference and estimated onsets of each label.
 
@@ -33,6 +37,7 @@ import numpy as np
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Float, Int, rows_of
+from . import onset_madmom as madmom
 from .base import Convention, Pairs, Shared, Sparse, Task, score_by
 from .events import (
     CHECKS,
@@ -51,7 +56,7 @@ from .measures import LABELS, Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
 
-__all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "validate"]
+__all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "madmom", "validate"]
 
 COUNTED = ("matched", "reference", "estimate")
 """What is counted of each class."""
@@ -264,8 +269,9 @@ MIREX = Convention(
 TASK = Task(
     "onset",
     "Onset detection",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)}),
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)}),
     ("class_f_measure", "f_measure"),
+    {madmom.CONVENTION.name: ("f_measure",)},
 )
 
 

@@ -5,7 +5,9 @@ whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default and only one): mir_eval 0.8.2, with the accuracies and octave errors of single tempi on request.
+* ``mir_eval`` (default): mir_eval 0.8.2, with the accuracies and octave errors of single tempi on request.
+* ``madmom``: the evaluation of madmom: any number of tempi, within 4 %, and what is empty on both sides is right. Its
+  functions are those of `madmom` in this module.
 
 Metrics
 -------
@@ -13,6 +15,7 @@ Metrics
   reference's tempi, estimated within 8 %.
 * ``accuracy0``, ``accuracy1``, ``accuracy2``, on request: the more salient tempo equal in whole beats per minute,
   within 4 %, or within that of a multiple by 2 or 3.
+* Of ``madmom`` ``p_score``, ``any_correct``, ``all_correct``, ``accuracy1`` and ``accuracy2``.
 * ``oe1``, ``oe2``, ``aoe1``, ``aoe2``, on request: octave errors and their absolute values.
 * ``absolute_error``, on request: beats per minute between the more salient tempi.
 
@@ -36,14 +39,15 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from . import tempo_madmom as madmom
 from .arguments import first_share
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid, refuse_unjudged
-from .cleaning import Cleaned, Problem, set_aside, usable_pair
+from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
 
-__all__ = ["TASK", "detection", "evaluate", "validate", "validate_tempi"]
+__all__ = ["TASK", "detection", "evaluate", "madmom", "validate", "validate_tempi"]
 
 FACTORS = (1.0, 2.0, 1 / 2, 3.0, 1 / 3)
 """The metrical levels that count as right where the level does not matter."""
@@ -509,17 +513,8 @@ def clean(rows: Ragged) -> Cleaned:
     tempo = rows.columns["tempo"]
     owner = rows_of(rows.counts[0])
     place = np.arange(len(owner)) - rows.offsets[:-1][owner]
-    problems: list[Problem] = [
-        (~np.isfinite(tempo), lambda item: f"tempo is not finite: {tempo[item]}"),
-        (tempo < 0, lambda item: f"tempo is negative: {tempo[item]} beats per minute"),
-        (place > 1, lambda item: f"a track has one or two tempi, and this is one more: {tempo[item]}"),
-    ]
-    if "salience" in rows.columns:
-        salience = rows.columns["salience"]
-        problems.append(
-            ((salience < 0) | np.isinf(salience), lambda item: f"salience must be 0 or more, but is {salience[item]}")
-        )
-    return set_aside(rows, problems)
+    third = (place > 1, lambda item: f"a track has one or two tempi, and this is one more: {tempo[item]}")
+    return set_aside(rows, [*tempo_problems(rows), third])
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -564,6 +559,11 @@ MIR_EVAL = Convention(
     explain=evidence,
 )
 
-TASK = Task("tempo", "Tempo estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("p_score",))
+TASK = Task(
+    "tempo",
+    "Tempo estimation",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, madmom.CONVENTION)}),
+    ("p_score",),
+)
 
 globals().update(_scores.functions("One tempo, or two with the more salient one first, in beats per minute."))

@@ -191,3 +191,64 @@ def beat_scores(reference: Times, estimate: Times, skip: float = 0.0) -> dict[st
         sides = histogram(estimate, reference, 40), histogram(reference, estimate, 40)
         scores["information_gain"] = min(map(gain, sides))
     return scores
+
+
+def combine(times: Times, distance: float) -> list[float]:
+    """Neighbours that are close together at their mean, from left to right."""
+    found: list[float] = []
+    for time in times:
+        if distance and found and time - found[-1] <= distance + 1e-12:
+            found[-1] = (found[-1] + time) / 2
+        else:
+            found.append(time)
+    return found
+
+
+def onset_scores(reference: Times, estimate: Times, window: float, combined: float, delay: float) -> dict[str, float]:
+    return detections(sorted(combine(reference, combined)), sorted(time + delay for time in estimate), window)
+
+
+Note = tuple[float, float]
+
+
+def note_scores(reference: Sequence[Note], estimate: Sequence[Note], window: float) -> dict[str, float] | None:
+    """Scores of notes (onset, pitch); None where a note is both matched and not."""
+    errors: list[float] = []
+    for pitch in {pitch for _, pitch in (*reference, *estimate)}:
+        sides = [sorted(onset for onset, other in side if other == pitch) for side in (reference, estimate)]
+        found = match(sides[0], sides[1], window)
+        errors += [sides[1][right] - sides[0][left] for left, right in found]
+        for side, places in zip(sides, zip(*found, strict=True) if found else ((), ()), strict=True):
+            taken = {side[place] for place in places}
+            if taken & {time for place, time in enumerate(side) if place not in places}:
+                return None
+    spread = {"mean_error": float(np.mean(errors)), "std_error": float(np.std(errors))} if errors else {}
+    whole = {"mean_error": math.nan, "std_error": math.nan} | spread
+    return rates(len(errors), len(reference), len(estimate)) | whole
+
+
+Strong = tuple[float, float]
+
+
+def tempo_scores(reference: Sequence[Strong], estimate: Sequence[Strong], tol: float = 0.04) -> dict[str, float]:
+    """Scores of tempi with strengths."""
+    names = ("p_score", "any_correct", "all_correct", "accuracy1", "accuracy2")
+    if not reference or not estimate:
+        return dict.fromkeys(names, float(not reference and not estimate))
+    sides = [sorted(side, key=lambda one: -one[1]) for side in (reference, estimate)]
+    total = sum(strength for _, strength in sides[0])
+    shares = [strength / total if total else 1 / len(sides[0]) for _, strength in sides[0]]
+
+    def near(tempo: float, other: float) -> bool:
+        return abs(1 - divide(other, tempo)) <= tol
+
+    hits = [any(near(tempo, other) for other, _ in sides[1]) for tempo, _ in sides[0]]
+    first, own = sides[0][0][0], sides[1][0][0]
+    scores = (
+        sum(share for share, hit in zip(shares, hits, strict=True) if hit),
+        any(hits),
+        all(hits),
+        near(first, own),
+        any(near(level, own) for level in (first, first * 2, first / 2, first * 3, first / 3)),
+    )
+    return {name: float(score) for name, score in zip(names, scores, strict=True)}

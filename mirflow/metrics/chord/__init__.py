@@ -10,6 +10,7 @@ Conventions
 * ``decibel``: the evaluation of DECIBEL: ``csr``, and ``undersegmentation``, ``oversegmentation`` and ``segmentation``
   without merging neighbours that have equal labels.
 * ``mirex2013``: the official scores of MIREX 2013: spelled degrees, a fixed vocabulary for each rule, gaps as no chord.
+* ``madmom``: the evaluation of madmom: chords reduced to triads and tetrads, also ``X``.
 
 Metrics
 -------
@@ -59,6 +60,7 @@ from .labels import (
     split,
     validate_chord_label,
 )
+from .madmom import CONVENTION as MADMOM
 from .metrics import DECIBEL, MIR_EVAL
 from .mir_eval import (
     directional_hamming_distance,
@@ -87,7 +89,7 @@ from .mirex2013 import CONVENTION as MIREX2013
 TASK = Task(
     "chord",
     "Chord estimation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, DECIBEL, MIREX2013)}),
+    MappingProxyType({one.name: one for one in (MIR_EVAL, DECIBEL, MIREX2013, MADMOM)}),
     ("majmin", "root"),
     {DECIBEL.name: ("csr",)},
 )

@@ -95,12 +95,12 @@ def _describe(rows: Ragged, item: int) -> str:
     return f"chord intervals must not overlap, but {interval} is followed by {start[item + 1]} to {end[item + 1]} s"
 
 
-def clean(rows: Ragged, merging: bool = True) -> Cleaned:
+def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERVALS) -> Cleaned:
     """Make rows of intervals fit for mir_eval's rules.
 
-    Intervals without length are dropped and rows out of order sorted; both are counted, and so are gaps. Flaws are
-    times that are not finite, negative or reversed, labels that are not chords, and overlaps of intervals with
-    different chords, or of any where neighbours with equal chords are never merged.
+    Intervals without length are dropped and rows out of order sorted; both are counted, and so are gaps. Flaws are the
+    findings `refused`, by default times that are not finite, negative or reversed, labels that are not chords, and
+    overlaps of intervals with different chords, or of any where neighbours with equal chords are never merged.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def clean(rows: Ragged, merging: bool = True) -> Cleaned:
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
     ([1, 0], [1, 0], "not a chord: 'H:maj'; chords are written like C, A:min7/b3, F#:(1,5) or N")
     """
-    findings, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted", "gap"))
+    findings, problems, irregular = inspected("intervals", rows, refused, ("zero_length", "unsorted", "gap"))
     label = rows.columns["label"]
     if invalid := list(encode_vocabulary(rows.labels).invalid):
         problems.append((np.isin(label, invalid), lambda item: not_a_chord(rows.labels[int(label[item])])))
@@ -368,7 +368,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     hop = _hop(grid)
     estimates = pairs.estimates
     chords = encode_sides(pairs.references, estimates)
-    refused, silent, scorable = _sort_out(pairs, chords, merging)
+    refused, silent, scorable = sort_out(pairs, chords, merging)
     # One more row, which is empty, takes the place of estimates that cannot be compared.
     silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
     rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
@@ -411,7 +411,7 @@ def _hop(grid: Grid) -> float | None:
     return float(grid)
 
 
-def _sort_out(pairs: Pairs, chords: Chords, merging: bool) -> tuple[dict[int, str], Bool, Int]:
+def sort_out(pairs: Pairs, chords: Chords, merging: bool) -> tuple[dict[int, str], Bool, Int]:
     """The refused pairs, those to be scored as if the estimate were empty, and those to be scored at all."""
     runs = (chords.merged[chords.reference[:-1]], chords.merged[chords.estimate[:-1]]) if merging else (None, None)
     by_reference, by_estimate = refuse(pairs, runs)

@@ -12,6 +12,8 @@ Conventions
 * ``onsets_and_frames``: of such notes as they are read back from labels of frames of 32 ms, and these frames.
 * ``mirex2015``: note tracking of MIREX 2015: times rounded down to 10 ms, no least tolerance of offsets.
 * ``mt3``: the columns of MT3 (Gardner et al., 2022): percussion apart from all other notes, programs compared.
+* ``madmom``: the evaluation of madmom: onsets within 25 ms and the very same pitch, and what is empty on both sides is
+  right. Its functions are in `mirflow.metrics.transcription.madmom`.
 
 Metrics
 -------
@@ -21,6 +23,8 @@ Metrics
   pitch.
 * ``onset_precision``, ``onset_recall``, ``onset_f_measure`` (`onset_precision_recall_f1`): onset alone.
 * ``offset_precision``, ``offset_recall``, ``offset_f_measure`` (`offset_precision_recall_f1`): offset alone.
+* Of ``madmom`` ``precision``, ``recall``, ``f_measure``, ``accuracy``, ``mean_error`` and ``std_error`` of onsets, and
+  ``counts`` and ``error_moments``, on request.
 * ``velocity_precision`` and others, on request: with velocities (`mirflow.metrics.transcription_velocity`).
 * ``instrument_precision`` and others, ``by_instrument``, on request: notes of each label on their own.
 * ``program_precision``, ``program_recall``, ``program_f_measure`` and ``by_program``, on request, defaults of ``mt3``:

@@ -13,6 +13,7 @@ from ..cleaning import Cleaned, set_aside
 from ..measures import Measure, Metric, Parameter
 from .frames import NEEDS
 from .kernel import NO_OFFSET, VELOCITY
+from .madmom import CONVENTION as MADMOM
 from .metrics import METRICS, MIR_EVAL, MIREX2015, MT3, RATES, clean, evidence, score
 from .resolving import cut_rows, decode_rows
 
@@ -95,7 +96,9 @@ ONSETS_AND_FRAMES = Convention(
 TASK = Task(
     "transcription",
     "Note transcription",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO, MIREX2024, ONSETS_AND_FRAMES, MT3)}),
+    MappingProxyType(
+        {one.name: one for one in (MIR_EVAL, MIREX2015, MAESTRO, MIREX2024, ONSETS_AND_FRAMES, MT3, MADMOM)}
+    ),
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
-    {"mt3": ("program_f_measure",)},
+    {"mt3": ("program_f_measure",), MADMOM.name: ("f_measure",)},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -453,3 +454,38 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.
     product, whole = (1 + beta**2) * precision * recall, beta**2 * precision + recall
     f = np.divide(product, whole, out=np.zeros(len(hits)), where=hits > 0)
     return f, (beta**2 * wanted + found) / (1 + beta**2)
+
+
+SHOWN: Mapping[str, str] = MappingProxyType({"": "start", "_end": "end", "_pitch": "pitch"})
+"""Endings of the names of columns of evidence, and the columns of notes that they show."""
+
+
+def show_notes(
+    rows: tuple[Ragged, Ragged], matched: tuple[Int, Int], others: tuple[Int, Int], shown_as: Mapping[str, str] = SHOWN
+) -> dict[str, Column]:
+    """The notes of both sides of a pair with what became of them.
+
+    Parameters
+    ----------
+    rows : (Ragged, Ragged)
+        The reference and the estimate, a row each.
+    matched, others : (int64 (n,), int64 (m,))
+        Places of matched notes on both sides, and of notes that are missed or extra.
+    shown_as : mapping of str to str
+        See `SHOWN`.
+
+    Returns
+    -------
+    dict of str to array
+        See :func:`mirflow.metrics.transcription.metrics.evidence`.
+    """
+    (hits, right), (missed, extra) = matched, others
+    shown: dict[str, Column] = {}
+    no_reference, no_estimate = np.full(len(extra), np.nan), np.full(len(missed), np.nan)
+    for ending, name in shown_as.items():
+        one, other = (side.columns[name] for side in rows)
+        shown[f"reference{ending}"] = np.concatenate([one[hits], one[missed], no_reference])
+        shown[f"estimate{ending}"] = np.concatenate([other[right], no_estimate, other[extra]])
+    shown["verdict"] = np.repeat(["hit", "missed", "extra"], [len(hits), len(missed), len(extra)])
+    order = np.argsort(np.where(np.isnan(shown["reference"]), shown["estimate"], shown["reference"]), kind="stable")
+    return {name: column[order] for name, column in shown.items()}

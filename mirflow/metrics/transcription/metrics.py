@@ -43,6 +43,7 @@ from .kernel import (
     OF_PROGRAMS,
     PITCHED,
     PROGRAM,
+    SHOWN,
     VELOCITY,
     NoteBatch,
     Notes,
@@ -50,6 +51,7 @@ from .kernel import (
     Read,
     parts_of,
     rate,
+    show_notes,
 )
 
 
@@ -267,9 +269,6 @@ def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
     return np.divide(total, number, out=np.zeros(len(block)), where=number > 0), number
 
 
-_SHOWN = {"": "start", "_end": "end", "_pitch": "pitch"}
-
-
 def evidence(
     reference: Annotation,
     estimate: Annotation,
@@ -312,7 +311,7 @@ def evidence(
         raise MetricError(f"{measure} does not judge notes one by one; ask for one like f_measure or onset_recall")
     usable = usable_pair(reference, estimate, keeping)
     rows = resolve(usable[0]), resolve(usable[1])
-    pairs, shown_as = Pairs.in_order(*rows), dict(_SHOWN)
+    pairs, shown_as = Pairs.in_order(*rows), dict(SHOWN)
     for message in Lacking.of(pairs, [measure]).split([measure])[0].values():
         raise AnnotationError(message)
     if measure.metric.needs in OF_PROGRAMS:
@@ -323,16 +322,7 @@ def evidence(
     block = NoteBatch(sides[0], sides[1], usual=part)
     if measure.metric.needs == frames.NEEDS:
         return frames.evidence(block, measure)
-    (hits, right), (missed, extra) = _verdicts(block, measure)
-    shown: dict[str, Column] = {}
-    no_reference, no_estimate = np.full(len(extra), np.nan), np.full(len(missed), np.nan)
-    for ending, name in shown_as.items():
-        one, other = (side.columns[name] for side in rows)
-        shown[f"reference{ending}"] = np.concatenate([one[hits], one[missed], no_reference])
-        shown[f"estimate{ending}"] = np.concatenate([other[right], no_estimate, other[extra]])
-    shown["verdict"] = np.repeat(["hit", "missed", "extra"], [len(hits), len(missed), len(extra)])
-    order = np.argsort(np.where(np.isnan(shown["reference"]), shown["estimate"], shown["reference"]), kind="stable")
-    return {name: column[order] for name, column in shown.items()}
+    return show_notes(rows, *_verdicts(block, measure), shown_as)
 
 
 def _verdicts(block: NoteBatch, measure: Measure) -> tuple[tuple[Int, Int], tuple[Int, Int]]:

@@ -1,0 +1,376 @@
+"""Convention madmom of chords: five rules on chords reduced to triads or tetrads, and segmentation of merged chords."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import pairwise
+from types import MappingProxyType
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...errors import AnnotationError, MetricError
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Column, Float, Int, Ragged, offsets_of
+from ...theory.chords import OCTAVE, ChordTable, encode_vocabulary, quality_semitones
+from ...theory.harte import (
+    CHORD_RE,
+    NO_CHORD,
+    X_CHORD,
+    InvalidChordException,
+    pitch_class_to_semitone,
+    scale_degree_to_semitone,
+)
+from ..base import Convention, Grid, Pairs, Scores
+from ..cleaning import NO_TIMES
+from ..measures import Measure, Weight, family, metrics_in
+from .kernel import ChordSide, ChordTimelines, cut, fragmented, lay_out
+from .metrics import VERDICTS, Evidence, clean, judge, ratio, single_evidence, sort_out
+from .rules import Chords
+
+_EXTENDED: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {"9": (2,), "maj9": (2,), "min9": (2,), "11": (2, 5), "min11": (2, 5), "13": (9,), "maj13": (9,), "min13": (9,)}
+)
+"""Semitones that extended qualities have beyond those of :data:`mirflow.theory.chords.QUALITIES`; a thirteenth has no
+ninth."""
+
+_NOTHING, _EVERYTHING = (0,) * OCTAVE, (1,) * OCTAVE
+
+
+@dataclass(frozen=True, slots=True)
+class Chord:
+    """A chord: root above C (-1: none), bass above the root (-1: none), and 1 for each semitone that sounds."""
+
+    root: int
+    bass: int
+    sounding: tuple[int, ...]
+
+
+NO_CHORD_CODE, X_CHORD_CODE = Chord(-1, -1, _NOTHING), Chord(-1, -1, _EVERYTHING)
+
+
+@lru_cache(maxsize=1 << 16)
+def encode(label: str) -> Chord:
+    """A chord label as madmom reads it; a label that is none is no chord.
+
+    Degrees are added and taken away in the order in which they are written, within the octave, and the bass sounds.
+
+    Examples
+    --------
+    >>> encode("C:maj(*3)/5")
+    Chord(root=0, bass=7, sounding=(1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0))
+    """
+    if label == X_CHORD:
+        return X_CHORD_CODE
+    found = CHORD_RE.match(label)
+    if found is None or label == NO_CHORD:
+        return NO_CHORD_CODE
+    quality, degrees = found["quality"] or "", (found["degrees"] or "")[1:-1]
+    if not quality and not degrees:
+        quality = "maj"
+    try:
+        sounding = quality_semitones(quality)
+    except InvalidChordException:
+        return NO_CHORD_CODE
+    for semitone in _EXTENDED.get(quality, ()):
+        sounding[semitone] = 1
+    for degree in filter(None, degrees.split(",")):
+        sounding[scale_degree_to_semitone(degree.removeprefix("*")) % OCTAVE] = int(not degree.startswith("*"))
+    bass = scale_degree_to_semitone(found["bass"] or "1") % OCTAVE
+    sounding[bass] = 1
+    return Chord(pitch_class_to_semitone(found["root"]), bass, tuple(sounding))
+
+
+_MINOR, _MAJOR, _SECOND, _FOURTH = 3, 4, 2, 5
+
+
+def reduce(chord: Chord, tetrads: bool, with_bass: bool) -> Chord:
+    """A chord with no tones but its third, or second or fourth, its fifth and, of tetrads, its sixth or seventh.
+
+    A major third goes before a minor one, and a third before a second or fourth, of which only a single one counts. A
+    perfect fifth goes before an altered one, an augmented before a diminished one above a major third, and the other
+    way round above a minor one; without any it is perfect. A minor seventh goes before a major one, that before a
+    sixth. Where all tones are unknown (X) this makes a major triad, or a dominant seventh chord, without a root.
+
+    Examples
+    --------
+    >>> "".join(map(str, reduce(encode("C:maj/b3"), tetrads=False, with_bass=True).sounding))
+    '100010010000'
+    """
+    on = chord.sounding
+    tops: tuple[int, ...] = ()
+    if on == _NOTHING:
+        return chord
+    if on[_MAJOR] or on[_MINOR]:
+        third, first, second = (_MAJOR, 8, 6) if on[_MAJOR] else (_MINOR, 6, 8)
+        altered = 0 if on[7] else first if on[first] else second if on[second] else 0
+        tones = [0, third, altered or 7]
+        diminished = third == _MINOR and altered == 6
+        tops = (10, 9) if diminished else (10, 11) if altered else (10, 11, 9)
+    elif on[_SECOND] != on[_FOURTH]:
+        tones, tops = [0, _SECOND if on[_SECOND] else _FOURTH, 7], (10, 11)
+    else:
+        tones = [0, 7] if on[0] and on[7] else [0]
+    if tetrads:
+        tones += [top for top in tops if on[top]][:1]
+    sounding = tuple(int(semitone in tones) for semitone in range(OCTAVE))
+    keeps = with_bass and chord.bass >= 0 and sounding[chord.bass]
+    return Chord(chord.root, chord.bass if keeps else 0, sounding)
+
+
+_TRIADS = ("maj", "min")
+_SEVENTHS = (*_TRIADS, "7", "min7", "maj7")
+_VOCABULARIES: Mapping[bool, frozenset[tuple[int, ...]]] = MappingProxyType(
+    {
+        tetrads: frozenset([_NOTHING, *(tuple(quality_semitones(name)) for name in names)])
+        for tetrads, names in ((False, _TRIADS), (True, _SEVENTHS))
+    }
+)
+"""What references are compared on, by whether chords are tetrads."""
+
+RULES: Mapping[str, tuple[bool, bool] | None] = MappingProxyType(
+    {
+        "root": None,
+        "majmin": (False, False),
+        "majmin_inv": (False, True),
+        "sevenths": (True, False),
+        "sevenths_inv": (True, True),
+    }
+)
+"""Whether chords are reduced to tetrads, and keep their bass; None: roots are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The distinct chords of two sides as one rule sees them.
+
+    Parameters
+    ----------
+    code : int64 (chords,)
+        Equal numbers are equal chords.
+    counted : bool (chords,)
+        Those on which a reference is compared.
+    """
+
+    code: Int
+    counted: Column
+
+
+def _compared(chords: Sequence[Chord], rule: tuple[bool, bool] | None) -> Compared:
+    if rule is None:
+        return Compared(np.array([one.root for one in chords], dtype=np.int64), np.ones(len(chords), dtype=np.bool_))
+    reduced = [reduce(one, *rule) for one in chords]
+    counted = [one.sounding in _VOCABULARIES[rule[0]] for one in reduced]
+    return Compared(_numbered(reduced), np.array(counted, dtype=np.bool_))
+
+
+def _numbered(chords: Iterable[Chord]) -> Int:
+    numbers: dict[Chord, int] = {}
+    return np.array([numbers.setdefault(one, len(numbers)) for one in chords], dtype=np.int64)
+
+
+class Distinct:
+    """The distinct chords of two sides.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+    """
+
+    def __init__(self, references: Ragged, estimates: Ragged) -> None:
+        vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
+        place = {label: number for number, label in enumerate(vocabulary)}
+        self._chords = [encode(label) for label in vocabulary]
+
+        def of(side: Ragged) -> Int:
+            codes = np.array([*(place[label] for label in side.labels), place[NO_CHORD]], dtype=np.int64)
+            return np.asarray(codes[np.append(side.columns["label"], -1)])
+
+        table: ChordTable = encode_vocabulary([NO_CHORD] * len(vocabulary))
+        self.chords = Chords(table, _numbered(self._chords), of(references), of(estimates))
+        self._rules: dict[str, Compared] = {}
+
+    def under(self, rule: str) -> Compared:
+        """The chords as a rule sees them."""
+        if rule not in self._rules:
+            self._rules[rule] = _compared(self._chords, RULES[rule])
+        return self._rules[rule]
+
+    def judge(self, rule: str, reference: Int, estimate: Int) -> Int:
+        """1 where an estimate is right, 0 where it is wrong, -1 where the reference is not compared: int64 (n,)."""
+        seen = self.under(rule)
+        right = (seen.code[reference] == seen.code[estimate]).astype(np.int64)
+        return np.where(seen.counted[reference], right, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Seconds of pairs of sequences: of references, right and comparable ones by rule, and outside largest pieces."""
+
+    span: Float
+    rules: Mapping[str, tuple[Float, Float]]
+    fragmentation: tuple[Float, Float]
+
+
+def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> Totals:
+    """Go through all pairs once and add up the seconds."""
+    none = np.zeros(0)
+    found: dict[str, list[tuple[Float, Float]]] = {rule: [(none, none)] for rule in rules}
+    pieces: list[tuple[Float, Float]] = [(none, none)]
+    for batch in cut(axis):
+        pieces.append(fragmented(batch))
+        for rule, parts in found.items():
+            verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
+            right, counted = (np.where(chosen, batch.seconds, 0.0) for chosen in (verdict == 1, verdict >= 0))
+            parts.append((sum_by(batch.pair, right, len(batch)), sum_by(batch.pair, counted, len(batch))))
+
+    def join(parts: list[tuple[Float, Float]]) -> tuple[Float, Float]:
+        one, other = (np.concatenate(side) for side in zip(*parts, strict=True))
+        return one, other
+
+    return Totals(axis.span, {rule: join(parts) for rule, parts in found.items()}, join(pieces))
+
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+_LITERATURE = "@bock2016madmom"
+
+
+@family(
+    Weight("comparable seconds: reference segments inside the rule's vocabulary", "s"),
+    {
+        rule: {"title": title, "summary": f"share of the comparable time on which {right}", "aliases": aliases}
+        for rule, title, right, aliases in (
+            ("root", "Root", "roots are equal; N and X both have none", ()),
+            ("majmin", "Major/minor", "the triads are equal, where the reference is major, minor or none", ("MajMin",)),
+            (
+                "majmin_inv",
+                "Major/minor with bass",
+                "triads and bass are equal, as far as in the triad",
+                ("majminbass",),
+            ),
+            ("sevenths", "Sevenths", "tetrads are equal, where the reference is maj, min, 7, min7, maj7 or N", ()),
+            ("sevenths_inv", "Sevenths with bass", "tetrads are equal, and a bass in them", ("seventhsbass",)),
+        )
+    },
+    standard_aggregate="wcsr",
+    recall=True,
+    perfect_exceptions="NaN where no reference label is in the rule's vocabulary",
+    literature=f"{_LITERATURE}; @pauwels2013",
+)
+def recalls(rule: str, totals: Totals, measure: Measure) -> Read:
+    """Right seconds over comparable seconds under one rule."""
+    right, comparable = totals.rules[rule]
+    return np.divide(right, comparable, out=np.full(len(right), np.nan), where=comparable > 0), comparable
+
+
+@family(
+    Weight("length of the reference", "s"),
+    {
+        name: {"title": title, "summary": summary, "aliases": (alias,)}
+        for name, title, summary, alias in (
+            (
+                "undersegmentation",
+                "Under-segmentation",
+                "1 - share of the estimate's runs outside their largest pieces",
+                "underseg",
+            ),
+            (
+                "oversegmentation",
+                "Over-segmentation",
+                "1 - share of the reference's runs outside their largest pieces",
+                "overseg",
+            ),
+            ("segmentation", "Segmentation", "the smaller of over-segmentation and under-segmentation", "seg"),
+        )
+    },
+    pooling="micro",
+    literature=f"{_LITERATURE}; section 8.3.2 of @harte2010",
+)
+def segmentation(name: str, totals: Totals, measure: Measure) -> Read:
+    """1 - the share of the time outside the largest pieces into which one side cuts the other's runs."""
+    over, under = (1 - ratio(side, totals.span) for side in totals.fragmentation)
+    found = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}
+    return found[name], totals.span
+
+
+METRICS = metrics_in(globals())
+OUTSIDE = "the reference has no chord in the rule's vocabulary, so there is nothing to compare"
+
+
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of pairs by madmom's rules: a `Scorer`.
+
+    An empty estimate is no chord throughout; an empty reference gives score 0 and weight 0. Where no chord of the
+    reference can be compared a rule has no score.
+    """
+    if grid != "union":
+        raise MetricError(f"convention madmom is defined on grid union, not on {grid!r}")
+    estimates = pairs.estimates
+    distinct = Distinct(pairs.references, estimates)
+    chords = distinct.chords
+    refused, silent, scorable = sort_out(pairs, chords, merging=True)
+    # One more row, which is empty, takes the place of estimates that cannot be compared.
+    silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
+    rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
+    sides = ChordSide(pairs.references, chords.reference), ChordSide(silence, chords.estimate)
+    axis = lay_out(sides, *rows, chords.merged)
+    totals = add_up(axis, distinct, [measure.metric.name for measure in measures if measure.metric.recall])
+    values = np.zeros((2, len(pairs), len(measures)))
+    for column, measure in enumerate(measures):
+        values[:, scorable, column] = measure.read(totals)
+    values[0, list(refused)] = np.nan
+    nothing = np.isnan(values[0]).any(axis=1)
+    nothing[list(refused)] = False
+    repairs = np.zeros(len(pairs), dtype=np.int64)
+    repairs[scorable] = axis.ragged_ends
+    partly = dict.fromkeys(np.flatnonzero(nothing).tolist(), OUTSIDE)
+    return Scores(values[0], values[1], refused=refused, repairs=repairs, partly=partly)
+
+
+def evidences(
+    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+) -> list[Evidence | AnnotationError]:
+    """The segments that a rule judges, with the verdict on each, for several estimates: a `ManyExplainer`."""
+    if measure.metric.name not in RULES:
+        raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
+    return judge(_clean, partial(_judge_segments, measure.metric.name), reference, estimates)
+
+
+def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
+    distinct = Distinct(reference, estimates)
+    chords, row = distinct.chords, np.arange(len(estimates), dtype=np.int64)
+    sides = ChordSide(reference, chords.reference), ChordSide(estimates, chords.estimate)
+    names = [
+        np.array([*(side.labels[code] for code in side.columns["label"].tolist()), NO_CHORD], dtype=str)
+        for side in (reference, estimates)
+    ]
+    found: list[Evidence] = []
+    for batch in cut(lay_out(sides, np.zeros_like(row), row, chords.merged)):
+        verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
+        columns = {
+            "reference": names[0][batch.reference.item[batch.line.left]],
+            "estimate": names[1][batch.estimate.item[batch.line.right]],
+            "verdict": np.array([VERDICTS[one] for one in verdict.tolist()], dtype=str),
+        }
+        for first, end in pairwise(offsets_of(batch.line.counts).tolist()):
+            lasting = first + np.flatnonzero(batch.seconds[first:end] > 0)
+            start = batch.times[lasting]
+            times = {"start": start, "end": np.append(start[1:], batch.times[end - 1])}
+            found.append(times | {name: column[lasting] for name, column in columns.items()})
+    return found
+
+
+_clean = partial(clean, refused=(*NO_TIMES, "reversed"))
+CONVENTION = Convention(
+    "madmom",
+    "madmom's evaluation: chords reduced to triads and tetrads; X is compared, and wrong unless both sides have it",
+    METRICS,
+    _clean,
+    score,
+    explain=partial(single_evidence, evidences),
+    explain_many=evidences,
+)

@@ -1,0 +1,173 @@
+"""Convention madmom of onset detection: a window of 25 ms, and reference onsets that are close together combined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..kernels.intervals import batches
+from ..ragged import Column
+from .base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_unjudged
+from .cleaning import usable_pair
+from .detections import Detected, metrics_of_detections
+from .events import MADMOM, Events, clean, events_of, matched, score_pair, validate_pair
+from .measures import Measure, Parameter, Value
+from .pair import PairFunctions
+from .util import Array
+
+_SLACK = 1e-12
+"""Added to the distance up to which onsets are combined, in seconds."""
+
+
+def combine(events: Events, distance: float) -> Events:
+    """Replace neighbours that are close together by their mean, from left to right, going on with the mean.
+
+    Parameters
+    ----------
+    events : Events
+        In any order, which is kept.
+    distance : float, seconds
+        Up to which an event is combined with the one before it; 0: none are.
+
+    Examples
+    --------
+    >>> combine(Events(np.array([1.0, 1.5, 2.0, 2.5]), np.array([4])), 0.5).times.tolist()
+    [1.25, 2.25]
+    """
+    times, limit = events.times, distance + _SLACK
+    if distance == 0 or len(times) < 2:
+        return events
+    inside, step = events.pair[1:] == events.pair[:-1], np.diff(times)
+    # A mean lies before the latest time, so that what is farther from this is farther from the mean, in order of time.
+    unsorted = np.unique(events.pair[1:][inside & (step < 0)])
+    close = inside & ((step <= limit) | np.isin(events.pair[1:], unsorted))
+    begins = np.flatnonzero(close & ~np.append(False, close[:-1]))
+    ends = np.flatnonzero(close & ~np.append(close[1:], False)) + 2
+    combined, kept = times.copy(), np.ones(len(times), dtype=np.bool_)
+    for first, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        last = first
+        for place in range(first + 1, end):
+            if combined[place] - combined[last] <= limit:
+                combined[last] = 0.5 * (combined[last] + combined[place])
+                kept[place] = False
+            else:
+                last = place
+    counts = np.bincount(events.pair[kept], minlength=len(events)).astype(np.int64, copy=False)
+    return Events(combined[kept], counts)
+
+
+def _sorted(events: Events) -> Events:
+    order = np.lexsort((events.times, events.pair))
+    return Events(events.times[order], events.counts)
+
+
+_BATCH = 2**16
+"""Onsets of both sides that are handled at once, so that what is computed from them stays in the cache."""
+
+
+class OnsetPairs(Shared):
+    """The onsets of some pairs, as they are written."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__()
+        (references, row), (estimates, other) = pairs.sides
+        parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
+        self._batches = [(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
+
+    def detected(self, window: float, combined: float, delay: float) -> Detected:
+        """What became of the onsets; the reference's are combined, the estimate's are some seconds later."""
+
+        def join() -> Detected:
+            return Detected.join(
+                [
+                    Detected.of(
+                        _sorted(combine(one, combined)), _sorted(Events(other.times + delay, other.counts)), window
+                    )
+                    for one, other in self._batches
+                ]
+            )
+
+        return self.once(("detected", window, combined, delay), join)
+
+
+def detected(onsets: OnsetPairs, measure: Measure) -> Detected:
+    """What became of the onsets under a measure's parameters."""
+    return onsets.detected(float(measure["window"]), float(measure["combine"]), float(measure["delay"]))
+
+
+METRICS = metrics_of_detections(
+    detected,
+    "onsets",
+    (
+        Parameter("window", 0.025, "s", help="largest distance of matched onsets", least=0.0),
+        Parameter("combine", 0.0, "s", help="reference onsets up to this apart are one, at their mean", least=0.0),
+        Parameter("delay", 0.0, "s", help="added to the times of the estimate"),
+    ),
+    "@bock2016madmom; @bock2012onsets",
+    perfect_exceptions="less than 1 where reference onsets are combined",
+)
+
+
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of pairs of onsets by madmom's rules: a `Scorer`."""
+    return read_scores(measures, OnsetPairs(pairs), len(pairs))
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The onsets of both sides with their verdicts, combined ones at their mean; see `matched`."""
+    refuse_unjudged(measure, METRICS, "onsets")
+    one, other = (rows.columns["time"] for rows in usable_pair(reference, estimate, _clean))
+    own = combine(Events(one, np.array([len(one)], dtype=np.int64)), float(measure["combine"])).times
+    return matched(np.sort(own), np.sort(other), float(measure["window"]), MADMOM, float(measure["delay"]))
+
+
+_clean = partial(clean, sort=False)
+CONVENTION = Convention(
+    "madmom",
+    "madmom's evaluation: within 25 ms, close reference onsets combined on request, both sides empty is right",
+    METRICS,
+    _clean,
+    score,
+    explain=evidence,
+)
+_scores = PairFunctions(
+    METRICS,
+    partial(score_pair, CONVENTION),
+    lambda reference, estimate, measures: validate_pair(reference, estimate, "onsets"),
+)
+
+
+def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
+    """All scores of one estimate.
+
+    Parameters
+    ----------
+    reference, estimate : (n,) and (m,), seconds
+        In order of time.
+    **parameters
+        ``window``, ``combine`` and ``delay``, in seconds.
+
+    Returns
+    -------
+    dict of str to float
+        By the metrics' names; NaN where there is nothing to measure.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        For times that are not finite, later than 30,000 s or not in order, and arrays that are not flat.
+
+    Examples
+    --------
+    >>> evaluate(np.array([1.0, 1.02, 2.0]), np.array([1.01, 2.02]), combine=0.03)["f_measure"]
+    1.0
+    """
+    return _scores.every(reference, estimate, parameters)
+
+
+globals().update(_scores.functions("Times in seconds, in ascending order."))

@@ -1,0 +1,288 @@
+"""Convention madmom of tempo estimation: any number of tempi on both sides, within 4 % of the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..kernels.ragged_ops import sum_by
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from .base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_grid, refuse_unjudged
+from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
+from .measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
+from .pair import PairFunctions
+from .util import Array
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Find the rows that are no tempo annotations; any number of tempi is one.
+
+    Examples
+    --------
+    >>> cleaned = clean(Ragged({"tempo": np.array([60.0, 120.0, 180.0, -1.0])}, (np.array([3, 1]),)))
+    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[1].message
+    ([3, 0], 'tempo is negative: -1.0 beats per minute')
+    """
+    return set_aside(rows, tempo_problems(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The tempi of one side of some pairs, the strongest first.
+
+    Parameters
+    ----------
+    tempo : float64 (tempi,), beats per minute
+    strength : float64 (tempi,)
+        Those of a pair add up to 1.
+    counts : int64 (pairs,)
+    """
+
+    tempo: Float
+    strength: Float
+    counts: Int
+
+    @classmethod
+    def of(cls, rows: Ragged, chosen: Int, ranked: bool, most: int) -> Ranked:
+        """The tempi of the chosen rows.
+
+        Parameters
+        ----------
+        rows : Ragged
+        chosen : int64 (pairs,)
+        ranked : bool
+            Whether they are put in order of strength; equal ones, and tempi without strengths, stay in their order.
+        most : int
+            Only so many of each row; 0: all.
+        """
+        tempi = rows.take(chosen)
+        counts, pair = tempi.counts[0], rows_of(tempi.counts[0])
+        tempo = tempi.columns["tempo"]
+        strength = tempi.columns["salience"] if "salience" in tempi.columns else np.full(len(tempo), np.nan)
+        # As a table has a column of strengths or none, a row that lacks one has none.
+        strength = np.where(sum_by(pair, np.isnan(strength).astype(np.float64), len(counts))[pair] > 0, 0.0, strength)
+        order = np.lexsort((-strength, pair)) if ranked else np.arange(len(tempo))
+        if most:
+            order = order[np.arange(len(order)) - offsets_of(counts)[:-1][pair] < most]
+            counts, pair = np.minimum(counts, most), rows_of(np.minimum(counts, most))
+        total = sum_by(pair, strength[order], len(counts))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(total[pair] > 0, strength[order] / total[pair], 1 / counts[pair])
+        return cls(tempo[order], share, counts)
+
+    @property
+    def first(self) -> Float:
+        """The first tempo of each pair, NaN of none: float64 (pairs,)."""
+        found = np.full(len(self.counts), np.nan)
+        some = self.counts > 0
+        found[some] = self.tempo[offsets_of(self.counts)[:-1][some]]
+        return found
+
+
+def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
+    """True where an estimate deviates from the reference by at most a share of it; never from a reference of 0.
+
+    Examples
+    --------
+    >>> is_near(np.array([120.0, 120.0]), np.array([115.2, 124.8]), 0.04).tolist()
+    [True, False]
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(np.abs(1 - estimate / reference) <= tolerance)
+
+
+class TempoPairs(Shared):
+    """Tempi of both sides of some pairs."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__()
+        self._pairs = pairs
+        self.both_empty = (pairs.counts[0] == 0) & (pairs.counts[1] == 0)
+
+    def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
+        """The tempi that count under a measure's parameters."""
+        ranked, most = bool(measure["sort"]), int(measure["max_len"])
+
+        def lay_out() -> tuple[Ranked, Ranked]:
+            one, other = (Ranked.of(rows, chosen, ranked, most) for rows, chosen in self._pairs.sides)
+            return one, other
+
+        return self.once(("sides", ranked, most), lay_out)
+
+    def hits(self, measure: Measure) -> Bool:
+        """Mark the tempi of the references that an estimate of their pair has: bool (tempi,)."""
+        reference, estimate = self.sides(measure)
+
+        def compare() -> Bool:
+            pair = rows_of(reference.counts)
+            number = estimate.counts[pair]
+            tempo = np.repeat(np.arange(len(pair)), number)
+            other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
+            near = is_near(reference.tempo[tempo], other, float(measure["tol"]))
+            return np.asarray(np.bincount(tempo[near], minlength=len(pair)) > 0)
+
+        return self.once(("hits", measure["sort"], measure["max_len"], measure["tol"]), compare)
+
+    def weigh(self, score: Column) -> Read:
+        """Scores of the pairs, 1 where both sides are empty, and 1 for each pair with a reference."""
+        return np.where(self.both_empty, 1.0, score), (self._pairs.counts[0] > 0).astype(np.float64)
+
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+_TOL = Parameter("tol", 0.04, least=0.0, help="largest deviation, as a share of the reference")
+_SORT = Parameter("sort", True, help="whether the tempi of both sides are put in order of strength")
+_MOST = Parameter("max_len", 0, help="only so many tempi of both sides; 0: all", least=0)
+_DOUBLE = Parameter("double", True, help="whether twice and half the tempo are right")
+_TRIPLE = Parameter("triple", True, help="whether three times and a third of the tempo are right")
+
+
+def _declared(title: str, *more: Parameter, **fields: Any) -> Callable[[Callable[..., Any]], Metric]:
+    return metric(
+        title,
+        Weight("number of tracks with a tempo", "tracks"),
+        parameters=(_TOL, *more, _SORT, _MOST),
+        pooling="micro",
+        **{"perfect_exceptions": "0 where a tempo is 0", **fields},
+    )
+
+
+_MCKINNEY, _GOUYON = "@bock2016madmom; @mckinney2007", "@bock2016madmom; @gouyon2006"
+
+
+@_declared("P-score", itemwise=True, literature=_MCKINNEY)
+def _p_score(tempi: TempoPairs, measure: Measure) -> Read:
+    """Share of the strength of the reference's tempi that the estimate has."""
+    reference = tempi.sides(measure)[0]
+    found = np.where(tempi.hits(measure), reference.strength, 0.0)
+    return tempi.weigh(sum_by(rows_of(reference.counts), found, len(reference.counts)))
+
+
+@_declared("Any correct", aliases=("any",), itemwise=True, literature=_MCKINNEY)
+def _any_correct(tempi: TempoPairs, measure: Measure) -> Read:
+    """1 if the estimate has at least one of the reference's tempi."""
+    return tempi.weigh(_hit(tempi, measure) > 0)
+
+
+@_declared("All correct", aliases=("all",), itemwise=True, literature=_MCKINNEY)
+def _all_correct(tempi: TempoPairs, measure: Measure) -> Read:
+    """1 if the estimate has all tempi of the reference."""
+    counts = tempi.sides(measure)[0].counts
+    return tempi.weigh((_hit(tempi, measure) == counts) & (counts > 0))
+
+
+def _hit(tempi: TempoPairs, measure: Measure) -> Int:
+    """How many tempi of each reference the estimate has."""
+    counts = tempi.sides(measure)[0].counts
+    return np.bincount(rows_of(counts)[tempi.hits(measure)], minlength=len(counts)).astype(np.int64, copy=False)
+
+
+@_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
+def _accuracy1(tempi: TempoPairs, measure: Measure) -> Read:
+    """1 if the first, or strongest, tempo of the estimate is that of the reference."""
+    reference, estimate = (side.first for side in tempi.sides(measure))
+    return tempi.weigh(is_near(reference, estimate, float(measure["tol"])))
+
+
+@_declared("Accuracy 2", _DOUBLE, _TRIPLE, aliases=("Accuracy2", "acc2"), literature=_GOUYON)
+def _accuracy2(tempi: TempoPairs, measure: Measure) -> Read:
+    """1 if the first, or strongest, tempo of the estimate is that of the reference, or a multiple of it."""
+    reference, estimate = (side.first for side in tempi.sides(measure))
+    levels = [reference]
+    with np.errstate(over="ignore"):
+        levels += [reference * 2, reference / 2] if measure["double"] else []
+        levels += [reference * 3, reference / 3] if measure["triple"] else []
+    near = [is_near(level, estimate, float(measure["tol"])) for level in levels]
+    return tempi.weigh(np.logical_or.reduce(near))
+
+
+METRICS = metrics_in(globals())
+
+
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of pairs of tempo annotations by madmom's rules: a `Scorer`."""
+    refuse_grid(grid, "tempi")
+    return read_scores(measures, TempoPairs(pairs), len(pairs))
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The tempi of the reference that count with the nearest estimates, shares and verdicts."""
+    refuse_unjudged(measure, METRICS, "tempi")
+    tempi = TempoPairs(Pairs.in_order(*usable_pair(reference, estimate, clean)))
+    own, others = tempi.sides(measure)
+    nearest = np.full(len(own.tempo), np.nan)
+    if len(others.tempo):
+        nearest = others.tempo[np.abs(own.tempo[:, np.newaxis] - others.tempo).argmin(axis=1)]
+    verdict = np.where(tempi.hits(measure), "right", "wrong")
+    return {"reference": own.tempo, "estimate": nearest, "share": own.strength, "verdict": verdict}
+
+
+CONVENTION = Convention(
+    "madmom",
+    "madmom's evaluation: any number of tempi, within 4 %, both sides empty is right",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+
+
+def _row(tempi: Array) -> Ragged:
+    given = np.asarray(tempi, dtype=np.float64)
+    if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] > 2):
+        raise ValueError(f"tempi must be flat, or have strengths beside them, not of shape {given.shape}")
+    table = given[:, np.newaxis] if given.ndim == 1 else given
+    columns = dict(zip(("tempo", "salience"), table.T, strict=False))
+    return Ragged(columns, (np.array([len(given)], dtype=np.int64),))
+
+
+def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
+    for side, tempi in (("reference", reference), ("estimate", estimate)):
+        for flaw in clean(_row(tempi)).flaws.values():
+            raise ValueError(f"{side}: {flaw.message}")
+
+
+def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
+    return CONVENTION.score_pair(_row(reference), _row(estimate), measures)
+
+
+_scores = PairFunctions(METRICS, _score_pair, _check)
+
+
+def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
+    """All scores of one estimate.
+
+    Parameters
+    ----------
+    reference, estimate : (n,) or (n, 2)
+        Tempi in beats per minute, perhaps with strengths beside them.
+    **parameters
+        ``tol``, ``sort``, ``max_len``, ``double`` and ``triple``, for all metrics that have them.
+
+    Returns
+    -------
+    dict of str to float
+        By the metrics' names.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        For tempi or strengths that are negative or not finite.
+
+    Examples
+    --------
+    >>> scores = evaluate(np.array([[60.0, 0.75], [120.0, 0.25]]), np.array([121.0, 59.0, 180.0]))
+    >>> scores["p_score"], scores["accuracy1"], scores["accuracy2"]
+    (1.0, 0.0, 1.0)
+    """
+    return _scores.every(reference, estimate, parameters)
+
+
+globals().update(_scores.functions("Tempi in beats per minute, perhaps with strengths beside them: (n,) or (n, 2)."))

@@ -1,0 +1,267 @@
+"""Convention madmom of note transcription: onsets within 25 ms and the very same pitch; ends are not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...kernels.intervals import batches
+from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, read_scores, refuse_grid, refuse_unjudged
+from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
+from ..detections import Detected, metrics_of_detections
+from ..events import MADMOM, MATCHINGS
+from ..measures import Measure, Parameter, Value
+from ..pair import PairFunctions
+from ..util import Array
+from .kernel import show_notes
+
+REPEATED = "{}: a note at {} s occurs several times, of which only some are matched; madmom refuses that: write it once"
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows of notes fit to be scored: all are kept, also those without length.
+
+    Flaws are times that are not finite or hardly in seconds, and pitches that are not finite or not above 0.
+
+    Examples
+    --------
+    >>> rows = Ragged({"start": np.array([0.0, 1.0]), "end": np.array([0.0, 2.0]), "pitch": np.array([440.0, 0.0])},
+    ...               (np.array([1, 1]),))
+    >>> clean(rows).rows.counts[0].tolist(), clean(rows).flaws[1].message
+    ([1, 0], 'pitch is not above 0 Hz: 0.0')
+    """
+    pitch = rows.columns["pitch"]
+    _, problems, irregular = inspected("notes", rows, NO_TIMES, ("negative", "reversed", "zero_length"))
+    problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
+    problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
+    return set_aside(rows, problems, irregular)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The notes of one side of some pairs, by pair, pitch and onset.
+
+    Parameters
+    ----------
+    onset : float64 (notes,), seconds
+    pitch : float64 (notes,), Hz
+    pair : int64 (notes,)
+    item : int64 (notes,)
+        Where each note was.
+    counts : int64 (pairs,)
+    """
+
+    onset: Float
+    pitch: Float
+    pair: Int
+    item: Int
+    counts: Int
+
+    @classmethod
+    def of(cls, rows: Ragged, chosen: Int, delay: float = 0.0) -> Side:
+        """The notes of the chosen rows, some seconds later."""
+        notes = rows.take(chosen)
+        pair, counts = rows_of(notes.counts[0]), notes.counts[0]
+        onset, pitch = notes.columns["start"] + delay, notes.columns["pitch"]
+        order = np.lexsort((onset, pitch, pair))
+        return cls(onset[order], pitch[order], pair[order], order, counts)
+
+    def split(self, matched: Bool) -> Int:
+        """Notes that have the onset and the pitch of the note before, of which only one is matched."""
+        same = (np.diff(self.onset) == 0) & (np.diff(self.pitch) == 0) & (np.diff(self.pair) == 0)
+        return np.flatnonzero(same & (matched[1:] != matched[:-1])) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Matched notes of some pairs: what was counted, the notes' places on both sides, and pairs that madmom refuses."""
+
+    detected: Detected
+    reference: Int
+    estimate: Int
+    refused: dict[int, str]
+
+    @classmethod
+    def of(cls, reference: Side, estimate: Side, window: float) -> Matched:
+        """Match the notes of each pitch of each pair."""
+        pitches, code = np.unique(np.concatenate([reference.pitch, estimate.pitch]), return_inverse=True)
+        group = np.concatenate([reference.pair, estimate.pair]) * len(pitches) + code.reshape(-1)
+        distinct, group = np.unique(group, return_inverse=True)
+        sides = np.split(group.reshape(-1), [len(reference.pair)])
+        counts = [np.bincount(one, minlength=len(distinct)).astype(np.int64, copy=False) for one in sides]
+        found = MATCHINGS[MADMOM](reference.onset, counts[0], estimate.onset, counts[1], window)
+        errors = estimate.onset[found.estimate] - reference.onset[found.reference]
+        pair = reference.pair[found.reference]
+        hits = np.bincount(pair, minlength=len(reference.counts)).astype(np.int64, copy=False)
+        detected = Detected.of_errors(errors, hits, reference.counts, estimate.counts)
+        refused: dict[int, str] = {}
+        for side, name, places in (
+            (reference, "reference", found.reference),
+            (estimate, "estimate", found.estimate),
+        ):
+            matched = np.zeros(len(side.onset), dtype=np.bool_)
+            matched[places] = True
+            for note in side.split(matched).tolist():
+                refused.setdefault(int(side.pair[note]), REPEATED.format(name, side.onset[note]))
+        return cls(detected, reference.item[found.reference], estimate.item[found.estimate], refused)
+
+
+_BATCH = 2**14
+"""Notes of both sides that are handled at once, so that what is computed from them stays in the cache."""
+
+
+class NotePairs(Shared):
+    """The notes of some pairs, matched once for all measures with the same parameters."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__()
+        self._pairs, self._parts = pairs, list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
+
+    def matched(self, measure: Measure) -> tuple[Detected, dict[int, str]]:
+        """What became of the notes, and the pairs that are refused."""
+        window, delay = float(measure["window"]), float(measure["delay"])
+
+        def join() -> tuple[Detected, dict[int, str]]:
+            found: list[Detected] = []
+            refused: dict[int, str] = {}
+            for part in self._parts:
+                (references, row), (estimates, other) = self._pairs[part].sides
+                matched = Matched.of(Side.of(references, row), Side.of(estimates, other, delay), window)
+                found.append(matched.detected)
+                refused |= {part.start + pair: reason for pair, reason in matched.refused.items()}
+            return Detected.join(found), refused
+
+        return self.once(("matched", window, delay), join)
+
+
+def detected(notes: NotePairs, measure: Measure) -> Detected:
+    """What became of the notes under a measure's parameters."""
+    return notes.matched(measure)[0]
+
+
+METRICS = metrics_of_detections(
+    detected,
+    "notes",
+    (
+        Parameter("window", 0.025, "s", help="largest distance of the onsets of matched notes", least=0.0),
+        Parameter("delay", 0.0, "s", help="added to the onsets of the estimate"),
+    ),
+    "@bock2016madmom; @bock2012polyphonic",
+)
+
+
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of pairs of transcriptions by madmom's rules: a `Scorer`.
+
+    A pair has no score where a note occurs several times on one side and only some of these are matched.
+    """
+    refuse_grid(grid, "notes")
+    notes = NotePairs(pairs)
+    scores = read_scores(measures, notes, len(pairs))
+    reasons = [notes.matched(measure)[1] for measure in measures]
+    everywhere = set.intersection(*map(set, reasons)) if reasons else set()
+    scalars = (own for own, measure in zip(reasons, measures, strict=True) if not measure.metric.dims)
+    for column, own in enumerate(scalars):
+        scores.score[list(own), column] = np.nan
+    extras = {
+        measure.variable: _without(scores.extras[measure.variable], own)
+        for own, measure in zip(reasons, measures, strict=True)
+        if measure.metric.dims
+    }
+    told = {pair: reason for own in reversed(reasons) for pair, reason in own.items()}
+    return Scores(
+        scores.score,
+        scores.weight,
+        extras,
+        refused={pair: reason for pair, reason in sorted(told.items()) if pair in everywhere},
+        partly={pair: reason for pair, reason in sorted(told.items()) if pair not in everywhere},
+    )
+
+
+def _without(table: Sparse, pairs: dict[int, str]) -> Sparse:
+    kept = ~np.isin(table.index[:, 0], list(pairs))
+    return replace(table, index=table.index[kept], value=table.value[kept])
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The notes of both sides with their verdicts; columns are those of the default convention's evidence."""
+    refuse_unjudged(measure, METRICS, "notes")
+    rows = usable_pair(reference, estimate, clean)
+    row = np.zeros(1, dtype=np.int64)
+    sides = Side.of(rows[0], row), Side.of(rows[1], row, float(measure["delay"]))
+    found = Matched.of(*sides, float(measure["window"]))
+    matched = found.reference, found.estimate
+    missed, extra = (
+        np.setdiff1d(np.arange(len(one.onset)), places) for one, places in zip(sides, matched, strict=True)
+    )
+    return show_notes(rows, matched, (missed, extra))
+
+
+CONVENTION = Convention(
+    "madmom",
+    "madmom's evaluation: onsets within 25 ms of the very same pitch, both sides empty is right",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+
+
+def _rows(notes: tuple[Array, Array]) -> Ragged:
+    onsets, pitches = (np.asarray(one, dtype=np.float64) for one in notes)
+    if onsets.shape != pitches.shape or onsets.ndim != 1:
+        raise ValueError(
+            f"onsets and pitches must be flat and as many, not of shapes {onsets.shape} and {pitches.shape}"
+        )
+    columns = {"start": onsets, "end": onsets, "pitch": pitches}
+    return Ragged(columns, (np.array([len(onsets)], dtype=np.int64),))
+
+
+def _check(reference: tuple[Array, Array], estimate: tuple[Array, Array], measures: Sequence[Measure]) -> None:
+    for side, notes in (("reference", reference), ("estimate", estimate)):
+        for flaw in clean(_rows(notes)).flaws.values():
+            raise ValueError(f"{side}: {flaw.message}")
+
+
+def _score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], measures: Sequence[Measure]) -> Float:
+    return CONVENTION.score_pair(_rows(reference), _rows(estimate), measures)
+
+
+_scores = PairFunctions(METRICS, _score_pair, _check)
+
+
+def evaluate(reference: tuple[Array, Array], estimate: tuple[Array, Array], **parameters: Value) -> dict[str, float]:
+    """All scores of one estimate.
+
+    Parameters
+    ----------
+    reference, estimate : tuple of (n,)
+        Onsets in seconds and pitches in Hz, in any order.
+    **parameters
+        ``window`` and ``delay``, in seconds.
+
+    Returns
+    -------
+    dict of str to float
+        By the metrics' names; NaN where there is nothing to measure.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        For values that are not finite, and where a note occurs several times and only some of these are matched.
+
+    Examples
+    --------
+    >>> evaluate(([0.0, 1.0], [440.0, 220.0]), ([0.02, 1.0], [440.0, 221.0]))["f_measure"]
+    0.5
+    """
+    return _scores.every(reference, estimate, parameters)
+
+
+globals().update(_scores.functions("Onsets in seconds and pitches in Hz, a tuple for each side."))
