@@ -267,8 +267,10 @@ def _parameter(option: Option, side: str) -> click.Option:
         settings["callback"] = number_or_name
     elif option.listed:
         settings["type"] = click.Choice(option.choices)
-    elif option.type in (int, float):
-        settings["type"] = option.type
+    elif option.type in (int, int | None):
+        settings["type"] = int
+    elif option.type in (float, float | None):
+        settings["type"] = float
     return click.Option([flag, f"{side}_{option.name}" if side else option.name], **settings)
 
 

@@ -87,7 +87,7 @@ def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:
 
 def _demand_unpacked(data: bytes, name: str | Path) -> None:
     """Raise if bytes are those of an archive or a spreadsheet, with what to do about it."""
-    if data.startswith(_ZIP):
+    if data.startswith(_ZIP) and not str(name).lower().endswith(".mxl"):  # compressed MusicXML is an archive
         sheet = b"[Content_Types].xml" in data[:4096]
         message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"
         raise UnreadableError(message, path=name)

@@ -35,6 +35,7 @@ Format = Literal[
     "midi",
     "billboard",
     "musicxml",
+    "kern",
     "lrc",
     "srt",
     "textgrid",
@@ -45,9 +46,16 @@ Format = Literal[
     "matrix",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
-SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".xml", ".key")
+SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".xml", ".mxl", ".krn", ".key")
 """Suffixes of annotation files; in folders the others are left alone."""
-_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl", "npy": "matrix", "xml": "musicxml"}
+_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {
+    "mid": "midi",
+    "sv": "svl",
+    "npy": "matrix",
+    "xml": "musicxml",
+    "mxl": "musicxml",
+    "krn": "kern",
+}
 BILLBOARD = "salami_chords.txt"
 """Name of the files of the McGill Billboard project."""
 TABLES: tuple[str, ...] = ("run", "qrels", "lists", "groups", "matrix")
@@ -413,6 +421,12 @@ class Reading(_Signed):
         "Of chord labels: Harte's syntax, or symbols of lead sheets such as Am7/C.",
         listed=True,
     )
+    # See mirflow.readers.scores.
+    score_tempo: float | None = option(
+        None,
+        "Of MusicXML and kern: quarter notes a minute, in place of the tempo marks; with 60 times are quarter notes.",
+        "Of scores: quarter notes a minute, in place of the tempo marks.",
+    )
     # See mirflow.readers.pedal.
     pedal: Pedal = option(
         "ignore",
@@ -465,6 +479,8 @@ class Reading(_Signed):
         for name, what, choices in _CHOICES:
             if getattr(self, name) is not None and getattr(self, name) not in choices:
                 raise UnknownNameError(what, getattr(self, name), choices)
+        if self.score_tempo is not None and not 0 < self.score_tempo < LATEST:
+            raise AnnotationError(f"score_tempo is not a number of quarter notes a minute: {self.score_tempo:g}")
         if self.notation != "harte" and self.task not in (None, "chord"):
             raise AnnotationError(f"notation is that of chord labels, and {task} has none")
         for name, kind, message in _OF_ONE_KIND:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.parsers import expat
 
 import numpy as np
 
@@ -13,7 +17,7 @@ from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, UnreadableError
 from .content import decode
 from .midi import Clock, decode_midi, notes_of
-from .options import Reading
+from .options import MAX_BYTES, Reading
 
 if TYPE_CHECKING:
     from mido import MidiFile
@@ -121,8 +125,18 @@ def parse_musicxml(data: bytes, reading: Reading, name: str | Path = "<bytes>") 
     return rows.annotation(reading, name)
 
 
-def load_score(data: bytes, format: str, name: str | Path) -> Any:
+def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_BYTES) -> Any:
     """A score that music21 reads, with its parts.
+
+    Parameters
+    ----------
+    data : bytes
+        MusicXML, perhaps compressed, or kern.
+    format : {"musicxml", "kern"}
+    name : path
+        Name of the file in messages.
+    max_bytes : int
+        A compressed score that is larger is unreadable.
 
     Raises
     ------
@@ -135,15 +149,52 @@ def load_score(data: bytes, format: str, name: str | Path) -> Any:
         from music21 import converter, stream
     except ImportError:
         raise AnnotationError("scores need music21: pip install 'mirflow[scores]'") from None
+    text = decode(_unpacked(data, max_bytes, name), name)
+    if format == "musicxml":
+        _refuse_entities(text, name)
     try:
-        score = converter.parse(decode(data, name), format=format)
-    except UnreadableError:
-        raise
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            score = converter.parseData(text, format="humdrum" if format == "kern" else format)
     except Exception as error:  # whatever music21 raises for what it does not understand
-        raise UnreadableError(f"is not {format} that music21 reads: {error}", path=name) from None
-    if not isinstance(score, stream.Score):
-        raise UnreadableError(f"holds no score: {type(score).__name__}", path=name)
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UnreadableError(f"is not {format} that music21 reads: {message}", path=name) from None
+    if not isinstance(score, stream.Score) or not score.recurse().notesAndRests:
+        raise UnreadableError("holds no score", path=name)
     return score
+
+
+def _unpacked(data: bytes, max_bytes: int, name: str | Path) -> bytes:
+    """The score in a compressed MusicXML file, or the bytes as they are."""
+    if not data.startswith(b"PK\x03\x04"):
+        return data
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            names = [one for one in archive.namelist() if not one.startswith("META-INF") and one.endswith("xml")]
+            if len(names) != 1:
+                raise UnreadableError(f"holds {len(names)} scores, not one", path=name)
+            with archive.open(names[0]) as file:
+                text = file.read(max_bytes + 1)
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+        raise UnreadableError(f"is no compressed MusicXML: {error}", path=name) from None
+    if len(text) > max_bytes:
+        raise UnreadableError(f"too large: more than {max_bytes / 2**20:.0f} MB when decompressed", path=name)
+    return text
+
+
+def _refuse_entities(text: str, name: str | Path) -> None:
+    """Raise for XML that declares entities, and for what is no XML."""
+
+    def refuse(*_: object) -> None:
+        raise UnreadableError("declares XML entities, which no score needs", path=name)
+
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise UnreadableError(f"is not a MusicXML score: {what}", path=name, line=error.lineno) from None
 
 
 def _notes(part: Any) -> Iterator[tuple[float, float, int, str]]:

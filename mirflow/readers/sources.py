@@ -31,6 +31,10 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         return parse_user_format(data, reading, name)
     if format in TABLES:
         raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
+    if format in ("musicxml", "kern") and reading.kind != "sheet_music":
+        from .scores import parse_score
+
+        return parse_score(data, reading, format, name)
     if format == "musicxml" or (format == "midi" and reading.kind == "sheet_music"):
         from .sheet_music import parse_midi_score, parse_musicxml
 

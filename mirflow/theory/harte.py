@@ -119,6 +119,21 @@ def scale_degree_to_semitone(scale_degree: str) -> int:
     return SCALE_DEGREES[number] + shift
 
 
+def degree_of_note(root: str, note: str) -> str:
+    """The degree of the major scale on a root that a note is, as both are spelled.
+
+    Examples
+    --------
+    >>> degree_of_note("F", "C"), degree_of_note("C", "Bb"), degree_of_note("C", "F#"), degree_of_note("C", "Gb")
+    ('5', 'b7', '#4', 'b5')
+    """
+    letters = list(PITCH_CLASSES)
+    steps = (letters.index(note[0]) - letters.index(root[0])) % 7
+    above = pitch_class_to_semitone(note) - pitch_class_to_semitone(root)
+    shift = (above - _STEPS[steps] + 6) % 12 - 6
+    return ("b" * -shift if shift < 0 else "#" * shift) + str(steps + 1)
+
+
 @lru_cache(maxsize=1 << 16)
 def parse_chord(label: str) -> ChordParts:
     """The written parts of a chord label.

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from .harte import NO_CHORD, InvalidChordException, pitch_class_to_semitone
+from .harte import NO_CHORD, InvalidChordException, degree_of_note
 
 _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     # Harte's quality and degrees: suffixes of lead sheets.
@@ -60,7 +60,6 @@ NO_CHORDS = ("N.C.", "NC", "N")
 
 _ALTERED = r"[#b](?:5|9|11|13)|add(?:2|4|9|11|13)"
 _SIGNS = str.maketrans({"♭": "b", "♯": "#", "\N{MINUS SIGN}": "-", "\N{EN DASH}": "-"})
-_LETTERS = "CDEFGAB"
 
 
 def leadsheet_to_harte(symbol: str) -> str:
@@ -129,7 +128,7 @@ def _split(text: str, with_bass: bool) -> str | None:
         suffix, altered = rest[:end], rest[end:]
         if suffix in SUFFIXES and (degrees := _degrees(altered, suffix)) is not None:
             label = _label(root[0], SUFFIXES[suffix], degrees)
-            below = _degree(root[0], bass) if bass else "1"
+            below = degree_of_note(root[0], bass) if bass else "1"
             return label if below == "1" else f"{label}/{below}"
     return None
 
@@ -159,17 +158,3 @@ def _label(root: str, quality: str, degrees: list[str]) -> str:
     name, bracket, own = quality.partition("(")
     own_degrees = own.removesuffix(")").split(",") if bracket else []
     return f"{root}:{name}({','.join([*own_degrees, *degrees])})"
-
-
-def _degree(root: str, bass: str) -> str:
-    """The degree of the major scale on a root that a note is, as it is spelled.
-
-    Examples
-    --------
-    >>> _degree("F", "C"), _degree("C", "Bb"), _degree("C", "F#"), _degree("C", "Gb")
-    ('5', 'b7', '#4', 'b5')
-    """
-    steps = (_LETTERS.index(bass[0]) - _LETTERS.index(root[0])) % 7
-    natural = (0, 2, 4, 5, 7, 9, 11)[steps]
-    shift = (pitch_class_to_semitone(bass) - pitch_class_to_semitone(root) - natural + 6) % 12 - 6
-    return ("b" * -shift if shift < 0 else "#" * shift) + str(steps + 1)

@@ -8,7 +8,7 @@ modulo 12, which is how spelling is dropped where it is not to count.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -63,6 +63,27 @@ NONE: Final = -1
 """The root code of no chord; as a triad, tetrad or bass code: there is none."""
 UNDEFINED: Final = -2
 """The root code of a label for chords outside every vocabulary."""
+
+
+_OF_DEGREES = MappingProxyType(
+    {frozenset(degrees.split()): name for name, degrees in _SHORTHANDS.items() if name != "maj11"}
+)
+"""Shorthands by their degrees, but for one that has no agreed meaning."""
+
+
+def label_of_degrees(root: str, degrees: Iterable[str], bass: str = "1") -> str:
+    """A label in Harte's syntax of spelled degrees beside the root: a shorthand, where one has just these.
+
+    Examples
+    --------
+    >>> label_of_degrees("Bb", ["3", "5", "b7"], "3"), label_of_degrees("C", ["3", "b5", "b7"])
+    ('Bb:7/3', 'C:(3,b5,b7)')
+    """
+    listed = list(dict.fromkeys(degrees))
+    name = _OF_DEGREES.get(frozenset(["1", *listed]))
+    quality = f"({','.join(listed)})" if name is None else name
+    label = root if quality == "maj" else f"{root}:{quality}"
+    return label if bass == "1" else f"{label}/{bass}"
 
 
 def position(degree: str) -> int:

@@ -116,5 +116,5 @@ class TestMusicxml:
 
     @pytest.mark.parametrize("text", ["", "no xml", "<score/>", PART[:900]])
     def test_what_music21_does_not_read_is_refused(self, text: str) -> None:
-        with pytest.raises(AnnotationError, match=r"a.musicxml: (is not musicxml that music21 reads|holds no score)"):
+        with pytest.raises(AnnotationError, match=r"a.musicxml:.* (is not (a MusicXML score|musicxml)|holds no score)"):
             parse(text, "musicxml")

@@ -1,0 +1,333 @@
+"""Chords and keys of scores: MusicXML, and kern with harmonies, read by music21.
+
+Times are seconds by the score's tempo marks, as it is written: repeats are not played.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import InvalidAnnotationError
+from ..ragged import Float
+from ..theory.harte import NO_CHORD, degree_of_note
+from ..theory.spelling import label_of_degrees
+from .content import decode
+from .options import Reading
+from .sheet_music import load_score
+
+KINDS_OF_HARMONY = {
+    "major": "3 5",
+    "minor": "b3 5",
+    "augmented": "3 #5",
+    "diminished": "b3 b5",
+    "dominant-seventh": "3 5 b7",
+    "major-seventh": "3 5 7",
+    "minor-seventh": "b3 5 b7",
+    "diminished-seventh": "b3 b5 bb7",
+    "augmented-seventh": "3 #5 b7",
+    "half-diminished-seventh": "b3 b5 b7",
+    "minor-major-seventh": "b3 5 7",
+    "major-sixth": "3 5 6",
+    "minor-sixth": "b3 5 6",
+    "dominant-ninth": "3 5 b7 9",
+    "major-ninth": "3 5 7 9",
+    "minor-ninth": "b3 5 b7 9",
+    "dominant-11th": "3 5 b7 9 11",
+    "major-11th": "3 5 7 9 11",
+    "minor-11th": "b3 5 b7 9 11",
+    "dominant-13th": "3 5 b7 9 11 13",
+    "major-13th": "3 5 7 9 11 13",
+    "minor-13th": "b3 5 b7 9 11 13",
+    "suspended-second": "2 5",
+    "suspended-fourth": "4 5",
+    "power": "5",
+    "pedal": "",
+}
+"""Kinds of MusicXML harmonies, by music21's names, and the degrees that they have beside the root."""
+_ROMAN = "VII|VI|V|IV|III|II|I|vii|vi|v|iv|iii|ii|i"
+_NUMERAL = re.compile(
+    rf"(?P<sign>[#-])?(?P<numeral>{_ROMAN})(?P<quality>[o+])?(?P<seventh>7)?(?P<inversion>[bcd])?(?P<of>/(?:{_ROMAN}))?"
+)
+_SEVENTHS_MAJOR, _SEVENTHS_MINOR = ("I", "ii", "iii", "IV", "V", "vi"), ("iv", "V", "VI", "viio")
+
+
+def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
+    """Chords or keys in the bytes of a score.
+
+    Parameters
+    ----------
+    data : bytes
+        MusicXML, perhaps compressed, or kern.
+    reading : Reading
+        Of the tasks ``chord`` (harmonies, or a spine ``**harm``), ``key`` or ``local_key`` (key signatures with a mode,
+        or key designations such as ``*C:``); `score_tempo` replaces the tempo marks.
+    format : {"musicxml", "kern"}
+    name : path
+        Name of the file in messages, and its ``source``.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``intervals``, or ``key``. Each chord or key lasts until the next one, the last one until the end.
+
+    Raises
+    ------
+    UnreadableError
+        For what is no score.
+    InvalidAnnotationError
+        For harmonies and keys without a meaning, parts of transposing instruments, and a score without a tempo.
+    """
+    if reading.task not in ("chord", "key", "local_key"):
+        raise InvalidAnnotationError(
+            f"scores are read for chords and keys, not for {reading.task or reading.kind}", path=name
+        )
+    spines = 0
+    if format == "kern":
+        text, spines = _number_staves(decode(data, name), reading.task == "chord", name)
+        data = text.encode()
+    score = load_score(data, format, name, reading.max_bytes)
+    find = _chords if reading.task == "chord" else _keys
+    found = find(score, name)
+    if format == "kern" and reading.task == "chord" and len(found) != spines:
+        message = (
+            f"of {spines} harmonies in **harm {len(found)} stand beside a note of their own; the others have no time"
+        )
+        raise InvalidAnnotationError(message, path=name)
+    attrs = {"source": str(name)}
+    if reading.kind == "key":
+        return Annotation("key", {}, [label for _, label in found], lines=(), attrs=attrs)
+    offsets = np.array([*(offset for offset, _ in found), float(score.highestTime)], dtype=np.float64)
+    times = _clock(score, reading.score_tempo, name)(offsets if found else offsets[:0])
+    columns = {"start": times[:-1], "end": times[1:]}
+    return Annotation("intervals", columns, [label for _, label in found], lines=(), attrs=attrs)
+
+
+def _number_staves(text: str, with_chords: bool, name: str | Path) -> tuple[str, int]:
+    """Kern whose spines have the numbers of their staves, by which music21 finds harmonies, and how many these are.
+
+    Without chords harmonies are text: those that music21 does not know make it stumble.
+    """
+    lines = text.rstrip("\n").split("\n")
+    start = next((place for place, line in enumerate(lines) if line.startswith("**")), None)
+    if start is None:
+        return text, 0
+    kinds = lines[start].split("\t")
+    every = "/".join(str(place + 1) for place, kind in enumerate(kinds) if kind == "**kern")
+    numbers = (f"*staff{place + 1}" if kind == "**kern" else f"*staff{every}" for place, kind in enumerate(kinds))
+    head = "\t".join(kinds if with_chords else (kind.replace("**harm", "**text") for kind in kinds))
+    count = _count_harmonies(lines[start + 1 :], kinds, start + 2, name) if with_chords else 0
+    return "\n".join([*lines[:start], head, "\t".join(numbers), *lines[start + 1 :], ""]), count
+
+
+def _count_harmonies(lines: Sequence[str], kinds: list[str], first: int, name: str | Path) -> int:
+    """The number of harmonies in the spines of that kind; an InvalidAnnotationError for one that is not read."""
+    count, minor = 0, False
+    for number, line in enumerate(lines, first):
+        tokens = line.split("\t")
+        if line.startswith("!!"):
+            continue
+        for token, kind in zip(tokens, kinds, strict=False):
+            if kind != "**harm" or token == "." or not token or token[0] in "!=":
+                continue
+            if token.startswith("*"):
+                minor = token[1:2].islower() if token.endswith(":") else minor
+            elif _is_clear(token, minor):
+                count += 1
+            else:
+                message = (
+                    f"the harmony {token!r} is not read: Roman numerals are triads, and sevenths that the key makes"
+                )
+                raise InvalidAnnotationError(message, path=name, line=number)
+        if line.startswith("*"):
+            kinds = _after_paths(tokens, kinds)
+    return count
+
+
+def _after_paths(tokens: Sequence[str], kinds: Sequence[str]) -> list[str]:
+    """The kinds of the spines after some of them split (``*^``) or join (``*v``)."""
+    after: list[str] = []
+    joined = False
+    for token, kind in zip(tokens, kinds, strict=False):
+        joins = token == "*v"
+        if not (joins and joined):
+            after += [kind, kind] if token == "*^" else [kind]
+        joined = joins
+    return after
+
+
+def _is_clear(token: str, minor: bool) -> bool:
+    """True if a harmony of a spine ``**harm`` means to music21 what it means in the representation's text.
+
+    Other tokens lose their figures there without a word (``V9``, ``N``), or are read in another key's scale.
+    """
+    form = _NUMERAL.fullmatch(token)
+    if form is None:
+        return False
+    if form["seventh"] is None:
+        return form["inversion"] != "d"
+    numeral = f"{form['numeral']}{form['quality'] or ''}"
+    if form["of"] is not None:
+        return numeral == "V"
+    return form["sign"] is None and numeral in (_SEVENTHS_MINOR if minor else _SEVENTHS_MAJOR)
+
+
+Found = list[tuple[float, str]]
+"""Offsets in quarter notes, and labels, ascending."""
+
+
+def _placed(score: Any, classes: Sequence[str]) -> list[tuple[float, Any]]:
+    """Elements of some classes with their offsets in the score, by offset."""
+    found = [(float(one.getOffsetInHierarchy(score)), one) for one in score.recurse().getElementsByClass(classes)]
+    return sorted(found, key=lambda one: one[0])
+
+
+def _where(element: Any, offset: float) -> str:
+    number = element.measureNumber
+    return f"in measure {number}" if number is not None else f"at quarter note {offset:g}"
+
+
+def _refuse_transposed(element: Any, name: str | Path) -> None:
+    """Raise for what is written for an instrument that sounds elsewhere but in another octave."""
+    part = element.getContextByClass("Part")
+    for instrument in part.recurse().getElementsByClass("Instrument") if part is not None else ():
+        interval = instrument.transposition
+        if interval is not None and round(interval.semitones) % 12:
+            message = f"part {part.partName or part.id!r} is written for a transposing instrument; give a score in C"
+            raise InvalidAnnotationError(message, path=name)
+
+
+def _merged(found: list[tuple[float, str, str]], what: str, name: str | Path) -> Found:
+    """Labels by offset, of which all parts have the same."""
+    by_offset: dict[float, tuple[str, str]] = {}
+    for offset, label, where in found:
+        known = by_offset.setdefault(offset, (label, where))
+        if known[0] != label:
+            raise InvalidAnnotationError(f"two {what} at one time {where}: {known[0]} and {label}", path=name)
+    return [(offset, label) for offset, (label, _) in sorted(by_offset.items())]
+
+
+def _chords(score: Any, name: str | Path) -> Found:
+    """The harmonies of a score in Harte's syntax."""
+    found = []
+    for offset, one in _placed(score, ("ChordSymbol", "NoChord", "RomanNumeral")):
+        where = _where(one, offset)
+        _refuse_transposed(one, name)
+        try:
+            label = _of_numeral(one) if "RomanNumeral" in one.classes else _of_symbol(one)
+        except ValueError as error:
+            raise InvalidAnnotationError(f"{error}, {where}", path=name) from None
+        found.append((offset, label, where))
+    if not found:
+        raise InvalidAnnotationError("the score has no harmonies", path=name)
+    return _merged(found, "chords", name)
+
+
+def _spelled(pitch: Any) -> str:
+    return str(pitch.name).replace("-", "b")
+
+
+def _of_symbol(symbol: Any) -> str:
+    """A harmony of MusicXML; a ValueError for one that leaves the chord open."""
+    if "NoChord" in symbol.classes:
+        return NO_CHORD
+    kind = str(symbol.chordKind)
+    if kind not in KINDS_OF_HARMONY or symbol.root() is None:
+        raise ValueError(f"the harmony {symbol.figure!r} of kind {kind!r} is no chord of its own")
+    degrees = KINDS_OF_HARMONY[kind].split()
+    for change in symbol.getChordStepModifications():
+        _change(
+            degrees, str(change.modType), int(change.degree), round(change.interval.semitones) if change.interval else 0
+        )
+    root, bass = _spelled(symbol.root()), _spelled(symbol.bass())
+    return label_of_degrees(root, degrees, degree_of_note(root, bass))
+
+
+def _change(degrees: list[str], how: str, number: int, alter: int) -> None:
+    """Add, alter or subtract a degree, as MusicXML means it: what is added is counted from a dominant chord."""
+    held = next((one for one in degrees if one.lstrip("#b") == str(number)), None)
+    if how == "add":
+        if number == 7 and alter < 0:  # programs mean b7 and bb7 by it
+            raise ValueError("the harmony adds a seventh that is altered by -1, which leaves open which one")
+        degrees.append(_altered(number, alter - (number == 7)))
+        return
+    if held is None:
+        raise ValueError(f"the harmony has no degree {number} to {how}")
+    place = degrees.index(held)
+    if how == "subtract":
+        del degrees[place]
+    else:
+        degrees[place] = _altered(number, alter + held.count("#") - held.count("b"))
+
+
+def _altered(number: int, alter: int) -> str:
+    return ("#" * alter if alter > 0 else "b" * -alter) + str(number)
+
+
+def _of_numeral(numeral: Any) -> str:
+    """A Roman numeral in its key."""
+    root = _spelled(numeral.root())
+    degrees = dict.fromkeys(degree_of_note(root, _spelled(pitch)) for pitch in numeral.pitches)
+    degrees.pop("1", None)
+    seventh = any(one.lstrip("#b") == "7" for one in degrees)  # with it a second is a ninth, and so on
+    found = [
+        _altered(int(one[-1]) + 7, one.count("#") - one.count("b")) if seventh and one[-1] in "246" else one
+        for one in degrees
+    ]
+    return label_of_degrees(root, found, degree_of_note(root, _spelled(numeral.bass())))
+
+
+def _keys(score: Any, name: str | Path) -> Found:
+    """The keys of a score, changes only."""
+    found: list[tuple[float, str, str]] = []
+    bare: dict[float, str] = {}
+    for offset, one in _placed(score, ("KeySignature",)):
+        where = _where(one, offset)
+        if "Key" not in one.classes:
+            bare.setdefault(offset, where)
+            continue
+        _refuse_transposed(one, name)
+        found.append((offset, f"{_spelled(one.tonic)} {one.mode}", where))
+    named = {offset for offset, _, _ in found}
+    for offset, where in bare.items():
+        if offset not in named:
+            raise InvalidAnnotationError(f"a key signature has no mode, so it names no key, {where}", path=name)
+    if not found:
+        raise InvalidAnnotationError("the score has no key", path=name)
+    merged = _merged(found, "keys", name)
+    return [one for one, before in zip(merged, [None, *merged], strict=False) if before is None or before[1] != one[1]]
+
+
+def _clock(score: Any, tempo: float | None, name: str | Path) -> Callable[[Float], Float]:
+    """The times of offsets in quarter notes, in seconds."""
+    marks: dict[float, float] = {}
+    if tempo is not None:
+        marks[0.0] = tempo
+    else:
+        for offset, mark in _placed(score, ("MetronomeMark",)):
+            stated = mark.numberSounding is not None or (mark.number is not None and not mark.numberImplicit)
+            if stated:  # words alone, such as Andante, state no tempo
+                marks[offset] = float(mark.getQuarterBPM(useNumberSounding=True))
+    if 0.0 not in marks:
+        raise InvalidAnnotationError(
+            "the score does not begin with a tempo mark, so there are no seconds; declare score_tempo: 60 for times in "
+            "quarter notes",
+            path=name,
+        )
+    offsets = np.array(sorted(marks))
+    rates = np.array([60.0 / marks[offset] for offset in offsets.tolist()])
+    begin = np.concatenate(
+        [[0.0], np.cumsum([rate * (b - a) for rate, (a, b) in zip(rates, pairwise(offsets), strict=False)])]
+    )
+
+    def seconds(given: Float) -> Float:
+        place = np.searchsorted(offsets, given, side="right") - 1
+        return np.asarray(begin[place] + (given - offsets[place]) * rates[place], dtype=np.float64)
+
+    return seconds
