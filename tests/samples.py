@@ -172,8 +172,8 @@ def _following(task: str, rng: np.random.Generator) -> Annotation:
 
 
 def _sheet_music(task: str, rng: np.random.Generator) -> Annotation:
-    """Some notes of eight bars in two voices, with tatums, a meter, two keys and chords."""
-    start = 0.5 * np.flatnonzero(rng.random(32) < 0.9)
+    """Some notes of four bars in two voices, with tatums, a meter, two keys and chords."""
+    start = 0.5 * np.flatnonzero(rng.random(16) < 0.9)
     size = len(start)
     voice = rng.integers(0, 2, size).astype(float)
     notes = {
@@ -183,8 +183,8 @@ def _sheet_music(task: str, rng: np.random.Generator) -> Annotation:
         "pitch": 55.0 + 12 * voice + 3 * rng.integers(0, 3, size),
         "voice": voice,
     }
-    tatums = 0.25 * np.arange(65)
-    times = [*tatums.tolist(), 0.0, 0.0, 8.0, 0.0, 4.0]
+    tatums = 0.25 * np.arange(33)
+    times = [*tatums.tolist(), 0.0, 0.0, 4.0, 0.0, 2.0]
     others = {name: np.concatenate([column, np.full(len(times), np.nan)]) for name, column in notes.items()}
     others["time"][size:] = times
     changing = [

@@ -18,7 +18,7 @@ from ...errors import InvalidAnnotationError
 from ...ragged import Bool, Column, Float, Ragged
 from ..base import Convention, Grid, Pairs, Scores, Shared, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, Problem, inspected, set_aside, usable, usable_pair
-from ..measures import Measure, Parameter, Weight, metric, metrics_in
+from ..measures import Measure, Parameter, Weight, family, metrics_in
 from ..pair import PairFunctions
 from .kernel import Judgement, Notation, Tolerances, judge, judge_unaligned, notations_of
 
@@ -102,11 +102,6 @@ class NotationPairs:
     def _sides(self) -> list[tuple[Notation, Notation]]:
         return list(zip(self.reference, self.estimate, strict=True))
 
-    def read(self, name: str, measure: Measure) -> tuple[Float, Float]:
-        """One of the scores of each pair, and 1 for each with a reference."""
-        found = np.array([getattr(one, name) for one in self.judged(measure)], dtype=np.float64)
-        return found, np.array([bool(one.notes or one.tatums) for one in self.reference], dtype=np.float64)
-
 
 def _tolerance(name: str, default: float, what: str) -> Parameter:
     return Parameter(f"{name}_tolerance", default, "s", least=0.0, help=f"largest difference of {what}")
@@ -121,49 +116,54 @@ _ALIGNMENT = (
     Parameter("penalty", 1.0, least=0.0, help="cost of a time at which only one side notates notes"),
     Parameter("alignments", 100, least=1, help="how many of equally good alignments are tried at most"),
 )
-_declared = partial(
-    metric,
-    weight=Weight("number of tracks with a reference", "tracks"),
+_MEMBERS: dict[str, dict[str, Any]] = {
+    "multipitch": {
+        "title": "Multi-pitch",
+        "summary": "harmonic mean of precision and recall of the notes, of equal pitch and near onsets",
+        "aliases": ("Multi-pitch",),
+        "itemwise": True,
+        "perfect_exceptions": "0 without notes",
+    },
+    "voice": {
+        "title": "Voice",
+        "summary": "harmonic mean of precision and recall of the links from matched notes to those that follow in "
+        "their voice",
+        "perfect_exceptions": "0 without two notes of a voice in succession",
+    },
+    "meter": {
+        "title": "Meter",
+        "summary": "harmonic mean of precision and recall of the bars, beats and sub-beats, whose two ends have to be "
+        "near",
+        "perfect_exceptions": "0 without a whole sub-beat",
+    },
+    "value": {
+        "title": "Value",
+        "summary": "mean score of the notated durations, over matched notes that are linked rightly in their voice",
+        "perfect_exceptions": "0 without notes",
+    },
+    "harmony": {
+        "title": "Harmony",
+        "summary": "mean of the score of keys, with parts of it for near ones, and of the time share of equal chords",
+        "perfect_exceptions": "0 without keys and chords",
+    },
+    "mv2h": {
+        "title": "MV2H",
+        "summary": "mean of the scores of multi-pitch, voice, meter, value and harmony",
+        "perfect_exceptions": "less where one of the five scores is 0",
+    },
+}
+
+
+@family(
+    Weight("number of tracks with a reference", "tracks"),
+    _MEMBERS,
     pooling="micro",
     parameters=_TOLERANCES,
     literature="@mcleod2018; @mcleod2019",
 )
-
-
-@_declared("Multi-pitch", aliases=("Multi-pitch",), itemwise=True, perfect_exceptions="0 without notes")
-def _multipitch(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """Harmonic mean of precision and recall of the notes, of equal pitch and near onsets."""
-    return pairs.read("multipitch", measure)
-
-
-@_declared("Voice", perfect_exceptions="0 without two notes of a voice in succession")
-def _voice(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """Harmonic mean of precision and recall of the links from matched notes to those that follow in their voice."""
-    return pairs.read("voice", measure)
-
-
-@_declared("Meter", perfect_exceptions="0 without a whole sub-beat")
-def _meter(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """Harmonic mean of precision and recall of the bars, beats and sub-beats, whose two ends have to be near."""
-    return pairs.read("meter", measure)
-
-
-@_declared("Value", perfect_exceptions="0 without notes")
-def _value(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """Mean score of the notated durations, over matched notes that are linked rightly in their voice."""
-    return pairs.read("value", measure)
-
-
-@_declared("Harmony", perfect_exceptions="0 without keys and chords")
-def _harmony(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """Mean of the score of keys, with parts of it for near ones, and of the share of time of equal chords."""
-    return pairs.read("harmony", measure)
-
-
-@_declared("MV2H", perfect_exceptions="less where one of the five scores is 0")
-def _mv2h(pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
-    """Mean of the scores of multi-pitch, voice, meter, value and harmony."""
-    return pairs.read("mv2h", measure)
+def _scores(name: str, pairs: NotationPairs, measure: Measure) -> tuple[Float, Float]:
+    found = np.array([getattr(one, name) for one in pairs.judged(measure)], dtype=np.float64)
+    return found, np.array([bool(one.notes or one.tatums) for one in pairs.reference], dtype=np.float64)
 
 
 METRICS = metrics_in(globals())
