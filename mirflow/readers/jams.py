@@ -22,7 +22,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, Problem, Unreadabl
 from ..ragged import Column, Float, Int, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi, to_hertz
 from .content import digest_of, file_stat, read_bytes
-from .lyrics import add_language, columns_of, pieces_of
+from .lyrics import as_declared, columns_of, pieces_of
 from .namespaces import NAMESPACES, default_namespace, wanted_namespaces
 from .notation import in_harte
 from .options import MAX_BYTES, PITCHED, Reading
@@ -143,7 +143,7 @@ class JamsFile:
         if reading.kind == "events":
             annotation = select_beats(annotation, reading.selection, self.name)
         else:
-            annotation = add_language(in_harte(annotation, reading, self.name), reading)
+            annotation = as_declared(in_harte(annotation, reading, self.name), reading)
         return reading.with_labels(annotation)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:

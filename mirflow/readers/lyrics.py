@@ -16,6 +16,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Column
+from ..theory.written_lyrics import normalize_lyrics
 from .content import decode
 from .layouts import SAMPLE, guess_task, look
 from .options import Reading
@@ -65,7 +66,7 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
     labels = text.split("\n") if text else []
     if labels and not labels[-1]:
         labels.pop()
-    return add_language(Annotation("text", {}, labels, attrs={"source": str(name)}), reading)
+    return as_declared(Annotation("text", {}, labels, attrs={"source": str(name)}), reading)
 
 
 def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
@@ -82,12 +83,27 @@ def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) ->
     return Annotation(reading.kind, columns, labels, lines=numbers, attrs={"source": str(name)})
 
 
-def add_language(annotation: Annotation, reading: Reading) -> Annotation:
-    """An annotation of text with the language that is declared; others as they are."""
-    if reading.language is None or annotation.kind != "text":
+def as_declared(annotation: Annotation, reading: Reading) -> Annotation:
+    """Text in the language and the way of writing that are declared; other annotations as they are.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If lines are to be written in another way, and there are words.
+    """
+    if annotation.kind != "text":
         return annotation
-    column = np.full(len(annotation), reading.language)
-    return replace(annotation, columns={**annotation.columns, "language": column})
+    if reading.normalize is not None:
+        if "line" in annotation.columns:
+            path = annotation.attrs.get("source")
+            message = "normalize is for lines, and this text is read word by word"
+            raise InvalidAnnotationError(message, path=None if path is None else str(path))
+        lines = [normalize_lyrics(line) for line in annotation.labels or ()]
+        annotation = replace(annotation, labels=lines)
+    if reading.language is not None:
+        column = np.full(len(annotation), reading.language)
+        annotation = replace(annotation, columns={**annotation.columns, "language": column})
+    return annotation
 
 
 def pieces_of(texts: Sequence[str], start: Column, end: Column) -> list[Piece]:
@@ -120,7 +136,7 @@ def columns_of(pieces: Sequence[Piece]) -> dict[str, Column]:
 def _annotation(pieces: Sequence[Piece], lines: Sequence[int], reading: Reading, name: str | Path) -> Annotation:
     labels = [text for text, *_ in pieces]
     found = Annotation("text", columns_of(pieces), labels, lines=list(lines), attrs={"source": str(name)})
-    return add_language(found, reading)
+    return as_declared(found, reading)
 
 
 def _demand_words(text: str, name: str | Path) -> None:

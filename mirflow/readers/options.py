@@ -75,6 +75,7 @@ Last = Literal["end", "keep"]
 Decimal = Literal[".", ","]
 Exclude = Literal["self", "none"]
 Notation = Literal["harte", "leadsheet"]
+Normalize = Literal["jam_alt"]
 AUTO = "auto"
 _LAST = (math.inf, math.inf)
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
@@ -447,6 +448,11 @@ class Reading(_Signed):
         "Of lyrics: the code of their language, such as de; a column of the tracks' metadata is named in braces.",
         "Of lyrics: the code of their language, such as de.",
     )
+    normalize: Normalize | None = option(
+        None,
+        "Of lyrics: jam_alt writes lines as its guide wants: a capital first, no marks but ! ? ) and quotes last.",
+        "Of lyrics: jam_alt writes lines as the guide of Jam-ALT wants.",
+    )
     tier: str | None = option(
         None,
         "The tier to read of TextGrid files; default: words or lyrics, or the only one.",
@@ -552,6 +558,7 @@ class Reading(_Signed):
 
 
 _CHOICES = (
+    ("normalize", "way of writing lyrics", get_args(Normalize)),
     ("exclude", "what is excluded", get_args(Exclude)),
     ("instrument", "instrument", get_args(Instrument)),
     ("notation", "notation", get_args(Notation)),
@@ -568,6 +575,7 @@ _OF_ONE_KIND = (
     ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),
     ("sources", "audio", "sources are those of audio, and {task} has none"),
     ("language", "text", "language is that of lyrics, not of {task}"),
+    ("normalize", "text", "normalize is for lyrics, not for {task}"),
 )
 """Options of one kind of annotation, and the error where another one is read."""
 DELIMITED = _declared(DelimitedOptions)

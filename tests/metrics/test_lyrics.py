@@ -54,6 +54,10 @@ def compare_with_alt_eval(name: str, expected: dict[str, Any], reference: str, e
     for edit in ("substitution", "deletion", "insertion"):
         assert found[f"{edit}_rate"] * words == pytest.approx(numbers[f"{edit}s"], abs=1e-9), (name, edit)
     raw = lyrics.evaluate(reference, estimate, "jiwer")
+    written = lyrics.evaluate(reference, lyrics.normalize_lyrics(estimate), "alt_eval", language=expected["language"])
+    after = expected["metrics_after_normalize_lyrics(est only)"]
+    for key, metric in KEYS.items():
+        assert written[metric] == pytest.approx(float(after[key]), abs=1e-12, nan_ok=True), (name, key)
     for key in expected.keys() & JIWER.keys():
         scores = raw if "raw text" in key else found
         assert scores[JIWER[key]] == pytest.approx(expected[key], abs=1e-12), (name, key)
@@ -148,6 +152,9 @@ def test_songs_in_memory_have_pooled_rates_and_evidence() -> None:
     rates = scores["score"].sel(metric="word_error_rate").values.ravel()
     assert weights.tolist() == [3, 5]
     assert (rates * weights).sum() == pytest.approx(2)
+    sides = ({"label": text, "language": "fr"} for text in ("l' eau", "l'eau"))
+    french = mirflow.evaluate(*sides, "lyrics", convention="alt_eval")
+    assert float(french["score"].sel(metric="word_error_rate").squeeze()) == 0
     evidence = mirflow.explain("Oh my love", "oh dove dear", "case_sensitive_word_error_rate", "lyrics")
     rows = list(zip(*(evidence[name].values.tolist() for name in ("reference", "estimate", "verdict")), strict=True))
     assert rows == [("Oh", "oh", "case"), ("my", "dove", "substitution"), ("love", "dear", "substitution")]

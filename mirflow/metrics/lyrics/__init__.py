@@ -27,9 +27,10 @@ Morris, Maier and Green, From WER and RIL to MER and WIL, 2004; Cífka, Schreibe
 for Humans, 2024.
 """
 
+from ...theory.written_lyrics import normalize_lyrics
 from .metrics import TASK
 from .pair import FUNCTIONS, evaluate
 
-__all__ = ["TASK", "evaluate"]
+__all__ = ["TASK", "evaluate", "normalize_lyrics"]
 
 globals().update(FUNCTIONS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from itertools import pairwise, zip_longest
+from operator import ne
 
 import numpy as np
 
-from ...ragged import Column, Int, Ragged, offsets_of
+from ...ragged import Int, Ragged, offsets_of, rows_of
 from ..base import Pairs, Shared
 from .tokens import TAGS, TEXT, WORD
 
@@ -21,7 +21,7 @@ EDITS = ("hit", "substitution", "deletion", "insertion")
 HIT, SUBSTITUTION, DELETION, INSERTION = range(len(EDITS))
 
 
-def as_string(codes: Int) -> str | list[int]:
+def as_string(codes: Int) -> str:
     """Codes as a string of as many characters, which is compared faster than a list of numbers.
 
     Examples
@@ -29,9 +29,24 @@ def as_string(codes: Int) -> str | list[int]:
     >>> as_string(np.array([97, 98])), len(as_string(np.array([0xD800])))
     ('ab', 1)
     """
-    if codes.size and codes.max() >= _CHARACTERS:
-        return [int(code) for code in codes]
-    return (codes + 0x800 * (codes >= _SURROGATES)).astype("<u4").tobytes().decode("utf-32-le")
+    return str((codes + 0x800 * (codes >= _SURROGATES)).astype("<u4").tobytes().decode("utf-32-le"))
+
+
+@dataclass(frozen=True)
+class Strings:
+    """Sequences of codes, one for each row, as strings or, where there are too many codes, as lists."""
+
+    flat: str | list[int]
+    offsets: list[int]
+
+    @classmethod
+    def of(cls, codes: Int, counts: Int, most: int) -> Strings:
+        """Of flat codes below `most`."""
+        return cls(as_string(codes) if most < _CHARACTERS else codes.tolist(), offsets_of(counts).tolist())
+
+    def row(self, row: int) -> str | list[int]:
+        """The sequence of a row."""
+        return self.flat[self.offsets[row] : self.offsets[row + 1]]
 
 
 @dataclass(frozen=True)
@@ -40,52 +55,24 @@ class Texts:
 
     Parameters
     ----------
-    spelling, folded, token : int64 (tokens,)
-        Codes of the words as they are spelt, as they are compared (without regard to case, where the convention has
-        none), and as they are compared beside punctuation, of which they keep what is within them.
-    tag : int64 (tokens,)
-        Places in `TAGS`.
-    counts : int64 (rows,)
-    texts : sequence of str
-        What is compared, by `folded`.
-    whole : bool
-        Whether a token holds the text of which characters are compared; else these are the words with blanks between.
+    words, spelt : Strings
+        The words as they are compared (without regard to case, where the convention has none), and as they are spelt.
+    tokens : Strings
+        All tokens as they are compared beside punctuation, of which they keep what is within them.
+    tags : list of bytes
+        Places of the tags of these in `TAGS`, by row.
+    tagged : int64 (rows, tags)
+        Number of tokens of each tag.
+    characters : list of str
+        The text of each row of which characters are compared.
     """
 
-    spelling: Int
-    folded: Int
-    token: Int
-    tag: Int
-    counts: Int
-    texts: Sequence[str]
-    whole: bool
-
-    @cached_property
-    def offsets(self) -> Int:
-        """Start of each row."""
-        return offsets_of(self.counts)
-
-    def row(self, row: int) -> slice:
-        """The tokens of a row."""
-        return slice(int(self.offsets[row]), int(self.offsets[row + 1]))
-
-    def words(self, row: int) -> tuple[Int, Int]:
-        """The words of a row as they are compared, and as they are spelt: int64 (words,) each."""
-        inside = self.row(row)
-        chosen = self.tag[inside] == WORD
-        return self.folded[inside][chosen], self.spelling[inside][chosen]
-
-    def marks(self, row: int) -> tuple[Int, Int]:
-        """All tokens of a row as they are compared, and their tags: int64 (tokens,) each."""
-        inside = self.row(row)
-        chosen = self.tag[inside] != TEXT
-        return self.token[inside][chosen], self.tag[inside][chosen]
-
-    def characters(self, row: int) -> str:
-        """The text of a row of which characters are compared."""
-        inside = self.row(row)
-        chosen = self.tag[inside] == (TEXT if self.whole else WORD)
-        return " ".join(self.texts[code] for code in self.folded[inside][chosen].tolist())
+    words: Strings
+    spelt: Strings
+    tokens: Strings
+    tags: list[bytes]
+    tagged: Int
+    characters: list[str]
 
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:
@@ -102,21 +89,44 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
     """
     spellings: dict[str, int] = {}
     folds: dict[tuple[int, str], int] = {}
-    found = []
+    coded = []
     for side in (references, estimates):
         code, tag = side.columns["label"], side.columns["tag"]
         spelt = spell(side.labels)
         own = np.zeros((3, len(TAGS), len(side.labels)), dtype=np.int64)
-        for one, place in np.unique(np.column_stack([tag, code]), axis=0).tolist():
-            word = spelt[place] if one == WORD else side.labels[place]
-            # A break is no word's equal, whatever the word looks like.
-            keys = [(one, text if one == TEXT else fold(text)) for text in (word, side.labels[place])]
+        met = np.zeros(own.shape[1:], dtype=np.bool_)
+        met[tag, code] = True
+        for one, place in np.argwhere(met).tolist():
+            text = side.labels[place]
+            word = spelt[place] if one == WORD else text
             own[0, one, place] = spellings.setdefault(word, len(spellings))
-            own[1:, one, place] = [folds.setdefault(key, len(folds)) for key in keys]
-        found.append((own[:, tag, code], tag, side.counts[0]))
-    texts, whole = [text for _, text in folds], any((tag == TEXT).any() for _, tag, _ in found)
-    one, other = (Texts(codes[0], codes[1], codes[2], tag, counts, texts, whole) for codes, tag, counts in found)
-    return one, other
+            # A break is no word's equal, whatever the word looks like.
+            own[1, one, place] = folds.setdefault((one, word if one == TEXT else fold(word)), len(folds))
+            own[2, one, place] = folds.setdefault((one, text if one == TEXT else fold(text)), len(folds))
+        coded.append((own[:, tag, code], tag, side.counts[0]))
+    texts, most = [text for _, text in folds], max(len(spellings), len(folds))
+    found = [_texts(codes, tag, counts, texts, most) for codes, tag, counts in coded]
+    return found[0], found[1]
+
+
+def _texts(codes: Int, tag: Int, counts: Int, texts: Sequence[str], most: int) -> Texts:
+    owner = rows_of(counts)
+    is_word, is_token, is_text = tag == WORD, tag != TEXT, tag == TEXT
+    words, tokens, whole = (
+        np.bincount(owner[chosen], minlength=len(counts)).astype(np.int64) for chosen in (is_word, is_token, is_text)
+    )
+    tags = tag[is_token].astype(np.uint8).tobytes()
+    shown = is_text if is_text.any() else is_word
+    written = [texts[code] for code in codes[1][shown].tolist()]
+    ends = offsets_of(whole if is_text.any() else words).tolist()
+    return Texts(
+        Strings.of(codes[1][is_word], words, most),
+        Strings.of(codes[0][is_word], words, most),
+        Strings.of(codes[2][is_token], tokens, most),
+        [tags[start:end] for start, end in pairwise(offsets_of(tokens).tolist())],
+        np.bincount(owner * len(TAGS) + tag, minlength=len(counts) * len(TAGS)).reshape(-1, len(TAGS)),
+        [" ".join(written[start:end]) for start, end in pairwise(ends)],
+    )
 
 
 @dataclass(frozen=True)
@@ -132,14 +142,11 @@ class Alignment:
     blocks: Sequence[tuple[str, int, int, int, int]]
 
     @classmethod
-    def of(cls, reference: Int, estimate: Int) -> Alignment:
-        """Of codes."""
+    def of(cls, reference: str | list[int], estimate: str | list[int]) -> Alignment:
+        """Of sequences of the same form."""
         from rapidfuzz.distance import Levenshtein
 
-        one, other = as_string(reference), as_string(estimate)
-        if type(one) is not type(other):
-            one, other = [int(code) for code in reference], [int(code) for code in estimate]
-        found = Levenshtein.opcodes(one, other)
+        found = Levenshtein.opcodes(reference, estimate)
         return cls([(op.tag, op.src_start, op.src_end, op.dest_start, op.dest_end) for op in found])
 
     @property
@@ -162,24 +169,6 @@ class Alignment:
         return np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
 
 
-def edits_by_tag(alignment: Alignment, tags: tuple[Int, Int]) -> Int:
-    """Hits, substitutions, deletions and insertions of the tokens of each tag: int64 (tags, 4).
-
-    Two tokens of one tag that are not equal are a substitution; of different tags a deletion and an insertion.
-    """
-    found = np.zeros((len(TAGS), len(EDITS)), dtype=np.int64)
-    for edit, start, end, first, last in alignment.blocks:
-        here, there = tags[0][start:end], tags[1][first:last]
-        if edit == _EQUAL:
-            found[:, HIT] += np.bincount(here, minlength=len(TAGS))
-            continue
-        alike = here == there if edit == _REPLACE else np.zeros(0, dtype=np.bool_)
-        found[:, SUBSTITUTION] += np.bincount(here[alike] if alike.size else here[:0], minlength=len(TAGS))
-        for side, column in ((here, DELETION), (there, INSERTION)):
-            found[:, column] += np.bincount(side[~alike] if alike.size else side, minlength=len(TAGS))
-    return found
-
-
 class TextPairs(Shared):
     """The edits between the texts of some pairs, each alignment made once for all metrics that read it.
 
@@ -195,43 +184,56 @@ class TextPairs(Shared):
         self.references, self.estimates = texts_of(pairs.references, pairs.estimates, spell, fold)
         self.rows = list(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True))
 
-    def _each(self, compute: Callable[[int, int], Any], width: tuple[int, ...]) -> Column:
-        found = np.zeros((len(self.rows), *width), dtype=np.int64)
-        for place, (reference, estimate) in enumerate(self.rows):
-            found[place] = compute(reference, estimate)
-        return found
-
     def words(self) -> Int:
         """Hits, substitutions, deletions, insertions, and hits whose case differs: int64 (pairs, 5)."""
-        return self.once("words", lambda: self._each(self._words, (5,)))
-
-    def _words(self, reference: int, estimate: int) -> tuple[int, ...]:
-        (one, spelt), (other, spelt_other) = self.references.words(reference), self.estimates.words(estimate)
-        alignment = Alignment.of(one, other)
-        case = sum(
-            int((spelt[start:end] != spelt_other[first:last]).sum())
-            for edit, start, end, first, last in alignment.blocks
-            if edit == _EQUAL
-        )
-        return (*alignment.counts, case)
+        return self.once("words", lambda: self._each(self._words, 5))
 
     def characters(self) -> Int:
         """Edits of characters, and characters of the reference: int64 (pairs, 2)."""
-
-        def compute(reference: int, estimate: int) -> tuple[int, int]:
-            from rapidfuzz.distance import Levenshtein
-
-            own = strings[0].setdefault(reference, self.references.characters(reference))
-            other = strings[1].setdefault(estimate, self.estimates.characters(estimate))
-            return Levenshtein.distance(own, other), len(own)
-
-        strings: tuple[dict[int, str], dict[int, str]] = ({}, {})
-        return self.once("characters", lambda: self._each(compute, (2,)))
+        return self.once("characters", lambda: self._each(self._characters, 2))
 
     def marks(self) -> Int:
         """Edits by tag, from one alignment of all tokens: int64 (pairs, tags, 4)."""
-        return self.once("marks", lambda: self._each(self._marks, (len(TAGS), len(EDITS))))
+        flat = self.once("marks", lambda: self._each(self._marks, len(TAGS) * len(EDITS)))
+        return flat.reshape(-1, len(TAGS), len(EDITS))
 
-    def _marks(self, reference: int, estimate: int) -> Int:
-        (one, tags), (other, tags_other) = self.references.marks(reference), self.estimates.marks(estimate)
-        return edits_by_tag(Alignment.of(one, other), (tags, tags_other))
+    def _each(self, compute: Callable[[int, int], Sequence[int]], width: int) -> Int:
+        return np.array([compute(*pair) for pair in self.rows], dtype=np.int64).reshape(-1, width)
+
+    def _words(self, reference: int, estimate: int) -> Sequence[int]:
+        alignment = Alignment.of(self.references.words.row(reference), self.estimates.words.row(estimate))
+        one, other = self.references.spelt.row(reference), self.estimates.spelt.row(estimate)
+        case = 0
+        for edit, start, end, first, last in alignment.blocks:
+            if edit == _EQUAL and (here := one[start:end]) != (there := other[first:last]):
+                case += sum(map(ne, here, there))
+        return (*alignment.counts, case)
+
+    def _characters(self, reference: int, estimate: int) -> Sequence[int]:
+        from rapidfuzz.distance import Levenshtein
+
+        one = self.references.characters[reference]
+        return Levenshtein.distance(one, self.estimates.characters[estimate]), len(one)
+
+    def _marks(self, reference: int, estimate: int) -> Sequence[int]:
+        """Edits of each tag: equal tokens are hits, others of one tag a substitution, else a deletion and an insertion.
+
+        Hits are what is left of the reference's tokens.
+        """
+        alignment = Alignment.of(self.references.tokens.row(reference), self.estimates.tokens.row(estimate))
+        one, other = self.references.tags[reference], self.estimates.tags[estimate]
+        found = [[0] * len(EDITS) for _ in TAGS]
+        for edit, start, end, first, last in alignment.blocks:
+            if edit == _EQUAL:
+                continue
+            for here, there in zip_longest(one[start:end], other[first:last]):
+                if here == there:
+                    found[here][SUBSTITUTION] += 1
+                    continue
+                if here is not None:
+                    found[here][DELETION] += 1
+                if there is not None:
+                    found[there][INSERTION] += 1
+        for own, total in zip(found, self.references.tagged[reference].tolist(), strict=True):
+            own[HIT] = total - own[SUBSTITUTION] - own[DELETION]
+        return [count for own in found for count in own]

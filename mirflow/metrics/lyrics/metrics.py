@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...annotations.annotation import Annotation
+from ...annotations.annotation import Annotation, encode
 from ...errors import AnnotationError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid, refuse_unjudged
@@ -24,7 +24,6 @@ from .tokens import (
     TAGS,
     TEXT,
     WORD,
-    Token,
     Tokeniser,
     jiwer_tokens,
     language_code,
@@ -149,7 +148,7 @@ def _case_error_rate(texts: TextPairs, measure: Measure) -> Read:
 
 @_of_case("Case-sensitive word error rate", aliases=("wer_case",))
 def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Read:
-    """Word error rate plus case error rate: a hit in another case is half right in no way."""
+    """Word error rate plus case error rate."""
     edits = texts.words()
     wrong = edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
     words = _references(edits)
@@ -258,16 +257,16 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
     untouched = np.zeros(len(rows), dtype=np.int64)
     if "tag" in rows.columns:
         return Cleaned(rows, untouched)
-    vocabulary: dict[str, int] = {}
-    codes: list[int] = []
+    texts: list[str] = []
     tags: list[int] = []
     counts = []
     for text, language in texts_in(rows):
-        tokens: Sequence[Token] = tuple(tokenise(text, language_code(language)))
-        codes += [vocabulary.setdefault(token, len(vocabulary)) for token, _ in tokens]
-        tags += [tag for _, tag in tokens]
-        counts.append(len(tokens))
-    columns: dict[str, Column] = {"label": np.array(codes, dtype=np.int64), "tag": np.array(tags, dtype=np.int64)}
+        own = tokenise(text, language_code(language))
+        texts += own[0]
+        tags += own[1]
+        counts.append(len(own[0]))
+    vocabulary: dict[str, int] = {}
+    columns: dict[str, Column] = {"label": encode([texts], vocabulary), "tag": np.array(tags, dtype=np.int64)}
     return Cleaned(Ragged(columns, (np.array(counts, dtype=np.int64),), tuple(vocabulary)), untouched)
 
 
@@ -331,16 +330,21 @@ class Rules:
 
     def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> Alignment:
         one, other = texts_of(*sides, self.spell, self.fold)
-        return Alignment.of(*(side.words(0)[0] if words else side.marks(0)[0] for side in (one, other)))
+        return Alignment.of(*((side.words if words else side.tokens).row(0) for side in (one, other)))
 
-    def _listed(self, side: Ragged, words: bool) -> list[Token]:
+    def _listed(self, side: Ragged, words: bool) -> list[tuple[str, int]]:
         """The tokens that are aligned: words as they are spelt, or all as they are."""
         spelt = self.spell(side.labels) if words else side.labels
         tokens = zip(side.columns["label"].tolist(), side.columns["tag"].tolist(), strict=True)
         return [(spelt[code], tag) for code, tag in tokens if tag == WORD or not (words or tag == TEXT)]
 
     def _edits(
-        self, pair: tuple[int, int], one: Sequence[Token], other: Sequence[Token], tag: int, by_case: bool
+        self,
+        pair: tuple[int, int],
+        one: Sequence[tuple[str, int]],
+        other: Sequence[tuple[str, int]],
+        tag: int,
+        by_case: bool,
     ) -> Iterator[tuple[str, str, str]]:
         """Rows of evidence of two aligned tokens, of which those of the tag count."""
         here, there = (tokens[place] if place >= 0 else None for tokens, place in zip((one, other), pair, strict=True))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -14,9 +15,9 @@ TAGS = ("word", "punctuation", "parenthesis", "line_break", "section_break", "te
 """What a token is; ``text`` is the whole text once more, where characters are counted of that."""
 WORD, PUNCTUATION, PARENTHESIS, LINE, SECTION, TEXT = range(len(TAGS))
 LINE_BREAK, SECTION_BREAK = "<L>", "<S>"
-Token = tuple[str, int]
-"""Text and place of its tag in `TAGS`."""
-Tokeniser = Callable[[str, str], Iterable[Token]]
+Tokens = tuple[Sequence[str], Sequence[int]]
+"""Texts, and places of their tags in `TAGS`."""
+Tokeniser = Callable[[str, str], Tokens]
 """(text, language) -> tokens."""
 
 DEFAULT_LANGUAGE = "en"
@@ -66,46 +67,44 @@ def language_code(language: str) -> str:
     return _TWO_LETTERS.get(code, code) or DEFAULT_LANGUAGE
 
 
-def plain_tokens(text: str, language: str = "") -> Iterator[Token]:
+def plain_tokens(text: str, language: str = "") -> Tokens:
     """Words divided at white space, and the breaks between lines; empty lines between others break sections.
 
     Examples
     --------
-    >>> [token for token, _ in plain_tokens("Oh, my\\n\\nlove")]
-    ['Oh,', 'my', '<L>', '<S>', 'love']
+    >>> plain_tokens("Oh, my\\n\\nlove")
+    (['Oh,', 'my', '<L>', '<S>', 'love'], [0, 0, 3, 4, 0])
     """
-    empty = 0
-    started = False
+    texts: list[str] = []
+    tags: list[int] = []
+    empty = False
     for line in text.split("\n"):
         words = line.split()
-        if not words:
-            empty += 1
-            continue
-        if started:
-            yield LINE_BREAK, LINE
-            if empty:
-                yield SECTION_BREAK, SECTION
-        yield from ((word, WORD) for word in words)
-        started, empty = True, 0
+        if words and texts:
+            texts += [LINE_BREAK, SECTION_BREAK][: 1 + empty]
+            tags += [LINE, SECTION][: 1 + empty]
+        texts += words
+        tags += [WORD] * len(words)
+        empty = not words
+    return texts, tags
 
 
-def jiwer_tokens(text: str, language: str = "") -> Iterator[Token]:
+def jiwer_tokens(text: str, language: str = "") -> Tokens:
     """Words divided at blanks alone, as jiwer divides them unless it is told otherwise, and the text itself.
 
     Examples
     --------
-    >>> [token for token, _ in jiwer_tokens(" Oh  my\\nlove ")]
-    ['Oh', 'my\\nlove', 'Oh  my\\nlove']
+    >>> jiwer_tokens(" Oh  my\\nlove ")
+    (['Oh', 'my\\nlove', 'Oh  my\\nlove'], [0, 0, 5])
     """
-    import re
-
     stripped = text.strip()
-    yield from ((word, WORD) for word in re.sub(r"\s\s+", " ", stripped).split(" ") if word)
-    if stripped:
-        yield stripped, TEXT
+    if not stripped:
+        return [], []
+    words = [word for word in re.sub(r"\s\s+", " ", stripped).split(" ") if word]
+    return [*words, stripped], [*[WORD] * len(words), TEXT]
 
 
-def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> list[Token]:
+def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> Tokens:
     """Tokens of Moses, with the rules of alt-eval 1.2.0 for lyrics.
 
     Parameters
@@ -121,23 +120,22 @@ def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> list[Token]:
 
     Examples
     --------
-    >>> [token for token, _ in moses_tokens("Don't (go)!\\n\\nOh-oh")]
+    >>> moses_tokens("Don't (go)!\\n\\nOh-oh")[0]
     ['Don', "'t", '(', 'go', ')', '!', '<L>', '<S>', 'Oh', '-', 'oh']
     """
-    import re
-
     expressions = _expressions()
     plain = unicodedata.normalize("NFC", expressions["symbol"].sub(" ", text.replace("\r\n", "\n").replace("\r", "")))
-    tokens: list[Token] = []
-    lines = re.split(r"(\n+)", expressions["blank_line"].sub("\n\n", plain.rstrip("\n")))
-    for place, part in enumerate(lines):
-        if place % 2:
-            tokens.append((LINE_BREAK, LINE))
-            if len(part) > 1:
-                tokens.append((SECTION_BREAK, SECTION))
+    texts: list[str] = []
+    tags: list[int] = []
+    for part in re.split(r"(\n+)", expressions["blank_line"].sub("\n\n", plain.rstrip("\n"))):
+        if part.startswith("\n"):
+            texts += [LINE_BREAK, SECTION_BREAK][: len(part)]
+            tags += [LINE, SECTION][: len(part)]
         else:
-            tokens.extend(_line_tokens(part, language))
-    return tokens
+            found = _line_tokens(part, language)
+            texts += found[0]
+            tags += found[1]
+    return texts, tags
 
 
 _APOSTROPHE, _ASTERISK = "\u02bc\u0be7", "\u02bd\u0be7"
@@ -188,10 +186,10 @@ def _moses_of(language: str) -> tuple[Callable[[str], str], Callable[..., list[s
 
 
 @lru_cache(1 << 16)
-def _line_tokens(line: str, language: str) -> tuple[Token, ...]:
+def _line_tokens(line: str, language: str) -> Tokens:
     """Tokens of one line, which has no other symbols than letters, digits and punctuation; refrains are met often."""
     if not line.strip():
-        return ()
+        return (), ()
     expressions = _expressions()
     normalise, tokenise = _moses_of(language)
     text = normalise(f"{line} ")
@@ -205,7 +203,8 @@ def _line_tokens(line: str, language: str) -> tuple[Token, ...]:
         text = text.replace("'", _APOSTROPHE)
     tokens = tokenise(text.replace("*", _ASTERISK), aggressive_dash_splits=True, escape=False)
     plain = ("-" if token == "@-@" else token.replace(_APOSTROPHE, "'").replace(_ASTERISK, "*") for token in tokens)
-    return tuple((part, _tag(part)) for token in plain for part in expressions["border"].split(token) if part)
+    texts = tuple(part for token in plain for part in expressions["border"].split(token) if part)
+    return texts, tuple(map(_tag, texts))
 
 
 def _tag(token: str) -> int:
