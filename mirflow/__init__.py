@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from . import reports as reports
     from . import store as store
     from .accumulator import Accumulator as Accumulator
-    from .analysis.differences import diff as diff
     from .analysis.evaluations import open_store as open_store
     from .api import check as check
     from .api import compare as compare
+    from .api import diff as diff
     from .api import plot as plot
     from .api import problems as problems
     from .api import query as query
@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from .metrics.pair_metrics import pair_metric as pair_metric
     from .metrics.user_tasks import pair_task as pair_task
     from .published.score_tables import import_scores as import_scores
+    from .readers.delimited import to_csv as to_csv
     from .readers.delimited import to_lab as to_lab
     from .readers.jams import to_jams as to_jams
+    from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
     from .store.write import save as save
 
@@ -68,7 +70,7 @@ _HOMES = {
     "compare": "api",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
-    "diff": "analysis.differences",
+    "diff": "api",
     "evaluate": "evaluation",
     "evaluate_paths": "evaluation",
     "explain": "evaluation",
@@ -91,8 +93,10 @@ _HOMES = {
     "save": "store.write",
     "score": "evaluation",
     "show": "api",
+    "to_csv": "readers.delimited",
     "to_jams": "readers.jams",
     "to_lab": "readers.delimited",
+    "to_midi": "readers.midi",
 }
 __all__ = [*_HOMES]
 

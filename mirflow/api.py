@@ -1,4 +1,4 @@
-"""Functions that give what the commands print: ``query``, ``compare``, ``plot``, ``report``, ``show`` and ``check``."""
+"""Functions that give what the commands print: ``query``, ``compare``, ``diff``, ``plot``, ``report``, ..."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+    from .analysis.differences import Comparable
     from .analysis.inference.resampling import Seed
     from .linter import FileCheck
     from .progress import Progress
@@ -487,6 +488,84 @@ def check(
     )
     table = Table(columns, rows, folds=("message",))
     return Tabulation(checks, lambda width: [replace(table, notes=(summary,))], lambda: [table], (summary,))
+
+
+def diff(
+    a: Comparable,
+    b: Comparable,
+    *,
+    metric: Names = None,
+    system: Names = None,
+    track: Names = None,
+    tolerance: float | None = None,
+    pair: Mapping[str, str] | None = None,
+    root: str | Path | None = None,
+    worst: int | None = None,
+) -> Tabulation[xr.Dataset]:
+    """Differences of the evaluations that two sides have in common, as the command ``mirflow diff`` shows them.
+
+    Parameters
+    ----------
+    a, b : path, xr.DataTree or xr.Dataset
+        A store, one evaluation of a store (``path:group``), a mapping file (.yaml) that describes published tables, or
+        what is open already. Systems and tracks are matched by name, metrics by name and parameters.
+    metric, system, track : str, sequence of str or None
+        Only these; None: all that both have.
+    tolerance : float or None
+        Up to which scores agree; None: half of the last printed digit of a published table, at least 1e-9.
+    pair : mapping of str to str or None
+        Metrics of a and the one of b that each is compared with, ``{"f_measure": "f_measure(matching=greedy)"}``; then
+        no others are compared unless `metric` names some. Such a metric is called ``A=B``.
+    root : path or None
+        Where the patterns of mapping files start, instead of what these say.
+    worst : int or None
+        Show so many of the cells of each metric that differ most, too.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        For each evaluation ``a``, ``b`` and ``difference`` (a - b) float64 over (system, track, metric), NaN where a
+        side has no score; over metric ``relative_change`` (the average of ``|a - b| / ((|a| + |b|) / 2)``, 0 where
+        both are 0: section 4 of Raffel et al., mir_eval, ISMIR 2014), ``mean_difference``, ``max_difference``, ``n``
+        and ``n_agreeing``, ``missing_a`` and ``missing_b`` (a cell of which a published table has no row is not missing
+        there); ``setting_a`` and ``setting_b`` over what differs in the settings. Attributes name what only one side
+        has. ``found["difference"]`` is a variable of the only one.
+
+    Raises
+    ------
+    QueryError
+        If the sides have nothing in common.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+
+    Examples
+    --------
+    >>> import mirflow
+    >>> references = {"x": [1.0, 2.0], "y": [3.0]}
+    >>> ours = mirflow.score(references, {"x": [1.0], "y": [3.0]}, "onset")
+    >>> theirs = mirflow.score(references, {"x": [2.0, 5.0], "y": [3.0]}, "onset")
+    >>> found = diff(ours, theirs, metric="precision")
+    >>> found["max_difference"].item(), found["n_agreeing"].item()
+    (0.5, 1)
+    """
+    from .analysis.differences import differences
+    from .reports.comparisons_tables import difference_long_table, difference_table, worst_table
+
+    chosen: dict[str, Names] = {"metric": metric, "system": system, "track": track}
+    found, left = differences(a, b, **chosen, tolerance=tolerance, pair=pair, root=root)
+    alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
+
+    def tables(width: int) -> list[Table]:
+        made = []
+        for one in found:
+            made.append(difference_table(one, alone if one is found[-1] else ()))
+            made += [worst_table(one, worst)] if worst else []
+        return made
+
+    def rows() -> list[Table]:
+        return [worst_table(one, worst, long=True) if worst else difference_long_table(one) for one in found]
+
+    return Tabulation(found, tables, rows)
 
 
 def plot(scores: Scored, kind: str, path: str | Path | None = None, **options: Any) -> Axes:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "Comparable",
     "ComparedScores",
     "compare_sides",
-    "diff",
     "differences",
     "exceeding",
     "sides_of",
@@ -546,69 +546,3 @@ def _pairs(left: Mapping[str, ComparedScores], right: Mapping[str, ComparedScore
             "name those to compare behind a colon, as in stores/x.zarr:chord"
         )
     return pairs
-
-
-def diff(
-    a: Comparable,
-    b: Comparable,
-    *,
-    metric: Names = None,
-    system: Names = None,
-    track: Names = None,
-    tolerance: float | None = None,
-    pair: Mapping[str, str] | None = None,
-    root: str | Path | None = None,
-) -> xr.Dataset:
-    """Differences of two evaluations.
-
-    Parameters
-    ----------
-    a, b : path, xr.DataTree or xr.Dataset
-        A store, one evaluation of a store (``path:group``), a mapping file (.yaml) that describes published tables, or
-        what is open already. Systems and tracks are matched by name, metrics by name and parameters.
-    metric, system, track : str, sequence of str or None
-        Only these; None: all that both have.
-    tolerance : float or None
-        Up to which scores agree; None: half of the last printed digit of a published table, at least 1e-9.
-    pair : mapping of str to str or None
-        Metrics of a and the one of b that each is compared with, ``{"f_measure": "f_measure(matching=greedy)"}``; then
-        no others are compared unless `metric` names some. Such a metric is called ``A=B``.
-    root : path or None
-        Where the patterns of mapping files start, instead of what these say.
-
-    Returns
-    -------
-    xr.Dataset
-        ``a``, ``b`` and ``difference`` (a - b) float64 over (system, track, metric), NaN where a side has no score;
-        over metric ``relative_change`` (the average of ``|a - b| / ((|a| + |b|) / 2)``, 0 where both are 0: section 4
-        of Raffel et al., mir_eval, ISMIR 2014), ``mean_difference``, ``max_difference``, ``n`` and ``n_agreeing``,
-        ``missing_a`` and ``missing_b`` (a cell of which a published table has no row is not missing there);
-        ``setting_a`` and ``setting_b`` over what differs in the settings. Attributes
-        name what only one side has.
-
-    Raises
-    ------
-    QueryError
-        If the sides have several evaluations in common, or none.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> def scores(value):
-    ...     names = {"system": ["A"], "track": ["x", "y"], "metric": ["majmin"]}
-    ...     about = {"aggregates": "mean", "standard_aggregate": "mean", "orientation": "higher", "unit": ""}
-    ...     cells = (("system", "track", "metric"), [[[1.0], [value]]])
-    ...     variables = {"score": cells, "weight": cells, "status": (("system", "track"), [[1, 1]])}
-    ...     return xr.Dataset(variables, names | {name: ("metric", [one]) for name, one in about.items()})
-    >>> found = diff(scores(0.75), scores(0.25))
-    >>> found["relative_change"].item(), found["max_difference"].item(), found["n_agreeing"].item()
-    (0.5, 0.5, 1)
-    """
-    chosen: dict[str, Names] = {"metric": metric, "system": system, "track": track}
-    found, _ = differences(a, b, **chosen, tolerance=tolerance, pair=pair, root=root)
-    if len(found) > 1:
-        names = ", ".join(one.attrs["a"].rpartition(":")[2] for one in found)
-        raise QueryError(f"several evaluations are on both sides: {names}; name one, as in stores/x.zarr:chord")
-    return found[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .common_options import Command, option
-from .output import FAILED, choose_format, emit, for_people, output_options
+from .output import FAILED, choose_format, emit, output_options
 
 TOLERANCE = "tolerance"
 _APART = "differ by more than {}, or have a score on one side only"
@@ -90,23 +90,15 @@ def diff_command(
     Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that describes
     published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
     """
-    from ..analysis.differences import differences, exceeding
-    from ..reports.comparisons_tables import difference_long_table, difference_table, worst_table
+    from ..analysis.differences import exceeding
+    from ..api import diff
 
     if worse and fail_above is None:
         raise click.UsageError("--worse is about what fails; add --fail-above")
     style = choose_format(style, output)
     chosen = {"metric": metric or None, "system": system or None, "track": tracks or None}
-    found, left = differences(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root)
-    alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
-    tables = []
-    for place, one in enumerate(found):
-        if for_people(style):
-            tables.append(difference_table(one, alone if place == len(found) - 1 else ()))
-            tables += [worst_table(one, worst)] if worst else []
-        else:
-            tables.append(worst_table(one, worst, long=True) if worst else difference_long_table(one))
-    emit(tables, style, output)
+    found = diff(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root, worst=worst)
+    emit(found, style, output)
     if fail_above is None:
         return
     most = None if fail_above == TOLERANCE else float(fail_above)

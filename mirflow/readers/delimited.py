@@ -584,27 +584,66 @@ def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
     ...     Path(f"{folder}/a.lab").read_text()
     '0.0\\t1.5\\tC:maj\\n1.5\\t2.0\\tN\\n'
     """
+    heading, rows = _rows_of(annotation)
+    odd = next((text for row in rows for text in row if isinstance(text, str) and set(text) & set("\t\r\n")), None)
+    if odd is not None:
+        raise AnnotationError(f"a label with a tab or a line break cannot be written: {odd!r}; to_csv quotes it")
+    if set(heading) - set(_kind_of(annotation).usual_order):
+        rows.insert(0, heading)
+    text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+    Path(path).write_text(text, encoding="utf-8", newline="")
+
+
+def to_csv(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write an annotation as CSV that `mirflow.load` and programs for tables read: a header, and a row an item.
+
+    Parameters
+    ----------
+    annotation : Annotation or xr.Dataset
+        As for `to_lab`. Columns are named by the header, which several pitches over time do without: a row is a frame.
+    path : path
+        A file that is there is replaced. Readers expect the suffix ``.csv``.
+
+    Raises
+    ------
+    AnnotationError
+        For a kind that has no such form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> beats = Annotation("events", {"time": np.array([0.5, 1.0])}, ["1", "2"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_csv(beats, f"{folder}/a.csv")
+    ...     Path(f"{folder}/a.csv").read_text()
+    'time,label\\n0.5,1\\n1.0,2\\n'
+    """
+    heading, rows = _rows_of(annotation)
+    if not _kind_of(annotation).dims[1:]:
+        rows.insert(0, heading)
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    Path(path).write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+def _kind_of(annotation: Annotation | xr.Dataset) -> Kind:
+    return KINDS[annotation.kind if isinstance(annotation, Annotation) else str(annotation.attrs["kind"])]
+
+
+def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[list[str], list[Sequence[object]]]:
+    """Names of the columns in the usual order, and the rows; of several pitches over time all of a frame in one."""
     one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
     if one.kind not in _WRITTEN:
         raise AnnotationError(f"{one.kind} has no form as text with a row an item; written are {', '.join(_WRITTEN)}")
     columns: dict[str, Sequence[object]] = {name: values.tolist() for name, values in one.columns.items()}
     if one.labels and any(one.labels):
         columns["label"] = one.labels
-        odd = next((label for label in one.labels if set(label) & set("\t\r\n")), None)
-        if odd is not None:
-            raise AnnotationError(f"a label with a tab or a line break cannot be written: {odd!r}")
     usual = one.schema.usual_order
-    rows: list[Sequence[object]]
+    named = sorted(columns, key=lambda name: usual.index(name) if name in usual else len(usual))
     if one.inner_counts:
         parts = np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1]) if len(one) else []
-        rows = [(time, *part.tolist()) for time, part in zip(columns["time"], parts, strict=True)]
-    else:
-        named = sorted(columns, key=lambda name: usual.index(name) if name in usual else len(usual))
-        rows = list(zip(*(columns[name] for name in named), strict=True))
-        if set(named) - set(usual):
-            rows.insert(0, named)
-    text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
-    Path(path).write_text(text, encoding="utf-8", newline="")
+        return ["time", "frequency"], [(t, *part.tolist()) for t, part in zip(columns["time"], parts, strict=True)]
+    return named, list(zip(*(columns[name] for name in named), strict=True))
 
 
 _WRITTEN = ("events", "hits", "intervals", "notes", "series", "multipitch")

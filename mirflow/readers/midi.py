@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 from collections import defaultdict
@@ -15,15 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..errors import InvalidAnnotationError, UnreadableError
+from ..annotations.labelled import from_dataset
+from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..ragged import Float, Int
 from ..theory.instruments import DRUMS, FAMILIES, PROGRAMS
-from ..theory.pitch import to_hertz
+from ..theory.pitch import hz_to_midi, to_hertz
 from .options import Instrument, Reading
 from .pedal import DOWN, SUSTAIN, extend_ends
 
 if TYPE_CHECKING:
     import mido
+    import xarray as xr
 
 _DRUM_CHANNEL = 9  # channel 10 of the standard, which counts from 1
 _DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file sets another
@@ -250,3 +253,97 @@ def _tempi(file: mido.MidiFile) -> Iterator[tuple[int, int]]:
             tick += message.time
             if message.type == "set_tempo":
                 yield tick, message.tempo
+
+
+_TICKS_A_BEAT = 25_000
+"""Of half a second: a tick is 0.02 ms."""
+
+
+def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write notes, or hits of drums, as a MIDI file that `mirflow.load` reads back.
+
+    Parameters
+    ----------
+    annotation : Annotation or xr.Dataset
+        Notes, whose frequencies become the nearest MIDI number and whose velocity is 64 where they have none, each
+        program on a channel of its own, percussion on channel 10; or hits whose labels are MIDI numbers of General
+        MIDI's percussion. Times are rounded to 0.02 ms, and names of instruments are not written.
+    path : path
+        A file that is there is replaced.
+
+    Raises
+    ------
+    AnnotationError
+        For another kind, pitches and velocities outside of MIDI, times that are not finite or negative, and more than
+        15 programs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> notes = Annotation("notes", {"start": np.array([0.5]), "end": np.array([1.0]), "pitch": np.array([440.0])})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     to_midi(notes, f"{folder}/a.mid")
+    ...     read = parse_midi(Path(f"{folder}/a.mid").read_bytes(), Reading.of("transcription"))
+    >>> read.columns["pitch"].tolist(), read.columns["end"].tolist()
+    ([440.0], [1.0])
+    """
+    import mido
+
+    one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
+    if one.kind not in ("notes", "hits"):
+        raise AnnotationError(f"a MIDI file holds notes, not {one.kind}; to_jams, to_lab and to_csv write others")
+    pitch, channel, programs = _keys_of(one)
+    velocity = one.columns.get("velocity", np.full(len(pitch), 64.0))
+    velocity = np.where(np.isnan(velocity), 64.0, velocity).round()
+    start = one.columns["start" if one.kind == "notes" else "time"]
+    end = one.columns["end"] if one.kind == "notes" else start + 0.05
+    for what, values, least, most in (
+        ("pitch", pitch, 0, 127),
+        ("velocity", velocity, 1, 127),
+        ("start", start, 0, _MOST_SECONDS),
+        ("end", end, 0, _MOST_SECONDS),
+    ):
+        wrong = np.flatnonzero(~((values >= least) & (values <= most)))
+        if len(wrong):
+            item = f"note {wrong[0] + 1}: {what} {values[wrong[0]]:g}"
+            raise AnnotationError(f"{item} cannot be written: MIDI has {what} from {least} to {most}")
+    ticks = [np.rint(times * 2 * _TICKS_A_BEAT).astype(np.int64).tolist() for times in (start, end)]
+    events = []
+    for on, off, key, place, force in zip(*ticks, pitch.tolist(), channel.tolist(), velocity.tolist(), strict=True):
+        # At one tick notes end before others begin, but not before they have begun themselves.
+        events.append((on, 1, place, int(key), int(force)))
+        events.append((max(on, off), 0 if off > on else 2, place, int(key), 0))
+    track = mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=_DEFAULT_TEMPO)])
+    track += [mido.Message("program_change", channel=place, program=number) for place, number in programs]
+    now = 0
+    for tick, _, place, key, force in sorted(events):
+        track.append(mido.Message("note_on", channel=place, note=key, velocity=force, time=tick - now))
+        now = tick
+    track.append(mido.MetaMessage("end_of_track"))
+    mido.MidiFile(type=0, ticks_per_beat=_TICKS_A_BEAT, tracks=[track]).save(path)
+
+
+_MOST_SECONDS = 5000
+"""A file of so many ticks is read in a file's largest number of them."""
+
+
+def _keys_of(annotation: Annotation) -> tuple[Float, Int, list[tuple[int, int]]]:
+    """MIDI number and channel of each note, and the program of each channel."""
+    if annotation.kind == "hits":
+        labels = list(annotation.labels or ())
+        odd = next((label for label in labels if not label.isdecimal()), None)
+        if odd is not None:
+            raise AnnotationError(f"hits are written by the MIDI numbers of General MIDI's percussion, not {odd!r}")
+        return np.array(labels, dtype=np.float64), np.full(len(labels), _DRUM_CHANNEL), []
+    frequency = annotation.columns["pitch"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pitch: Float = np.round(hz_to_midi(frequency))
+    program = np.nan_to_num(annotation.columns.get("program", np.zeros(len(pitch))))
+    drum = np.nan_to_num(annotation.columns.get("drum", np.zeros(len(pitch)))) > 0
+    used = np.unique(program[~drum])
+    free = [place for place in range(16) if place != _DRUM_CHANNEL]
+    if len(used) > len(free):
+        raise AnnotationError(f"{len(used)} programs: a MIDI file has {len(free)} channels for them")
+    channel = np.full(len(pitch), _DRUM_CHANNEL, dtype=np.int64)
+    channel[~drum] = np.array(free)[np.searchsorted(used, program[~drum])]
+    return pitch, channel, [(free[place], int(number)) for place, number in enumerate(used.tolist())]

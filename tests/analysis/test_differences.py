@@ -80,8 +80,8 @@ def test_what_only_one_side_has_is_named() -> None:
     a = make_group([[[1.0], [0.5]]], systems=["X"], tracks=["p", "q"], metrics=["m"])
     b = make_group([[[1.0, 1.0]], [[0.5, 1.0]]], systems=["X", "Y"], tracks=["p"], metrics=["m", "n"])
     found = mirflow.diff(a, b)
-    assert [found.attrs[f"{what}_only_in_a"] for what in ("systems", "tracks", "metrics")] == [[], ["q"], []]
-    assert [found.attrs[f"{what}_only_in_b"] for what in ("systems", "tracks", "metrics")] == [["Y"], [], ["n"]]
+    assert [found.dataset.attrs[f"{what}_only_in_a"] for what in ("systems", "tracks", "metrics")] == [[], ["q"], []]
+    assert [found.dataset.attrs[f"{what}_only_in_b"] for what in ("systems", "tracks", "metrics")] == [["Y"], [], ["n"]]
     assert found["n"].values.tolist() == [1]
 
 
@@ -103,7 +103,7 @@ def test_an_undefined_score_is_a_score() -> None:
 def test_parts_may_be_compared() -> None:
     a, b = random_group(3, 4, 2), random_group(3, 4, 2, 1)
     found = mirflow.diff(a, b, metric="root", system=["S2"], track=["t3", "t1"])
-    assert dict(found.sizes) == {"system": 1, "track": 2, "metric": 1, "setting": 0}
+    assert dict(found.dataset.sizes) == {"system": 1, "track": 2, "metric": 1, "setting": 0}
     whole = mirflow.diff(a, b)
     xr.testing.assert_equal(
         found["difference"], whole["difference"].sel(system=["S2"], track=["t3", "t1"], metric=["root"])
@@ -192,19 +192,23 @@ def test_evaluations_belong_together_by_name_or_because_there_are_no_others(tmp_
     a = write_store(tmp_path / "a.zarr", {"chord": group, "other": group})
     b = write_store(tmp_path / "b.zarr", {"chord": group, "more": group})
     found = mirflow.diff(a, b)
-    assert (found.attrs["a"], found.attrs["b"]) == (f"{a}:chord", f"{b}:chord")
+    assert (found.dataset.attrs["a"], found.dataset.attrs["b"]) == (f"{a}:chord", f"{b}:chord")
     assert "other" in invoke("diff", a, b).output
     assert mirflow.diff(f"{a}:other", f"{b}:more")["n"].item() == 1
-    assert mirflow.diff(f"{a}:other", group).attrs["a"] == f"{a}:other"
+    assert mirflow.diff(f"{a}:other", group).dataset.attrs["a"] == f"{a}:other"
     with pytest.raises(QueryError, match="no evaluation is on both sides: other; chord, more; name those"):
         mirflow.diff(f"{a}:other", b)
-    with pytest.raises(QueryError, match="several evaluations are on both sides: chord, other"):
-        mirflow.diff(a, a)
+    both = mirflow.diff(a, a)
+    assert [one.attrs["a"] for one in both] == [f"{a}:chord", f"{a}:other"]
+    assert repr(both) == printed("diff", a, a).rstrip("\n")
+    assert both._repr_html_().count("<table") == 2
+    with pytest.raises(QueryError, match=r"this result has 2 datasets.*, not one; choose one of its items"):
+        both["difference"]
     with pytest.raises(UnknownNameError, match=r"unknown group of .*a\.zarr 'chrod'; did you mean 'chord'"):
         mirflow.diff(f"{a}:chrod", b)
     tree = mirflow.open_store(a)
     assert mirflow.diff(tree["other"].to_dataset(), f"{a}:other")["n"].item() == 1
-    assert mirflow.diff(tree, f"{b}:chord").attrs["b"] == f"{b}:chord"
+    assert mirflow.diff(tree, f"{b}:chord").dataset.attrs["b"] == f"{b}:chord"
 
 
 def test_a_store_that_is_not_there(tmp_path: Path) -> None:
@@ -224,7 +228,7 @@ def test_one_side_against_itself_is_no_difference() -> None:
     found = mirflow.diff(group, group)
     assert (found["difference"] == 0).all()
     assert found["n_agreeing"].values.tolist() == found["n"].values.tolist() == [15, 15]
-    assert found.sizes["setting"] == 0
+    assert found.dataset.sizes["setting"] == 0
 
 
 def greedy(**more) -> tuple[xr.Dataset, xr.Dataset]:
@@ -265,7 +269,7 @@ class TestPairs:
         assert found["metric"].values.tolist() == ["f_measure=f_measure(matching=greedy)"]
         np.testing.assert_allclose(found["difference"].values[..., 0], [[0.1, -0.2]])
         assert settings_of(found) == [("matching of f_measure=f_measure(matching=greedy)", "optimal", "greedy")]
-        assert found.attrs["metrics_only_in_a"] == found.attrs["metrics_only_in_b"] == []
+        assert found.dataset.attrs["metrics_only_in_a"] == found.dataset.attrs["metrics_only_in_b"] == []
         with pytest.raises(UnknownNameError, match="f_measur"):
             mirflow.diff(a, b, pair={"f_measur": "f_measure"})
 

@@ -36,7 +36,7 @@ def differences(shipped_store, name: str, shared_data: Path, groups: dict[str, s
     """A shipped table against evaluations of the pipeline, each by the name of the table's group."""
     mapping, root = published(name, shared_data)
     return [
-        mirflow.diff(f"{shipped_store(name)}:{ours}", f"{mapping}:{theirs}", root=root)
+        mirflow.diff(f"{shipped_store(name)}:{ours}", f"{mapping}:{theirs}", root=root).dataset
         for ours, theirs in groups.items()
     ]
 

@@ -291,17 +291,20 @@ class TestWriting:
     @pytest.mark.parametrize("seed", range(5))
     def test_text_is_read_back(self, tmp_path, task, seed):
         given = to_dataset(sample(task, np.random.default_rng(seed)))
-        mirflow.to_lab(given, tmp_path / "a.txt")
-        found = mirflow.load(tmp_path / "a.txt", task)
-        assert set(found.data_vars) <= set(given.data_vars)
-        for name in given.data_vars if any(given.get("label", ["x"])) else given.drop_vars("label").data_vars:
-            assert found[name].values.tolist() == given[name].values.tolist()
+        for write, suffix in ((mirflow.to_lab, "txt"), (mirflow.to_csv, "csv")):
+            path = tmp_path / f"a.{suffix}"
+            write(given, path)
+            found = mirflow.load(path, task)
+            assert set(found.data_vars) <= set(given.data_vars)
+            for name in given.data_vars if any(given.get("label", ["x"])) else given.drop_vars("label").data_vars:
+                assert found[name].values.tolist() == given[name].values.tolist()
 
     def test_labels_may_hold_anything_and_other_columns_have_a_header(self, tmp_path):
         labels = ["verse one", 'a "b"', "x, y; z"]
         spans = {"start": np.array([0.0, 1.0, 2.0]), "end": np.array([1.0, 2.0, 3.0])}
-        mirflow.to_lab(Annotation("intervals", spans, labels), tmp_path / "a.lab")
-        assert mirflow.load(tmp_path / "a.lab", "segment").label.values.tolist() == labels
+        for write, name in ((mirflow.to_lab, "a.lab"), (mirflow.to_csv, "a.csv")):
+            write(Annotation("intervals", spans, labels), tmp_path / name)
+            assert mirflow.load(tmp_path / name, "segment").label.values.tolist() == labels
         mirflow.to_lab(
             Annotation("notes", {**spans, "pitch": spans["end"] * 220, "velocity": spans["start"]}), tmp_path / "n.tsv"
         )
@@ -313,3 +316,5 @@ class TestWriting:
             mirflow.to_lab(Annotation("ranking", {}, ["a"]), tmp_path / "a.txt")
         with pytest.raises(AnnotationError, match="label with a tab or a line break"):
             mirflow.to_lab(Annotation("events", {"time": np.array([1.0])}, ["a\tb"]), tmp_path / "a.txt")
+        with pytest.raises(AnnotationError, match="ranking has no form as text"):
+            mirflow.to_csv(Annotation("ranking", {}, ["a"]), tmp_path / "a.csv")

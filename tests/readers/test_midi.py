@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mido import Message, MetaMessage, MidiFile, MidiTrack
 
+import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.errors import InvalidAnnotationError, UnreadableError
+from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers import Reading, read
 from mirflow.readers.midi import parse_midi
 
@@ -210,3 +211,56 @@ def test_the_names_of_programs_are_those_of_general_midi() -> None:
 def test_a_file_of_millions_of_messages_is_refused() -> None:
     with pytest.raises(UnreadableError, match=r"big\.mid: too large: 17 MB is over the limit of 4 MB"):
         parse_midi(b"MThd" + bytes(17 * 2**20), NOTES, "big.mid")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_notes_that_are_written_are_read_back(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    start = np.sort(rng.uniform(0, 300, 40))
+    pitch = 440 * 2 ** ((rng.permutation(np.arange(40, 80)) - 69) / 12)  # each once, so that none cuts another
+    columns = {"start": start, "end": start + rng.uniform(0.01, 2, 40), "pitch": pitch}
+    columns |= {"velocity": rng.integers(1, 128, 40), "program": rng.integers(0, 5, 40), "drum": rng.random(40) < 0.2}
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
+    mirflow.to_midi(Annotation("notes", columns), tmp_path / "a.mid")
+    found = mirflow.load(tmp_path / "a.mid", "transcription", drums=True)
+    for name in ("start", "end"):
+        np.testing.assert_allclose(found[name].values, columns[name], rtol=0, atol=1.01e-5)
+    np.testing.assert_allclose(found.pitch.values, columns["pitch"], rtol=1e-12)
+    assert found.velocity.values.tolist() == columns["velocity"].tolist()
+    assert found.drum.values.tolist() == columns["drum"].tolist()
+    tuned = columns["drum"] == 0
+    assert found.program.values[tuned].tolist() == columns["program"][tuned].tolist()
+
+
+def test_hits_that_are_written_are_read_back(tmp_path):
+    hits = Annotation("hits", {"time": np.array([0.5, 0.5, 1.25])}, ["36", "42", "38"])
+    mirflow.to_midi(hits, tmp_path / "a.mid")
+    found = mirflow.load(tmp_path / "a.mid", "drums")
+    assert (found.time.values.tolist(), found.label.values.tolist()) == ([0.5, 0.5, 1.25], ["36", "42", "38"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"pitch": [60.0, 20000.0]}, "note 2: pitch 135 cannot be written: MIDI has pitch from 0 to 127"),
+        ({"velocity": [0.0, 1.0]}, "note 1: velocity 0 cannot be written"),
+        ({"start": [-1.0, 1.0]}, "note 1: start -1 cannot be written"),
+        ({"end": [1.0, np.inf]}, "note 2: end inf cannot be written"),
+    ],
+)
+def test_notes_that_midi_does_not_have_are_refused(tmp_path, changed, message):
+    columns = {"start": [0.0, 1.0], "end": [1.0, 2.0], "pitch": [220.0, 440.0], **changed}
+    notes = Annotation("notes", {name: np.array(values) for name, values in columns.items()})
+    with pytest.raises(AnnotationError, match=message):
+        mirflow.to_midi(notes, tmp_path / "a.mid")
+
+
+def test_only_notes_are_written_on_no_more_channels_than_there_are(tmp_path):
+    span = np.arange(16.0)
+    columns = {"start": span, "end": span + 1, "pitch": np.full(16, 440.0), "program": span}
+    with pytest.raises(AnnotationError, match="16 programs: a MIDI file has 15 channels"):
+        mirflow.to_midi(Annotation("notes", columns), tmp_path / "a.mid")
+    with pytest.raises(AnnotationError, match="a MIDI file holds notes, not events; to_jams, to_lab and to_csv"):
+        mirflow.to_midi(Annotation("events", {"time": span}), tmp_path / "a.mid")
+    with pytest.raises(AnnotationError, match="by the MIDI numbers of General MIDI's percussion, not 'kick'"):
+        mirflow.to_midi(Annotation("hits", {"time": span[:1]}, ["kick"]), tmp_path / "a.mid")
