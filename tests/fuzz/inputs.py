@@ -73,7 +73,7 @@ def formats_of(task: str) -> tuple[str, ...]:
     formats = FORMATS if kind != "patterns" else ("txt",)
     formats += ("jams",) if default_namespace(task) else ()
     formats += ("svl",) if kind in ("events", "series", "notes") else ()
-    formats += ("mid",) if kind == "notes" else ()
+    formats += ("mid",) if kind in ("notes", "hits") else ()
     return formats + (TABLES if kind == "ranking" else ())
 
 
@@ -155,12 +155,13 @@ def _midi(annotation: Annotation, task: str, rng: Rng) -> bytes:
     file, track, buffer = mido.MidiFile(), mido.MidiTrack(), BytesIO()
     file.tracks.append(track)
     track.append(mido.MetaMessage("set_tempo", tempo=int(rng.integers(1, 2**24)), time=0))
+    channel = 9 if annotation.kind == "hits" else 0
     for pitch in rng.integers(0, 128, 12).tolist():
         track.append(
             mido.Message("program_change", program=int(rng.integers(128)), channel=int(rng.integers(16)), time=0)
         )
-        track.append(mido.Message("note_on", note=pitch, velocity=64, time=int(rng.integers(0, 400))))
-        track.append(mido.Message("note_off", note=pitch, time=int(rng.integers(0, 400))))
+        track.append(mido.Message("note_on", note=pitch, velocity=64, time=int(rng.integers(0, 400)), channel=channel))
+        track.append(mido.Message("note_off", note=pitch, time=int(rng.integers(0, 400)), channel=channel))
     file.save(file=buffer)
     return buffer.getvalue()
 
