@@ -54,7 +54,7 @@ def score_files(
     folder: Path,
     task: str,
     reference: Any = "ref/{track}.lab",
-    estimates: str = "est/{system}/{track}.lab",
+    estimates: Any = "est/{system}/{track}.lab",
     **keys: Any,
 ) -> Path:
     """The store of one evaluation of a folder's files; its pipeline stays there."""

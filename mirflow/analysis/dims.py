@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from ..metrics.measures import Measure, describe
 from ..ragged import Float
 from ..store.format import OWN_DIMS
 from .scores import ANNOTATOR, Array, arrays_of, coords_of, labels_of, names_of
-from .selection import Query, as_names, explain_dims, find_measures, split_names
+from .selection import CLASS, Query, as_names, classes_of, explain_dims, find_measures, split_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -134,11 +134,24 @@ TRACKS = 256
 """How many tracks are read at a time: dense values are large."""
 
 
-def own_dims(table: xr.DataArray) -> dict[str, str]:
-    """The metric's own names of the dims of a variable."""
+def table_of(ds: xr.Dataset, variable: str) -> xr.DataArray:
+    """A result with extra dims, under the metric's own names of these."""
     # A dim whose labels differ from another variable's is stored with the variable's name in front.
+    table = ds[variable]
     dims = [str(dim) for dim in table.dims[2:]]
-    return dict(zip(dims, map(str, table.attrs.get(OWN_DIMS, dims)), strict=True))
+    renamed = {dim: own for dim, own in zip(dims, table.attrs.get(OWN_DIMS, dims), strict=True) if dim != own}
+    return table.reset_coords(drop=True).rename(renamed) if renamed else table
+
+
+def name_dim(asked: str, dims: Collection[str]) -> str:
+    """A dim as a metric calls it, where ``class`` is that of its classes, whatever they are.
+
+    Examples
+    --------
+    >>> name_dim("class", ["instrument", "count"]), name_dim("count", ["instrument", "count"])
+    ('instrument', 'count')
+    """
+    return (classes_of(dims) or asked) if asked == CLASS and asked not in dims else asked
 
 
 def over_of(table: xr.DataArray, metric: str, query: Query) -> dict[str, str]:
@@ -149,9 +162,9 @@ def over_of(table: xr.DataArray, metric: str, query: Query) -> dict[str, str]:
     UnknownNameError
         For a dim that the metric does not have, and for what is neither a reduction nor a label along it.
     """
-    renamed = {own: dim for dim, own in own_dims(table).items()}
-    over = {renamed.get(dim, dim): how for dim, how in (query.over or {}).items()}
-    check_over(metric, labels_of(table), over)
+    labels = labels_of(table)
+    over = {name_dim(dim, labels): how for dim, how in (query.over or {}).items()}
+    check_over(metric, labels, over)
     return over
 
 
@@ -191,10 +204,10 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
     score, weight, status, duration = arrays_of(ds)
     scores, weights = [score], [weight]
     for variable in variables:
-        table, measure = ds[variable], measures[variable]
+        table, measure = table_of(ds, variable), measures[variable]
         over = over_of(table, str(measure), query)
         if len(over) < len(table.dims[2:]):
-            raise QueryError(explain_dims(ds, variable, [own_dims(table)[dim] for dim in over]))
+            raise QueryError(explain_dims(ds, variable, over))
         if measure.metric.nominal:
             raise QueryError(refuse_nominal(measure))
         values = _reduce_table(table, over, score=measure.metric.orientation != "none")

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,16 +34,18 @@ from .aggregation import (
     sort_systems,
     system_coordinates,
 )
-from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over
+from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
 from .missing import are_apart, check_policies
 from .scores import arrays_of, group_tracks, labels_of, names_of, tables_of
 from .selection import (
     BEST,
+    CLASS,
     ORDERS,
     Names,
     Query,
     as_names,
     choose_tracks,
+    classes_of,
     find_labels,
     find_measures,
     has_parameters,
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CONFUSED = ("ref_class", "est_class")
-OUTCOME, SIDE, CLASS, COUNT = "outcome", "side", "class", "count"
+OUTCOME, SIDE, COUNT = "outcome", "side", "count"
 
 Labels = Mapping[str, tuple[str, ...]]
 
@@ -64,15 +67,18 @@ def rate(kind: str, outcomes: Float) -> Float:
     Parameters
     ----------
     kind : str
-        A name of :data:`mirflow.metrics.aggregates.RATIO_AGGREGATES`.
-    outcomes : float64 (..., 4), or the size of the dim that the aggregate is along
-        As :func:`tell_outcomes` gives them, or sums of these.
+        A name of :data:`mirflow.metrics.aggregates.RATIO_AGGREGATES`, or the mean of scores.
+    outcomes : float64 (..., 4), or the size of the dim that the aggregate is along; of scores (..., 2)
+        As :func:`tell_outcomes` gives them, or sums of these; of scores themselves and how many there are.
 
     Returns
     -------
     float64 (...)
         NaN where there is nothing to measure.
     """
+    if kind == MEAN:
+        total, number = np.moveaxis(outcomes, -1, 0)
+        return np.asarray(np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0))
     of_sums, of_outcomes = RATIO_AGGREGATES[kind].of_sums, RATIO_AGGREGATES[kind].outcomes
     if of_sums is not None:
         return of_sums(outcomes)
@@ -80,9 +86,7 @@ def rate(kind: str, outcomes: Float) -> Float:
     return of_outcomes(Outcomes.of_counts(outcomes, outcomes.ndim - 1))
 
 
-def tell_outcomes(
-    kind: str, metric: str, counts: Float, labels: Labels, own: Mapping[str, str]
-) -> tuple[Float, Labels]:
+def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tuple[Float, Labels]:
     """Outcomes of classes or tags, from which ratios are computed: smaller than a confusion matrix, and additive.
 
     Parameters
@@ -93,8 +97,6 @@ def tell_outcomes(
         Of single tracks, or sums over tracks.
     labels : mapping of str to tuple of str
         The dims that are left, in order.
-    own : mapping of str to str
-        The metric's own names of the dims, by the names that they have in the store.
 
     Returns
     -------
@@ -108,19 +110,17 @@ def tell_outcomes(
     QueryError
         If a dim that the ratio is read off was reduced.
     """
-    names, along = [own.get(dim, dim) for dim in labels], DECLARED[kind].along
+    names, along = list(labels), DECLARED[kind].along
     if along in names:
         axis = names.index(along)
-        return np.moveaxis(counts, 1 + axis, -1), {
-            dim: one for dim, one in labels.items() if own.get(dim, dim) != along
-        }
+        return np.moveaxis(counts, 1 + axis, -1), {dim: one for dim, one in labels.items() if dim != along}
     if along:
         raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce nothing along its {along}")
     if OUTCOME in names:
         axis = names.index(OUTCOME)
         place = list(labels.values())[axis]
         counts = np.take(counts, [place.index(one) for one in COUNTED], axis=1 + axis)
-        kept = {dim: one for dim, one in labels.items() if own.get(dim, dim) != OUTCOME}
+        kept = {dim: one for dim, one in labels.items() if dim != OUTCOME}
         return np.moveaxis(counts, 1 + axis, -1), kept
     if COUNT in names:
         return _of_matches(counts, labels, names.index(COUNT))
@@ -200,6 +200,9 @@ class TableSelection:
         The aggregate over tracks.
     over : mapping of str to str
         Reductions within each track, by the dims of the variable.
+    classes : str
+        Of ratios that are read off a confusion: ``sum`` adds up the outcomes of all classes, a class is the only one;
+        empty: each has its own.
     """
 
     ds: xr.Dataset
@@ -208,6 +211,7 @@ class TableSelection:
     measure: Measure
     kind: str
     over: Mapping[str, str]
+    classes: str = ""
 
     @property
     def is_ratio(self) -> bool:
@@ -215,9 +219,19 @@ class TableSelection:
         return self.kind in RATIO_AGGREGATES
 
     @property
+    def adds_up(self) -> bool:
+        """True if values are read off sums over the tracks: ratios of what was counted, and means of scores."""
+        return self.is_ratio or (self.kind == MEAN and self.measure.metric.orientation != "none")
+
+    @property
+    def said_over(self) -> str:
+        """What is done within each track, as text."""
+        return say_over({**self.over, **({CLASS: self.classes} if self.classes else {})})
+
+    @property
     def side(self) -> int:
         """The axis, counted after that of the tracks, along which relevance and affinity lie."""
-        return list(own_dims(self.table).values()).index(SIDE)
+        return list(self.table.dims[2:]).index(SIDE)
 
     @property
     def inner(self) -> Labels:
@@ -227,12 +241,23 @@ class TableSelection:
     @property
     def labels(self) -> Labels:
         """The dims of the values over tracks: of affinities without that of relevance and affinity."""
-        own, ordered = own_dims(self.table), self.kind in ORDER_AGGREGATES
-        return {dim: names for dim, names in self.inner.items() if not (ordered and own[dim] == SIDE)}
+        ordered = self.kind in ORDER_AGGREGATES
+        return {dim: names for dim, names in self.inner.items() if not (ordered and dim == SIDE)}
 
     def outcomes(self, counts: Float) -> tuple[Float, Labels]:
-        """Outcomes for ratios, from counts (n, dims left): (n, dims, 4), and the labels of these dims."""
-        return tell_outcomes(self.kind, str(self.measure), counts, self.labels, own_dims(self.table))
+        """Outcomes for ratios, from counts (n, dims left): (n, dims, 4), and the labels of these dims.
+
+        Of scores themselves and how many there are: (n, dims, 2).
+        """
+        if not self.is_ratio:
+            there = ~np.isnan(counts)
+            return np.stack([np.where(there, counts, 0.0), there], axis=-1), self.labels
+        told, labels = tell_outcomes(self.kind, str(self.measure), counts, self.labels)
+        if not self.classes:
+            return told, labels
+        if self.classes == "sum":
+            return told.sum(axis=1), {}
+        return told[:, labels[CLASS].index(self.classes)], {}
 
     def read(self, system: int) -> Iterator[tuple[Int, Float]]:
         """The tracks that count and their entries, some tracks at a time: dense values are large.
@@ -252,12 +277,15 @@ class TableSelection:
     def read_all(self, system: int) -> Float:
         """Contribution of each track: float64 (tracks, dims left), 0 where it does not count or has no entry.
 
-        Of confusion matrices, which may be large, only the outcomes of each class are kept: (tracks, classes, 4).
+        Of confusion matrices, which may be large, only the outcomes of each class are kept: (tracks, classes, 4). An
+        infinite score is in no sum, and what it would be added to is NaN.
         """
         nothing = np.zeros((0, *map(len, self.inner.values())))
-        found = np.zeros((len(self.places), *(self.outcomes(nothing)[0] if self.is_ratio else nothing).shape[1:]))
+        found = np.zeros((len(self.places), *(self.outcomes(nothing)[0] if self.adds_up else nothing).shape[1:]))
         for tracks, values in self.read(system):
-            found[tracks] = self.outcomes(values)[0] if self.is_ratio else values
+            found[tracks] = self.outcomes(values)[0] if self.adds_up else values
+        if self.adds_up:
+            found[:, ~np.isfinite(found).all(axis=0)] = np.nan
         return found
 
     def over_tracks(self, system: int, codes: Int, groups: int) -> tuple[Float, Int]:
@@ -293,6 +321,9 @@ class TableSelection:
         return DECLARED[self.kind].of_ordered(ordered, number), number
 
 
+MEAN = "mean"
+_MOST_VALUES = 1024
+"""Values of scores along their dims of which intervals are computed: not those of single frames."""
 _MEANS = frozenset(("macro", "normalised", "normalized", "balanced", "unweighted"))
 _MICRO = "micro"
 
@@ -300,20 +331,35 @@ _MICRO = "micro"
 def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
     """The aggregate of a query about values that are read off all tracks together; None for any other query.
 
+    Those are values of classes and tags, and means of scores along the dims that they are left with.
+
     Parameters
     ----------
     ds : xr.Dataset
     query : Query
         Where it names no aggregate, that of its metric counts, which of affinities is the area under the curve.
     """
-    if query.aggregate is not None:
-        return query.aggregate if query.aggregate in CLASS_AGGREGATES else None
+    if query.aggregate in CLASS_AGGREGATES:
+        return query.aggregate
     numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if numbers or not variables:
         return None
+    if all(_has_means(ds, one, query) for one in variables):
+        return MEAN
     measures = find_measures(ds)
     kinds = {next(iter(_aggregates(ds, one))) for one in variables if measures[one].metric.orientation == "none"}
-    return kinds.pop() if len(kinds) == 1 and kinds <= {*ORDER_AGGREGATES} else None
+    return kinds.pop() if query.aggregate is None and len(kinds) == 1 and kinds <= {*ORDER_AGGREGATES} else None
+
+
+def _has_means(ds: xr.Dataset, variable: str, query: Query) -> bool:
+    """True if a query is about the mean of scores along dims, of which some are left."""
+    measure = find_measures(ds)[variable]
+    metric = measure.metric
+    if metric.orientation == "none" or metric.nominal or (query.aggregate or metric.standard_aggregate) != MEAN:
+        return False
+    over = over_of(table_of(ds, variable), str(measure), query)
+    left = [len(names) for dim, names in labels_of(table_of(ds, variable)).items() if dim not in over]
+    return bool(left) and math.prod(left) <= _MOST_VALUES
 
 
 def rated_variables(ds: xr.Dataset, query: Query) -> list[str]:
@@ -380,13 +426,13 @@ def _sayings(ds: xr.Dataset, kind: str, words: set[str], mean: bool) -> Iterable
         dims = measure.metric.dims
         if kind not in _aggregates(ds, variable):
             continue
-        if "tag" in dims:
-            reduced = "--across tag=mean" if mean else "--over tag=sum"
-            if mean or kind in RATIO_AGGREGATES:
-                yield f"-m {measure} -a {kind} {reduced}"
-        elif mean:
-            # The accuracy of a class is that of its own tracks, which is their recall.
-            yield f"-m {measure} -a {'recall' if kind == 'accuracy' else kind} --across class=mean"
+        if not mean and kind not in RATIO_AGGREGATES:
+            continue
+        # The accuracy of a class is that of its own tracks, which is their recall; of all classes they are the same.
+        own = "recall" if kind == "accuracy" and dims == CONFUSED else kind
+        dim = classes_of(dims)
+        if dim:
+            yield f"-m {measure} -a {own} {f'--across {dim}=mean' if mean else f'--over {dim}=sum'}"
 
 
 def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
@@ -413,8 +459,10 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    measure, table = find_measures(ds)[variable], ds[variable]
-    kind, over = _aggregate_of(query.aggregate, measure), over_of(table, str(measure), query)
+    measure, table = find_measures(ds)[variable], table_of(ds, variable)
+    kind = _aggregate_of(query.aggregate, measure)
+    classes, query = _over_classes(table, kind, query)
+    over = over_of(table, str(measure), query)
     systems = find_labels(ds, "system", _sorted_systems(ds, variable, query))
     refuse_annotators(ds, query, str(measure))
     placed = ds.drop_vars(tables_of(ds)).assign(_place=("track", np.arange(ds.sizes["track"])))
@@ -437,7 +485,23 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     cells = {"_included": (("system", "track"), included), "_missing": (("system", "track"), lacking)}
     part = part.assign(cells).assign_attrs(missing=missing)
     places = part["_place"].values
-    return TableSelection(part.drop_vars("_place"), table.isel(system=systems), places, measure, kind, over)
+    return TableSelection(part.drop_vars("_place"), table.isel(system=systems), places, measure, kind, over, classes)
+
+
+def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
+    """What a query does over the classes of a confusion, of which ratios are read off, and the query without it."""
+    over, labels = dict(query.over or {}), labels_of(table)
+    if tuple(labels) != CONFUSED or kind not in RATIO_AGGREGATES or CLASS not in over:
+        return "", query
+    how, classes = over.pop(CLASS), [one for one in dict.fromkeys(chain(*labels.values())) if one != NONE]
+    if how in REDUCTIONS and how != "sum":
+        raise QueryError(
+            f"over {CLASS!r}: what was counted of the classes is added up (over {CLASS}=sum); for the {how} of their "
+            f"values take across {CLASS}={how}"
+        )
+    if how != "sum" and how not in classes:
+        raise UnknownNameError(f"reduction or {CLASS}", how, ["sum", *classes])
+    return how, replace(query, over=over or None)
 
 
 def aggregate_table(selection: TableSelection, by: Names = None, group: str = "") -> xr.Dataset:
@@ -496,7 +560,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
     coords: dict[str, Any] = {"system": part["system"].values, **groupings}
     coords |= {name: np.array(names, dtype=str) for name, names in labels.items()}
     attrs = {**origin_of(part, group), "missing": part.attrs["missing"]}
-    attrs |= {"over": say_over(selection.over)} if selection.over else {}
+    attrs |= {"over": selection.said_over} if selection.said_over else {}
     attrs |= {"metric": str(selection.measure), "aggregate": selection.kind}
     attrs |= {
         "orientation": ("lower" if DECLARED[selection.kind].lower else "higher") if rated else metric.orientation,

@@ -14,7 +14,7 @@ from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Float, Int
 from .aggregation import aggregate_scores, ranked, select
-from .dims import REDUCTIONS
+from .dims import REDUCTIONS, name_dim
 from .per_class import aggregate_table, explain_name, select_table
 from .scores import ANNOTATOR, Scores, arrays_of, as_scores, coords_of, names_of, without_value
 from .selection import (
@@ -96,12 +96,14 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
                 f"across {dim!r}: the answer has no groups, classes or runs of systems; add by, --by, or for runs "
                 "{run} in the pattern of the estimates"
             )
-        if groupings.get(dim, dim) not in dims:
+        own = groupings.get(dim, name_dim(dim, dims))
+        if own not in dims:
             raise UnknownNameError("dim of the answer", dim, (*others, *dims))
-        result = _reduced(result, groupings.get(dim, dim), _names(text))
+        result = _reduced(result, own, _names(text))
     # The same tracks stand in every one of several values.
     times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
-    text = "; ".join(f"{dim}={','.join(_names(text))}" for dim, text in asked.items())
+    said = {dim if dim in groupings else name_dim(dim, dims): _names(text) for dim, text in asked.items()}
+    text = "; ".join(f"{dim}={','.join(names)}" for dim, names in said.items())
     return result.assign_attrs(across=text, repeats=str(times))
 
 

@@ -495,12 +495,30 @@ def _rated(measure: Measure) -> str:
     if not kinds:
         return ""
     ordered = set(kinds) <= {*ORDER_AGGREGATES}
-    some = "query (also with --ci)" if ordered else "query (also with --ci, --significance), compare"
-    unit = "tag" if "tag" in dims else "class"
+    unit = classes_of(dims)
+    takers = ["query (also with --ci)"] if ordered else ["query (also with --ci, --significance)", "compare"]
+    takers += [f"--friedman with --unit {unit}"] if unit else []
+    listed = " and ".join(filter(None, (", ".join(takers[:-1]), takers[-1])))
     return (
-        f"its statistics are those of all tracks together, by one of --aggregate {', '.join(kinds)}: {some} and "
-        f"--friedman with --unit {unit} take them, of this metric alone"
+        f"its statistics are those of all tracks together, by one of --aggregate {', '.join(kinds)}: {listed} take "
+        "them, of this metric alone"
     )
+
+
+CLASS = "class"
+_CLASSES = (CLASS, "tag", "instrument", "label")
+"""What metrics call their classes; ``class`` stands for any of them."""
+
+
+def classes_of(dims: Collection[str]) -> str:
+    """The dim of the classes among those of a metric, of a confusion that of its values; empty if it has none.
+
+    Examples
+    --------
+    >>> classes_of(("instrument", "count")), classes_of(("ref_class", "est_class")), classes_of(("frame",))
+    ('instrument', 'class', '')
+    """
+    return CLASS if "ref_class" in dims else next((dim for dim in _CLASSES if dim in dims), "")
 
 
 def convention_of(ds: xr.Dataset) -> Convention | None:

@@ -72,7 +72,7 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
 
 def _has_wins(ds: xr.Dataset) -> bool:
     """True if systems were compared unit by unit: values that are read off sums over tracks have no score on any."""
-    return CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
+    return "along" not in ds.attrs and CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
 
 
 def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:

@@ -130,8 +130,46 @@ class TestOneLabel:
         assert ds.mirflow.query("sdr", over=VOCALS, sort="source_sdr")["system"].values.tolist() == expected
 
 
+class TestAlongDims:
+    """Intervals and tests of the means along dims that are left: those of each label alone."""
+
+    def test_intervals_are_those_of_each_label(self):
+        ds = separated()
+        found, alone = ds.mirflow.intervals("source_sdr"), ds.mirflow.intervals("source_sdr", over=VOCALS)
+        for name in ("value", "low", "high"):
+            expected = alone[name].squeeze("metric").values
+            np.testing.assert_allclose(found[name].sel(source="vocals").values, expected, rtol=1e-12)
+
+    def test_statistics_across_labels_have_intervals(self):
+        ds = separated().isel(track=slice(2, None))  # all have all sources
+        found = ds.mirflow.intervals("source_sdr", across={"source": "mean"})
+        within = ds.mirflow.intervals("source_sdr", over={"source": "mean"})
+        for name in ("value", "low", "high"):
+            np.testing.assert_allclose(found[name].values, within[name].values, rtol=1e-10)
+
+    def test_comparisons_are_those_of_each_label(self):
+        ds = separated()
+        found = ds.mirflow.compare("source_sdr").sel(metric="source_sdr, vocals")
+        alone = ds.mirflow.compare("source_sdr", over=VOCALS).squeeze("metric")
+        for name in ("difference", "low", "high", "p", "p_adjusted"):
+            np.testing.assert_allclose(found[name].values, alone[name].values, rtol=1e-12)
+
+    def test_an_infinite_score_is_in_no_interval(self):
+        ds = separated()
+        ds["source_sdr_512"][0, 4, 2] = np.inf
+        found = ds.mirflow.intervals("source_sdr")
+        assert np.isnan(found["low"].sel(source="vocals").values).tolist() == [True, False, False]
+        assert np.isinf(found["value"].sel(source="vocals").values).tolist() == [True, False, False]
+
+    def test_stars_and_tables(self, tmp_path):
+        store = write_store(tmp_path / "s.zarr", {"separation": separated()})
+        shown = printed("query", store, "-m", "source_sdr", "--ci", "--significance")
+        assert "confidence interval, bootstrap over tracks" in shown
+        assert "wins" not in printed("compare", store, "-m", "source_sdr", "--across", "source=mean")
+
+
 class TestRefused:
-    @pytest.mark.parametrize("name", ["intervals", "compare", "friedman", "worst", "plot.distributions"])
+    @pytest.mark.parametrize("name", ["friedman", "worst", "plot.distributions"])
     def test_dims_that_are_left(self, name):
         wanted = (
             "metric 'source_sdr' has the dim source; this takes one number a track: "
@@ -139,6 +177,13 @@ class TestRefused:
         )
         with pytest.raises(QueryError, match=wanted):
             attrgetter(name)(separated().mirflow)("source_sdr")
+
+    def test_other_statistics_than_the_mean_along_dims(self):
+        wanted = "metric 'source_sdr' has the dim source; this takes one number a track"
+        with pytest.raises(QueryError, match=wanted):
+            separated().mirflow.intervals("source_sdr", "median")
+        with pytest.raises(QueryError, match="test 't' takes one number a track, and metric 'source_sdr' has dims"):
+            separated().mirflow.compare("source_sdr", test="t")
 
     def test_annotators(self):
         with pytest.raises(QueryError, match="metric 'source_sdr' has dims of its own"):

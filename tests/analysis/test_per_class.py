@@ -12,7 +12,7 @@ import mirflow
 from mirflow.errors import QueryError, UnknownNameError
 
 from ..commands import printed, refused, rows
-from ..datasets import write_dataset, write_pipeline
+from ..datasets import score_files, write_dataset, write_pipeline
 from ..groups import make_group, write_store
 
 CHORDS = ["C:maj", "A:min", "N"]
@@ -251,6 +251,72 @@ class TestAffinities:
         assert "=mean" not in message
 
 
+class TestOverClasses:
+    """Ratios of the sums over the classes of a confusion, and of one class alone."""
+
+    def test_of_one_class_a_track_all_ratios_are_the_accuracy(self, store: Path) -> None:
+        ds = mirflow.open_store(store).mirflow
+        accuracy = ds.query("accuracy")["value"].squeeze("metric").values
+        for kind in ("precision", "recall", "f_measure"):
+            found = ds.query("confusion", kind, over={"class": "sum"})["value"]
+            assert found.dims == ("system",)
+            np.testing.assert_allclose(found.values, accuracy, rtol=1e-12)
+        low = ds.intervals("confusion", "recall", over={"class": "sum"})["low"].values
+        np.testing.assert_allclose(low, ds.intervals("accuracy")["low"].squeeze("metric").values, rtol=1e-12)
+
+    def test_one_class_alone_is_that_of_all(self, store: Path) -> None:
+        ds = mirflow.open_store(store).mirflow
+        each = ds.query("confusion", "f_measure")["value"]
+        for name in CLASSES:
+            alone = ds.query("confusion", "f_measure", over={"class": name})["value"]
+            np.testing.assert_array_equal(alone.values, each.sel({"class": name}).values)
+
+    @pytest.mark.parametrize(
+        ("how", "message"),
+        [
+            ("class=mean", "what was counted of the classes is added up (over class=sum); for the mean of their"),
+            ("class=jaz", "unknown reduction or class 'jaz'"),
+        ],
+    )
+    def test_what_else_is_refused(self, store: Path, how: str, message: str) -> None:
+        assert message in refused("query", store, "-g", "genres", *RECALL, "--over", how)
+
+    def test_class_is_whatever_the_classes_are_called(self, store: Path) -> None:
+        asked = ("query", store, "-g", "tags", "-m", "outcomes", "-a", "f_measure", "--format", "csv")
+        for option, how in (("--across", "mean"), ("--over", "sum")):
+            assert printed(*asked, option, f"class={how}") == printed(*asked, option, f"tag={how}")
+
+
+class TestOwnNames:
+    """Dims that a store had to rename, as two metrics have other labels along them."""
+
+    def test_dims_are_called_as_the_metric_calls_them(self, tmp_path: Path) -> None:
+        row = "0.0,1.0,60,80,{},0\n"
+        for place, program in (("ref", 40), ("est/a", 41)):
+            (tmp_path / place).mkdir(parents=True)
+            for track in ("s", "t"):
+                text = "start,end,pitch,velocity,program,is_drum\n" + row.format(program) + row.format(0)
+                (tmp_path / place / f"{track}.csv").write_text(text)
+        path = score_files(
+            tmp_path,
+            "transcription",
+            {"path": "ref/{track}.csv", "pitch_unit": "MIDI"},
+            "est/{system}/{track}.csv",
+            metrics=["by_program", "by_program@midi_class"],
+        )
+        ds = mirflow.open_store(path).mirflow
+        for identity, labels in (
+            ("by_program@full", ["Acoustic Grand Piano", "Violin", "Viola"]),
+            ("by_program@midi_class", ["Piano", "Strings"]),
+        ):
+            found = ds.query(identity, "recall")["value"]
+            assert found["instrument"].values.tolist() == labels
+            for dim in ("instrument", "class"):
+                assert ds.query(identity, "recall", across={dim: "mean"})["value"].sizes["instrument"] == 1
+                assert ds.query(identity, "recall", over={dim: "sum"})["value"].dims == ("system",)
+        assert "by_program_midi_class_instrument" not in printed("query", path, "-m", "by_program@midi_class")
+
+
 class TestWhatToSay:
     @pytest.mark.parametrize("metric", ["confusion", "outcomes"])
     def test_counts_by_class_have_no_number_a_track(self, store: Path, metric: str) -> None:
@@ -280,6 +346,7 @@ class TestWhatToSay:
             ("tags", "macro_f", "-m outcomes -a f_measure --across tag=mean"),
             ("tags", "micro_f", "-m outcomes -a f_measure --over tag=sum"),
             ("tags", "f1_micro", "-m outcomes -a f_measure --over tag=sum"),
+            ("genres", "micro_f1", "-m confusion -a f_measure --over class=sum"),
             ("tags", "macro_auc", "-m affinities -a roc_auc --across tag=mean"),
         ],
     )

@@ -19,6 +19,7 @@ from ..selection import Query
 from ..system_groups import RUN
 from .confidence_intervals import clusters_of, difference_bounds, select_rates
 from .paired import (
+    DEFAULT_TEST,
     Compared,
     choose_correction,
     choose_tests,
@@ -88,7 +89,8 @@ def compare(
         Over (system, other, metric) ``difference``, ``low``, ``high``, ``p``, ``p_adjusted``, ``significant``,
         ``superiority``, ``dz``, ``rank_biserial``, ``cliffs_delta``, ``n``, ``wins`` and ``ties``; over (system,
         metric) ``value`` and ``letters``; over (metric) ``least_p_adjusted``. Values of classes and tags (``recall``,
-        ...) are metrics of their own, and have neither wins nor effect sizes. Without sizes, intervals and effect sizes
+        ...) and those along dims, which the attribute ``along`` names, are metrics of their own, and have neither wins
+        nor effect sizes. Without sizes, intervals and effect sizes
         are NaN and all counts but ``n`` 0.
 
     Raises
@@ -210,13 +212,18 @@ def _compare_rates(
     _check_groups(query)
     selection, result = select_rates(ds, query, attrs["unit_of_comparison"], group)
     part, kind = selection.ds, selection.kind
-    if not selection.is_ratio:
+    if not selection.adds_up:
         raise QueryError(
             f"aggregate {kind!r}: affinities of two systems have different scales, and cannot be swapped for a "
             "test; rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
         )
     _check_systems(part)
     tests = choose_tests(attrs["test"], [kind], [result.attrs["metric"]], cluster)
+    if tests != [DEFAULT_TEST]:
+        raise QueryError(
+            f"test {tests[0]!r} takes one number a track, and metric {result.attrs['metric']!r} has dims; choose test "
+            "permutation, or reduce them (over, --over)"
+        )
     correction = choose_correction(correction, tests)
     value = result["value"].values.reshape(part.sizes["system"], -1)
     arrays, figures = empty_arrays(*value.shape), value.shape[1]
@@ -240,7 +247,7 @@ def _compare_rates(
     least = np.full(figures, least_of(tests[0], correction, parts, how))
     attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: result.attrs[name] for name in ("missing", "over", "across") if name in result.attrs}
-    attrs |= {"undefined": query.undefined, "left_out": ""}
+    attrs |= {"undefined": query.undefined, "left_out": "", "along": ", ".join(map(str, result["value"].dims[1:]))}
     along = {"aggregate": [kind] * figures, "test": tests * figures}
     return comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
 

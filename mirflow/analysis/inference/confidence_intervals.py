@@ -12,7 +12,7 @@ from ...errors import QueryError
 from ...metrics.aggregates import AGGREGATES, CLASS_AGGREGATES
 from ...ragged import Float, Int
 from ..aggregation import add_variables, aggregate_scores
-from ..per_class import TableSelection, aggregate_table, rated_kind, rated_variable, select_table
+from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
 from ..scores import coords_of, group_tracks, members_of
 from ..selection import Query, as_names, show_parameters
@@ -85,7 +85,8 @@ def intervals(
     ------
     QueryError
         For a level or a number of replicates that is none, another metric with extra dims than one of which an
-        aggregate is read off all tracks together, values across groups of tracks, and as a plain query.
+        aggregate is read off all tracks together (of scores their mean), values across groups of tracks, and as a plain
+        query.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
@@ -122,7 +123,7 @@ def intervals(
 
 
 def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
-    """Select what values of classes or tags are read off, and aggregate it.
+    """Select what values of classes or tags, or means of scores along dims, are read off, and aggregate it.
 
     Raises
     ------
@@ -131,9 +132,12 @@ def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[T
     """
     kind = rated_kind(ds, query)
     if unit != TRACK:
+        what = f"aggregate {kind!r} is read off all tracks"
+        if kind == MEAN:
+            what = "values along the dims of a metric are read off all tracks together"
         raise QueryError(
-            f"aggregate {kind!r} is read off all tracks, so that nothing but the track is drawn again; "
-            f"unit {unit!r} is for metrics that are one number a track, and for ranks (test friedman, --friedman)"
+            f"{what}, so that nothing but the track is drawn again; unit {unit!r} is for metrics that are one number a "
+            "track, and for ranks (test friedman, --friedman)"
         )
     variable = rated_variable(ds, query)
     if variable is None:
@@ -142,7 +146,7 @@ def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[T
             f"aggregate {kind!r} is read off one metric with classes or tags{some}; name it alone (metric)"
         )
     selection = select_table(ds, variable, query)
-    if selection.kind not in CLASS_AGGREGATES:
+    if selection.kind not in CLASS_AGGREGATES and not selection.adds_up:
         raise QueryError(f"intervals and tests take {', '.join(CLASS_AGGREGATES)}, and not {selection.kind!r}")
     for dim in query.across or {}:
         if dim in (as_names(query.by) or []):
@@ -172,7 +176,7 @@ def _of_rates(
             tracks = members[included[row, members]]
             own, cluster_codes = entries[tracks], recount(codes[tracks])
             drawn: Statistics
-            if selection.is_ratio:
+            if selection.adds_up:
                 drawn = Rates(add_up(own, cluster_codes)[np.newaxis], ratio_of(selection, asked))
             else:
                 finish = partial(finish_values, dims=list(selection.labels), asked=asked)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import AGGREGATES, DECLARED, Aggregate
 from ...ragged import Bool, Float, Int
+from ..dims import name_dim
 from ..per_class import TableSelection, rate
 from ..queries import figures_across
 from .sample import Sample
@@ -468,7 +469,7 @@ def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> C
 def finish_values(figures: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
     """Reductions across values (n, dims), one dim after the other: float64 (n, values)."""
     for dim, names in asked.items():
-        figures = figures_across(figures, 1 + list(dims).index(dim), names)
+        figures = figures_across(figures, 1 + list(dims).index(name_dim(dim, dims)), names)
     return figures.reshape(len(figures), -1)
 
 

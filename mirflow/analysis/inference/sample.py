@@ -12,10 +12,10 @@ from ...errors import QueryError, UnknownNameError, counted
 from ...metrics.aggregates import AGGREGATES, RATIO_AGGREGATES
 from ...ragged import Bool, Float, Int
 from ..aggregation import free_names, reduce_kinds, select
-from ..per_class import CLASS, CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
+from ..per_class import CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
 from ..scores import Array, coords_of, group_tracks, members_of, names_of, without_value
-from ..selection import Query
+from ..selection import CLASS, Query
 
 if TYPE_CHECKING:
     import xarray as xr

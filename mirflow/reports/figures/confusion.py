@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.dims import own_dims
+from ...analysis.dims import table_of
 from ...analysis.per_class import CONFUSED, aggregate_table, select_table
 from ...analysis.scores import names_of
 from ...analysis.selection import find_tables, split_names
@@ -77,7 +77,7 @@ def _variable(ds: xr.Dataset, metric: str | None) -> str:
     tables = find_tables(ds)
     found = list(tables) if metric is None else split_names(ds, metric)[1]
     if metric is None:  # of several tables those are meant that are confusions
-        found = [one for one in found if tuple(own_dims(ds[one]).values()) == CONFUSED] or found
+        found = [one for one in found if table_of(ds, one).dims[2:] == CONFUSED] or found
     if metric is not None and not found:
         raise UnknownNameError("confusion", metric, tables.values())
     if not found:

@@ -137,6 +137,12 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
 
 def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
     ds = compare(ds, query, unit=unit, level=level, group=group, sizes=False)
+    if ds.sizes["metric"] > 1:
+        dims = ds.attrs.get("along", "")
+        raise FigureError(
+            f"a figure of one value, and there are {ds.sizes['metric']} along {dims}: choose one or add them up "
+            f"(over, --over {dims.partition(',')[0]}=LABEL), or rank systems on each (test friedman with unit)"
+        )
     value, higher = ds["value"].values[:, 0], ds["orientation"].item() != "lower"
     ranked = np.argsort(-value if higher else value, kind="stable").tolist()
     order = [place for place in ranked if np.isfinite(value[place])]
