@@ -181,7 +181,7 @@ def _check_query(options: Mapping[str, Any]) -> None:
     for name in alone if "agreement" in given else ():
         if name in given:
             raise QueryError(f"'agreement' compares rankings and takes no {name!r}")
-    for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
+    for name in ("metric", "param", "over", "sort", "pivot", *listed):
         if "primary" in given and name in given:
             raise QueryError(f"'primary' shows the headline metric of each evaluation and takes no {name!r}")
     if "cluster" in given and not {"ci", "significance"} & set(given):

@@ -462,12 +462,15 @@ def primary_results(
     -------
     results : list of xr.Dataset
     left_out : dict of str to str
-        Evaluations without a result, and what they lack: a metric that is one number a track, or a coordinate to group
-        by that others have.
+        Evaluations without a result, and what they lack: a metric that is one number a track, a coordinate to group by
+        that others have, or runs.
     """
     known = {name: {"track", ANNOTATOR, *coords_of(ds, "track")} for name, ds in boards.items()}
+    for name, ds in boards.items():
+        known[name] |= {RUN} if has_runs(ds) else set()
     # What no evaluation has is a mistake, and an error.
-    wanted = [one for one in as_names(query.by) or [] if any(one in names for names in known.values())]
+    asked = [*(as_names(query.by) or []), *(one for one in query.across or {} if one == RUN)]
+    wanted = [one for one in asked if any(one in names for names in known.values())]
     found: list[xr.Dataset] = []
     left_out: dict[str, str] = {}
     for name, ds in boards.items():

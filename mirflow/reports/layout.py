@@ -132,7 +132,7 @@ def readable_tables(
         raise QueryError("pivot 'group': nothing is grouped; say by which coordinate (by, --by)")
     percent = percent and not (result.has_dims and result.units[0])
     cells, last = show_values(result, percent), list(result.labels)[-1]
-    result, cells = _with_deviations(result, cells)
+    result, cells = with_deviations(result, cells)
     if across is None:
         table = _that_fits(result, cells, last, width)
     else:
@@ -179,7 +179,7 @@ def show_values(result: Result, percent: bool) -> npt.NDArray[Any]:
     return cells
 
 
-def _with_deviations(result: Result, cells: npt.NDArray[Any]) -> tuple[Result, npt.NDArray[Any]]:
+def with_deviations(result: Result, cells: npt.NDArray[Any]) -> tuple[Result, npt.NDArray[Any]]:
     """Means across runs with their standard deviations, as mean ± std, where exactly these two were asked for."""
     if across_of(result.attrs).get(RUN) != ["mean", "std"] or result.groupings[:1] != [RUN]:
         return result, cells
@@ -282,6 +282,12 @@ def _in_brackets(unit: str) -> str:
     return f" [{unit}]" if unit else ""
 
 
+def runs_note(result: Result) -> str:
+    """What a value is over the runs of a system, and how many these are."""
+    shown = "mean ± standard deviation" if result.groupings[:1] != [RUN] else "statistics"
+    return f"{shown} over the runs of each system: {result.attrs[EACH]}"
+
+
 def _notes(result: Result, percent: bool) -> tuple[str, ...]:
     """Notes on the values."""
     attrs, tracks = result.attrs, result.tracks
@@ -298,8 +304,7 @@ def _notes(result: Result, percent: bool) -> tuple[str, ...]:
     if percent:
         notes.append("ratios in percent")
     if RUN in across_of(attrs):
-        shown = "mean ± standard deviation" if result.groupings[:1] != [RUN] else "statistics"
-        notes.append(f"{shown} over the runs of each system: {attrs[EACH]}")
+        notes.append(runs_note(result))
     elif GROUPED in attrs:
         notes.append(f"mean over the systems of each {attrs[GROUPED]}: {attrs[EACH]}")
     if result.has_dims:

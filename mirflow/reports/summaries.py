@@ -12,8 +12,9 @@ import numpy as np
 from ..analysis.aggregation import show_span
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
-from ..analysis.queries import count_statuses
+from ..analysis.queries import across_of, count_statuses
 from ..analysis.scores import coordinate_columns, coords_of, names_of, tables_of
+from ..analysis.system_groups import RUN
 from ..cells import EMPTY, FAILED, Status
 from ..errors import counted
 from ..metrics.aggregates import DECLARED, table_aggregates
@@ -27,9 +28,11 @@ from .layout import (
     interval_notes,
     mark_note,
     origin_names,
+    runs_note,
     show_value,
     show_values,
     title_of,
+    with_deviations,
 )
 from .results import Result
 from .tables import Entry, Table, shorten, table_of
@@ -147,12 +150,14 @@ def primary_table(
     left_out : mapping of str to str
         Evaluations that have no value, and what they are without.
     """
+    merged = [with_deviations(one, show_values(one, percent)) for one in results]
+    results = [one for one, _ in merged]
     systems = list(dict.fromkeys(name for one in results for name in one.systems))
     groupings = results[0].groupings if results else []
     lost = any(one.n_missing.any() for one in results)
     rows: list[tuple[Entry, ...]] = []
-    for one in results:
-        place, cells = {name: at for at, name in enumerate(one.systems)}, show_values(one, percent)
+    for one, cells in merged:
+        place = {name: at for at, name in enumerate(one.systems)}
         unit = f" [{one.units[0]}]" if one.units[0] else ""
         for at, group in enumerate(one.groups):
             shown = (cells[place[name], at, 0] if name in place else None for name in systems)
@@ -172,6 +177,7 @@ def primary_table(
         notes.append(mark_note([one.attrs for one in results]))
     if percent:
         notes.append("ratios in percent")
+    notes += dict.fromkeys(runs_note(one) for one in results if RUN in across_of(one.attrs))
     for one in results:
         notes += [f"{one.attrs.get('group', '')}: {note}" for note in caution_notes(one.attrs)]
     for lacking in dict.fromkeys(left_out.values()):

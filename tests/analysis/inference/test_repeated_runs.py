@@ -62,6 +62,16 @@ class TestQueries:
         assert "mean over the systems of each model: 5" in printed("query", store, "--by", "model")
         assert "without intervals" in refused("query", store, "--by", "model", "--ci")
 
+    def test_the_primary_table_of_several_evaluations_shows_them_too(self, tmp_path):
+        group = group_of(SCORE, ["small"] * 5 + ["large"] * 5)
+        groups = {"beat": group, "onset": group, "chord": make_group([[[0.5]]])}
+        store = write_store(tmp_path / "s.zarr", groups)
+        text = printed("query", store, "--primary", "--across", "run=mean,std")
+        assert [line.split()[0] for line in text.splitlines() if "0.5534 ± 0.0174" in line] == ["beat", "onset"]
+        assert "left out, without run: chord" in text
+        assert "mean ± standard deviation over the runs of each system: 5" in text
+        assert len(rows("query", store, "--primary", "--across", "run=mean,std")) == 8
+
     def test_a_misspelt_run_is_named(self, store):
         for words in ((), ("--by", "genre")):
             message = refused("query", store, "--across", "runs=mean", *words)
