@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from mirdata.datasets.billboard import _load_sections  # the project's loader in Python, of sections only
 
 import mirflow
-from mirflow.errors import InvalidAnnotationError
+from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.readers.billboard import parse_billboard
 from mirflow.readers.options import Reading
 
@@ -140,6 +141,34 @@ def test_what_cannot_be_read_is_refused_with_its_line(lines: list[str], message:
 @pytest.mark.parametrize("task", ["key", "local_key", "transcription"])
 def test_what_it_does_not_hold_is_refused(task: str) -> None:
     assert f"Billboard files hold chords, segments, beats and downbeats, not {task}" in refusal(SONG, task=task)
+
+
+pieces = st.sampled_from(
+    [
+        *(
+            "# metre: 4/4\n",
+            "# metre: 0/4",
+            "0\t",
+            "1.5\tA, ",
+            "1e400\t",
+            "| C:maj ",
+            "|",
+            ". ",
+            "*",
+            "&pause",
+            "(3/8)",
+        ),
+        *("x3", "Z", "end\n", "silence\n", "\n", "\t", ", ", "->", "A'", "verse", "é", "\0"),
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=25).map("".join), st.sampled_from(("chord", "segment", "beat")))
+def test_any_text_is_read_or_refused(text: str, task: str) -> None:
+    with suppress(AnnotationError):
+        times, labels = read(text, task)
+        assert len(times) == len(labels)
+        assert times == sorted(times)
 
 
 def test_a_file_without_lines_is_empty() -> None:
