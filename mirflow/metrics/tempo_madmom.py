@@ -243,8 +243,10 @@ def _row(tempi: Array) -> Ragged:
 
 def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
     for side, tempi in (("reference", reference), ("estimate", estimate)):
-        for flaw in clean(_row(tempi)).flaws.values():
-            raise ValueError(f"{side}: {flaw.message}")
+        values = np.asarray(tempi, dtype=np.float64)
+        if not (np.isfinite(values) & (values >= 0)).all():
+            for flaw in clean(_row(tempi)).flaws.values():
+                raise ValueError(f"{side}: {flaw.message}")
 
 
 def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
