@@ -63,6 +63,24 @@ def test_symbols_sound_as_musicians_read_them(root: str, suffix: str) -> None:
     assert code.bass == 0
 
 
+def test_suffixes_that_music21_reads_too_sound_alike() -> None:
+    """music21 writes flats as minus signs, and reads 69 as a sixth on a ninth."""
+    from music21.harmony import ChordSymbol
+
+    compared = 0
+    for suffix in SUFFIXES:
+        if "-" in suffix or suffix == "69":
+            continue
+        try:
+            theirs = {pitch.pitchClass for pitch in ChordSymbol(f"C{suffix}").pitches}
+        except Exception:  # it does not read it, by whatever error
+            continue
+        pitches = encode_chord(leadsheet_to_harte(f"C{suffix}"), reduce_extended=True).pitches
+        assert {semitone for semitone in range(12) if pitches >> semitone & 1} == theirs, suffix
+        compared += 1
+    assert compared >= 40
+
+
 @pytest.mark.parametrize(
     ("symbol", "label"),
     [
