@@ -15,8 +15,8 @@ from types import MappingProxyType
 _ENTRY = re.compile(r"^@(\w+)\{(\w+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"^ +(\w+) = \{(.*)\},$", re.MULTILINE)
 _CITATION = re.compile(r"(?<!\w)@(\w+)")
-_ACCENT = re.compile(r"\\(['\"`^~])\{?(\w)\}?")
-_COMBINING = {"'": "\u0301", '"': "\u0308", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
+_ACCENT = re.compile(r"\\(['\"`^~v])\{?(\w)\}?")
+_COMBINING = {"v": "\u030c", "'": "\u0301", '"': "\u0308", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
 _VENUES = ("journal", "booktitle", "school", "institution", "howpublished", "publisher")
 
 CONVENTIONS: Mapping[str, str] = MappingProxyType(
@@ -96,7 +96,9 @@ def _reference(key: str) -> str:
 
 def _plain(text: str) -> str:
     """Text of BibTeX without its commands."""
-    text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + _COMBINING[found[1]]), text)
+    text = _ACCENT.sub(
+        lambda found: unicodedata.normalize("NFC", found[2] + _COMBINING[found[1]]), text.replace(r"\ss", "ß")
+    )
     return re.sub(r"-{2,3}", "-", re.sub(r"[{}]|\\(?=[&_%])", "", text))
 
 

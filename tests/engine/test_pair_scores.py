@@ -163,6 +163,37 @@ def test_every_scheduler_gives_the_same(folder: Path, scheduler: str) -> None:
     xr.testing.assert_identical(beats(folder).drop_attrs(), expected.drop_attrs())
 
 
+@pytest.mark.slow
+def test_a_cluster_imports_the_module_too(folder: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    run(folder)
+    expected = beats(folder)
+    settings = {"dashboard_address": "127.0.0.1:0", "silence_logs": "CRITICAL"}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **settings) as cluster:
+        run(folder, scheduler=cluster.scheduler_address, force=True)
+        xr.testing.assert_identical(beats(folder).drop_attrs(), expected.drop_attrs())
+        edit(folder, "abs(reference[0])", "abs(reference[0]) + 1")
+        run(folder, scheduler=cluster.scheduler_address)
+    assert (beats(folder).score - expected.score).sel(metric="ends.first", track="t0").values.tolist() == [1.0, 1.0]
+
+
+def test_scores_in_memory_by_a_metric_of_ones_own_are_saved_and_queried(folder: Path) -> None:
+    def fewer(reference: Any, estimate: Any, least: float = 1.0) -> tuple[float, int]:
+        """Whether the estimate has fewer beats."""
+        return float(len(estimate) + least <= len(reference)), len(reference)
+
+    references = {"a": [6.0, 7.0], "b": [6.0, 7.0, 8.0]}
+    estimates = {"ada": references, "bob": {"a": [6.0], "b": [6.0, 7.0, 8.0]}}
+    scores = mirflow.score(references, estimates, "beat", metrics=["f_measure", fewer])
+    mirflow.save(scores, folder / "m.zarr", group="beat")
+    for source in (scores, folder / "m.zarr"):
+        assert mirflow.query(source, "fewer", system=["ada", "bob"])["value"].values.tolist() == [[0.0], [0.5]]
+        pooled = mirflow.query(source, "fewer", "pooled", system=["ada", "bob"])
+        assert pooled["value"].values.tolist() == [[0.0], [0.4]]
+    (row,) = rows("query", folder / "m.zarr", "-m", "fewer", "-s", "bob")
+    assert (row["metric"], row["n"], row["aggregate"]) == ("fewer", 2, "mean")
+
+
 def test_a_store_is_read_without_the_module(folder: Path) -> None:
     run(folder)
     for path in (folder / "lab").glob("*.py"):
