@@ -25,6 +25,7 @@ from race import best_of, race
 from mirflow.metrics import onset, tempo
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.metrics.beat import madmom
+from mirflow.ragged import Ragged
 
 BEATS = {
     "f_measure": "fmeasure",
@@ -72,6 +73,29 @@ def compare(title: str, task: str, pairs: list[Pair], names: Mapping[str, str], 
     )
 
 
+def compare_tempi(evaluate: Evaluate, number: int = 2000) -> None:
+    """Two random tempi a side, some of them multiples and near ones."""
+    rng = np.random.default_rng(0)
+    references = rng.uniform(50, 200, (number, 2))
+    estimates = references * rng.choice([1, 2, 0.5, 1.03, 1.06], (number, 2))
+    strength = rng.uniform(0.1, 1, (number, 2))
+    convention, row = get_task("tempo").convention("madmom"), np.arange(number)
+    columns = ({"tempo": side.ravel(), "salience": strength.ravel()} for side in (references, estimates))
+    sides = [Ragged(one, (np.full(number, 2),)) for one in columns]
+
+    def theirs() -> np.ndarray:
+        pairs = zip(references, estimates, strength, strict=True)
+        found = [evaluate(np.column_stack([other, own]), np.column_stack([one, own])) for one, other, own in pairs]
+        return np.array([[getattr(one, name) for name in TEMPI.values()] for one in found], dtype=np.float64)
+
+    race(
+        f"tempi: {number} pairs in a batch",
+        lambda: convention.score(Pairs(sides[0], sides[1], row, row), convention.select(), "union").score,
+        theirs,
+        "madmom",
+    )
+
+
 def alone(title: str, pairs: list[Pair], names: Mapping[str, str], ours: Evaluate, evaluate: Evaluate) -> None:
     """The same, one call a pair."""
 
@@ -95,9 +119,10 @@ def main() -> None:
     compare("beats", "beat", pairs, BEATS, beats.BeatEvaluation)
     compare("beats as onsets", "onset", pairs, ONSETS, onsets.OnsetEvaluation)
 
+    warnings.simplefilter("ignore")  # about strengths
+    compare_tempi(tempi.TempoEvaluation)
     alone("beats", pairs[::10], BEATS, madmom.evaluate, beats.BeatEvaluation)
     alone("onsets", pairs[::10], ONSETS, onset.madmom.evaluate, onsets.OnsetEvaluation)
-    warnings.simplefilter("ignore")  # about strengths
     two = [(np.array([[60.0, 0.6], [120.0, 0.4]]), np.array([[121.0, 0.7], [61.0, 0.3]]))] * 200
     alone("tempi", two, TEMPI, tempo.madmom.evaluate, tempi.TempoEvaluation)
 

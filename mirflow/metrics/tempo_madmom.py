@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def clean(rows: Ragged) -> Cleaned:
     return set_aside(rows, tempo_problems(rows))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranked:
     """The tempi of one side of some pairs, the strongest first.
 
@@ -39,12 +40,13 @@ class Ranked:
     tempo : float64 (tempi,), beats per minute
     strength : float64 (tempi,)
         Those of a pair add up to 1.
-    counts : int64 (pairs,)
+    counts, pair : int64 (pairs,), int64 (tempi,)
     """
 
     tempo: Float
     strength: Float
     counts: Int
+    pair: Int
 
     @classmethod
     def of(cls, rows: Ragged, chosen: Int, ranked: bool, most: int) -> Ranked:
@@ -59,27 +61,31 @@ class Ranked:
         most : int
             Only so many of each row; 0: all.
         """
-        tempi = rows.take(chosen)
-        counts, pair = tempi.counts[0], rows_of(tempi.counts[0])
-        tempo = tempi.columns["tempo"]
-        strength = tempi.columns["salience"] if "salience" in tempi.columns else np.full(len(tempo), np.nan)
-        # As a table has a column of strengths or none, a row that lacks one has none.
-        strength = np.where(sum_by(pair, np.isnan(strength).astype(np.float64), len(counts))[pair] > 0, 0.0, strength)
-        order = np.lexsort((-strength, pair)) if ranked else np.arange(len(tempo))
+        counts = rows.counts[0][chosen]
+        item = ranges(rows.offsets[chosen], counts)
+        pair = rows_of(counts)
+        tempo, strength = rows.columns["tempo"][item], np.zeros(len(item))
+        if "salience" in rows.columns:
+            # As a table has a column of strengths or none, a row that lacks one has none.
+            given = rows.columns["salience"][item]
+            lacking = np.zeros(len(counts), dtype=np.bool_)
+            lacking[pair[np.isnan(given)]] = True
+            strength = np.where(lacking[pair], 0.0, given)
+            if ranked:
+                order = np.lexsort((-strength, pair))
+                tempo, strength = tempo[order], strength[order]
         if most:
-            order = order[np.arange(len(order)) - offsets_of(counts)[:-1][pair] < most]
-            counts, pair = np.minimum(counts, most), rows_of(np.minimum(counts, most))
-        total = sum_by(pair, strength[order], len(counts))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(total[pair] > 0, strength[order] / total[pair], 1 / counts[pair])
-        return cls(tempo[order], share, counts)
+            kept = np.arange(len(pair)) - offsets_of(counts)[:-1][pair] < most
+            tempo, strength, pair, counts = tempo[kept], strength[kept], pair[kept], np.minimum(counts, most)
+        total = sum_by(pair, strength, len(counts))[pair]
+        share = np.divide(strength, total, out=1 / counts[pair], where=total > 0)
+        return cls(tempo, share, counts, pair)
 
-    @property
+    @cached_property
     def first(self) -> Float:
         """The first tempo of each pair, NaN of none: float64 (pairs,)."""
         found = np.full(len(self.counts), np.nan)
-        some = self.counts > 0
-        found[some] = self.tempo[offsets_of(self.counts)[:-1][some]]
+        found[self.pair[::-1]] = self.tempo[::-1]  # written backwards, the first is written last
         return found
 
 
@@ -118,7 +124,7 @@ class TempoPairs(Shared):
         reference, estimate = self.sides(measure)
 
         def compare() -> Bool:
-            pair = rows_of(reference.counts)
+            pair = reference.pair
             number = estimate.counts[pair]
             tempo = np.repeat(np.arange(len(pair)), number)
             other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
@@ -160,7 +166,7 @@ def _p_score(tempi: TempoPairs, measure: Measure) -> Read:
     """Share of the strength of the reference's tempi that the estimate has."""
     reference = tempi.sides(measure)[0]
     found = np.where(tempi.hits(measure), reference.strength, 0.0)
-    return tempi.weigh(sum_by(rows_of(reference.counts), found, len(reference.counts)))
+    return tempi.weigh(sum_by(reference.pair, found, len(reference.counts)))
 
 
 @_declared("Any correct", aliases=("any",), itemwise=True, literature=_MCKINNEY)
@@ -178,8 +184,10 @@ def _all_correct(tempi: TempoPairs, measure: Measure) -> Read:
 
 def _hit(tempi: TempoPairs, measure: Measure) -> Int:
     """How many tempi of each reference the estimate has."""
-    counts = tempi.sides(measure)[0].counts
-    return np.bincount(rows_of(counts)[tempi.hits(measure)], minlength=len(counts)).astype(np.int64, copy=False)
+    reference = tempi.sides(measure)[0]
+    return np.bincount(reference.pair[tempi.hits(measure)], minlength=len(reference.counts)).astype(
+        np.int64, copy=False
+    )
 
 
 @_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
@@ -193,12 +201,11 @@ def _accuracy1(tempi: TempoPairs, measure: Measure) -> Read:
 def _accuracy2(tempi: TempoPairs, measure: Measure) -> Read:
     """1 if the first, or strongest, tempo of the estimate is that of the reference, or a multiple of it."""
     reference, estimate = (side.first for side in tempi.sides(measure))
-    levels = [reference]
     with np.errstate(over="ignore"):
+        levels = [reference]
         levels += [reference * 2, reference / 2] if measure["double"] else []
         levels += [reference * 3, reference / 3] if measure["triple"] else []
-    near = [is_near(level, estimate, float(measure["tol"])) for level in levels]
-    return tempi.weigh(np.logical_or.reduce(near))
+    return tempi.weigh(np.logical_or.reduce(is_near(np.stack(levels), estimate, float(measure["tol"]))))
 
 
 METRICS = metrics_in(globals())
