@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -414,7 +414,7 @@ def score_block(work: BlockWork) -> Cells:
         _note_refusals(work, pairs, scores, references, estimates)
         _note_emptied(work, pairs, references, estimates)
         _note_broken(pairs, scores)
-        _note_implausible(work, pairs, references, estimates)
+        _note_implausible(work, convention, pairs, references, estimates)
         return _to_cells(work, references, estimates, cleaned, pairs, scores)
 
 
@@ -509,7 +509,9 @@ def _note_broken(pairs: BlockPairs, scores: Scores) -> None:
             pairs.message[cell] = "; ".join(filter(None, [pairs.message[cell], message]))
 
 
-def _note_implausible(work: BlockWork, pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:
+def _note_implausible(
+    work: BlockWork, convention: Convention, pairs: BlockPairs, references: BlockSide, estimates: BlockSide
+) -> None:
     """Note what is odd about cells that are scored; where they have several references, if it is odd about all."""
     sides = [
         np.vstack([extents(side.annotations), np.full((1, 3), np.nan)])[rows]
@@ -517,7 +519,9 @@ def _note_implausible(work: BlockWork, pairs: BlockPairs, references: BlockSide,
     ]
     kind = kind_of(work.task)
     odd_pairs = implausible(kind.name, *sides)
-    tests = [pitches_in_two_units] if kind.pitched else []
+    tests: list[Callable[[Annotation, Annotation], str | None]] = [pitches_in_two_units] if kind.pitched else []
+    if convention.doubt is not None:
+        tests.append(partial(convention.doubt, work.measures))
     if any(measure.metric.needs in (LABELS, FUNCTIONS) for measure in work.measures):
         tests.append(unmatched_labels)
     own, other = references.annotations, estimates.annotations

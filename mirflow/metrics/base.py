@@ -187,6 +187,9 @@ class Convention:
         The task that it was asked of.
     reading : mapping of str to object
         Options of reading that hold where none are given, such as ``{"pedal": "extend"}``.
+    doubt : callable or None
+        (measures, reference, estimate) -> what is odd about a pair that is scored all the same, empty if nothing is;
+        None: it has no doubts of its own.
     """
 
     name: str
@@ -202,6 +205,7 @@ class Convention:
     unbound: tuple[str, ...] = ()
     task: str = field(default="", compare=False)
     reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    doubt: Callable[[Sequence[Measure], Annotation, Annotation], str] | None = None
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.

@@ -25,7 +25,7 @@ and 2017.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -389,6 +389,34 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
     return {key: column[order] for key, column in whole.items()}
 
 
+_FEW = 5
+"""Hits that may be left out without a word."""
+
+
+def doubt(own: DrumMap | None, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Say if a map leaves out more than half of the hits of a side.
+
+    Examples
+    --------
+    >>> kit = Annotation("hits", {"time": np.arange(8.0)}, ["22"] * 6 + ["36"] * 2)
+    >>> doubt(None, MIR_EVAL.select(["f_measure"]), kit, kit)
+    "6 of 8 hits of the estimate ('22') are of no class of the map adtof5 and left out: is it the right map?"
+    """
+    maps = {str(one["map"]): map_of(one, own) for one in measures if "map" in one.parameters}
+    for name, drums in maps.items():
+        for side, annotation in (("estimate", estimate), ("reference", reference)):
+            counts = Counter(annotation.labels or ())
+            lost = [label for label in counts if drums.class_of(label) == -1]
+            number, total = sum(counts[label] for label in lost), sum(counts.values())
+            if number > _FEW and 2 * number > total:
+                shown = ", ".join(map(repr, sorted(lost)[:3]))
+                return (
+                    f"{number} of {total} hits of the {side} ({shown}) are of no class of the map {name} and left out: "
+                    "is it the right map?"
+                )
+    return ""
+
+
 def _convention(name: str, summary: str, defaults: dict[str, Value], classes: Classes | None = None) -> Convention:
     """Rules with their defaults; with classes of an evaluation these are the default drum map."""
     own = None if classes is None else DrumMap(classes.tops)
@@ -403,6 +431,7 @@ def _convention(name: str, summary: str, defaults: dict[str, Value], classes: Cl
         partial(score_by, partial(Drums, own), ""),
         explain=partial(evidence, own),
         bind=partial(_convention, name, summary, defaults),
+        doubt=partial(doubt, own),
     )
 
 

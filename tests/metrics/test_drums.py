@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.classes import Classes
-from mirflow.errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowError
+from mirflow.errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowError, MirflowWarning
 from mirflow.metrics import drums
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.readers import read
@@ -254,6 +254,16 @@ class TestDrums:
             drums.evaluate([0.5], [36], [0.5], [36], map="mine")
         with pytest.raises(AnnotationError, match="reference: time is not finite"):
             drums.f_measure([np.nan], [36], [0.5], [36])
+
+
+def test_a_map_that_leaves_out_most_hits_is_doubted() -> None:
+    """Of Roland's kits, whose pitches are in no map but one."""
+    hits = [0.5 * place for place in range(8)], ["22"] * 6 + ["36", "38"]
+    kit = {"a": annotation(hits)}
+    with pytest.warns(MirflowWarning, match=r"6 of 8 hits of the estimate \('22'\) are of no class of the map adtof5"):
+        scores = mirflow.score(kit, {"one": kit}, "drums", metrics=["f_measure"])
+    assert scores.score.item() == 1
+    assert not mirflow.score(kit, {"one": kit}, "drums", metrics=["f_measure(map=groove9)"]).message.item()
 
 
 class TestOwnClasses:
