@@ -48,6 +48,15 @@ def _events(draw: st.DrawFn, task: str) -> Annotation:
 
 
 @st.composite
+def _pedals(draw: st.DrawFn, task: str) -> Annotation:
+    size = draw(st.integers(0, 8))
+    start = draw(_numbers(times, size))
+    length = draw(_numbers(times, size))
+    pool = draw(st.sampled_from((("sustain", "soft"), ("64", "67", ""), ("sustain", "organ"))))
+    return Annotation("pedals", {"start": start, "end": start + length}, draw(_texts(pool, size)))
+
+
+@st.composite
 def _hits(draw: st.DrawFn, task: str) -> Annotation:
     size = draw(st.integers(0, 14))
     values = draw(_numbers(draw(st.sampled_from((times, times, times, odd_times))), size))
@@ -249,6 +258,7 @@ _ODD: dict[str, Callable[[str], st.SearchStrategy[Annotation]]] = {
     "tempo": _tempo,
     "key": _key,
     "labels": _labels,
+    "pedals": _pedals,
     "notes": _notes,
     "hits": _hits,
     "series": _series,

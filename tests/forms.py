@@ -28,9 +28,9 @@ def arguments(one: Annotation) -> tuple[Any, ...] | dict[str, Any]:
         if len(share) == 2 and 0 <= share[0] <= 1 and share[1] == 1 - share[0]:
             return columns["tempo"], share[0]
         return dict(columns) if "salience" in columns else (columns["tempo"],)
-    if one.kind in ("intervals", "notes"):
+    if one.kind in ("intervals", "pedals", "notes"):
         intervals = np.column_stack([columns["start"], columns["end"]])
-        found = (intervals, labels) if one.kind == "intervals" else (intervals, columns["pitch"])
+        found = (intervals, labels) if one.kind != "notes" else (intervals, columns["pitch"])
         more = (columns.get("velocity"), labels) if one.kind == "notes" else ()
         return found if not any(value is not None for value in more) else (*found, *more)
     if one.kind == "hierarchy":

@@ -110,6 +110,15 @@ def _notes(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("notes", {name: column[order] for name, column in columns.items()})
 
 
+def _pedals(task: str, rng: np.random.Generator) -> Annotation:
+    """The sustain pedal, pressed anew every two seconds, and the soft one for a while."""
+    start = np.append(np.arange(0.0, 20.0, 2.0), 4.0) + np.round(rng.normal(0.2, 0.03, 11), 3)
+    end = np.append(start[:-1] + np.round(rng.uniform(1.0, 1.7, 10), 3), 9.0)
+    order = np.argsort(start)
+    labels = ["soft" if place == 10 else "64" for place in order.tolist()]
+    return Annotation("pedals", {"start": start[order], "end": end[order]}, labels)
+
+
 def _hits(task: str, rng: np.random.Generator) -> Annotation:
     """A pattern of four drums, several at a time, with other drums now and then."""
     steps = np.arange(32)
@@ -221,6 +230,7 @@ _SAMPLES = {
     "judgements": _judgements,
     "following": _following,
     "sheet_music": _sheet_music,
+    "pedals": _pedals,
     "notes": _notes,
     "hits": _hits,
     "series": _series,

@@ -29,6 +29,7 @@ CONVENTIONS: Mapping[str, str] = MappingProxyType(
         "frameless": "@xi2025",
         "mt3": "@gardner2022",
         "mirex2024": "@mirex2024piano; @yan2021",
+        "transkun": "@yan2021",
         **dict.fromkeys(("maestro", "onsets_and_frames"), "@hawthorne2018"),
         "museval": "@stoeter2018",
         "mdx": "@mitsufuji2022",

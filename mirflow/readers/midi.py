@@ -22,7 +22,7 @@ from ..ragged import Float, Int
 from ..theory.instruments import DRUMS, FAMILIES, PROGRAMS
 from ..theory.pitch import hz_to_midi, to_hertz
 from .options import Instrument, Reading
-from .pedal import DOWN, SUSTAIN, extend_ends
+from .pedal import DOWN, PEDALS, SUSTAIN, extend_ends, stretches
 
 if TYPE_CHECKING:
     import mido
@@ -58,19 +58,21 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
         Of kind ``notes``, by start and pitch, with velocities, programs, whether they are percussion, and the
         instruments as labels. A note that ends when it starts has no length. The attribute ``pedal`` says what became
         of the sustain pedal, if the file has one. Of kind ``hits``: the notes of channel 10 by time and pitch, with
-        velocities, and their pitches as labels.
+        velocities, and their pitches as labels. Of kind ``pedals``: when they are down, by start.
     """
-    if reading.kind not in ("notes", "hits"):
+    if reading.kind not in ("notes", "hits", "pedals"):
         raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)
     file = decode_midi(data, name)
     if file.type == 2 and len(file.tracks) > 1:
         raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
     if reading.kind == "hits":
         return _hits(file, name)
+    if reading.kind == "pedals":
+        return _pedals(file, name)
     presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
     found = [note for track in file.tracks for note in notes_of(track, in_order=extend)]
     if extend:
-        found = _extended(found, presses, max(sum(message.time for message in track) for track in file.tracks))
+        found = _extended(found, presses, _last(file))
     found = [note for note in found if reading.drums or not note.drum]
     found.sort(key=lambda note: (note.start, note.pitch))
     clock = Clock.of(file, name)
@@ -88,6 +90,21 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     # A MIDI file has no lines that an error could name.
     labels = [note.label(reading.instrument) for note in found]
     return Annotation("notes", columns, labels, lines=(), attrs=attrs)
+
+
+def _last(file: mido.MidiFile) -> int:
+    """The tick of the last event."""
+    return max(sum(int(message.time) for message in track) for track in file.tracks)
+
+
+def _pedals(file: mido.MidiFile, name: str | Path) -> Annotation:
+    """When the pedals are down, by start and name."""
+    held = {pedal: stretches(controls(file, number), _last(file)) for pedal, number in PEDALS.items()}
+    found = sorted((*ends, pedal) for pedal, several in held.items() for ends in several)
+    ticks = np.array([ends for *ends, _ in found], dtype=np.int64).reshape(-1, 2)
+    clock = Clock.of(file, name)
+    columns = {"start": clock.seconds(ticks[:, 0]), "end": clock.seconds(ticks[:, 1])}
+    return Annotation("pedals", columns, [pedal for *_, pedal in found], lines=(), attrs={"source": str(name)})
 
 
 def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:

@@ -10,6 +10,7 @@ from ..ragged import Float, Int
 
 SUSTAIN, SOSTENUTO, SOFT = 64, 66, 67
 """Numbers of the controllers of pedals."""
+PEDALS = {"sustain": SUSTAIN, "sostenuto": SOSTENUTO, "soft": SOFT}
 DOWN = 64
 """The least value of a controller whose pedal is down."""
 
@@ -63,6 +64,31 @@ def extend_ends(
         until = np.where(held, release[state], end[own])
         found[own] = np.maximum(end[own], np.minimum(until, _next_onsets(start[own], end[own], voice[own])))
     return found
+
+
+def stretches(presses: Sequence[tuple[int, int, int]], last: int) -> list[tuple[int, int]]:
+    """Starts and ends of the stretches of time in which a pedal is down, each of its channel.
+
+    Parameters
+    ----------
+    presses : sequence of (tick, channel, value)
+        Events of the pedal, in the order of the file.
+    last : int
+        Where pedals end that never go up.
+
+    Examples
+    --------
+    >>> stretches([(0, 0, 127), (5, 0, 100), (9, 0, 0), (20, 0, 64)], 30)
+    [(0, 9), (20, 30)]
+    """
+    found = []
+    begun: dict[int, int] = {}
+    for tick, channel, value in sorted(presses, key=lambda press: press[0]):
+        if value >= DOWN:
+            begun.setdefault(channel, tick)
+        elif channel in begun:
+            found.append((begun.pop(channel), tick))
+    return sorted([*found, *((tick, max(last, tick)) for tick in begun.values())])
 
 
 def _next_onsets(start: Float, end: Float, voice: Int) -> Float:

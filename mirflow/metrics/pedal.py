@@ -1,0 +1,224 @@
+"""Pedals of a piano: reference and estimate are stretches, each with start, end (seconds) and the name of a pedal.
+
+A pedal is ``sustain`` (also 64 and no name), ``sostenuto`` (66) or ``soft`` (67); each is scored for itself. `TASK`
+holds the metrics of whole datasets; they are those of note transcription without pitches.
+
+Conventions
+-----------
+* ``transkun`` (default and only one): a pedal that the reference does not use has no score.
+
+Metrics
+-------
+* ``precision``, ``recall``, ``f_measure``, ``average_overlap_ratio``: onset and offset.
+* ``precision_no_offset``, ``recall_no_offset``, ``f_measure_no_offset``, ``average_overlap_ratio_no_offset``: onset.
+* ``frame_precision``, ``frame_recall``, ``frame_f_measure``, ``frame_accuracy``: the time that a pedal is down.
+
+References
+----------
+Yan, Cwitkowitz and Duan, Skipping the frame-level: event-based piano transcription with neural semi-CRFs, 2021.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import AnnotationError, refuse_unknown
+from ..ragged import Column, Ragged
+from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
+from .cleaning import NO_TIMES, Cleaned, drop_items, inspected, set_aside, usable_pair
+from .measures import Measure, Metric, Parameter, Value
+from .pair import PairFunctions, row_of_intervals
+from .transcription.conventions import MIREX2024
+from .transcription.metrics import RATES
+from .transcription.metrics import evidence as evidence_of_notes
+from .transcription.metrics import score as score_notes
+from .util import Array
+
+PEDALS = ("sustain", "sostenuto", "soft")
+_NAMES = {"": "sustain", "64": "sustain", "66": "sostenuto", "67": "soft", **{name: name for name in PEDALS}}
+_PITCH = 440.0
+"""All stretches have this pitch, in Hz, when they are scored as notes."""
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows of stretches fit to be scored.
+
+    Stretches without length are dropped and counted in `repairs`. Flaws are times as in transcription, and names that
+    are no pedal's.
+
+    Examples
+    --------
+    >>> columns = {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 2.0]), "label": np.array([0, 1])}
+    >>> cleaned = clean(Ragged(columns, (np.array([1, 1]),), ("67", "organ")))
+    >>> cleaned.flaws[1].message
+    "not a pedal: 'organ'; it is sustain (64), sostenuto (66) or soft (67)"
+    """
+    _, problems, short = inspected("pedals", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
+    names = [_NAMES.get(label.strip().lower(), "") for label in rows.labels]
+    known = np.array([bool(name) for name in (*names, "sustain")], dtype=np.bool_)
+    code = rows.columns["label"]
+
+    def describe(item: int) -> str:
+        return f"not a pedal: {rows.labels[code[item]]!r}; it is sustain (64), sostenuto (66) or soft (67)"
+
+    problems.append((~known[code], describe))
+    return set_aside(rows, problems, short, drop=True)
+
+
+def of_pedal(rows: Ragged, pedal: str) -> Ragged:
+    """The stretches of one pedal as notes, all of one pitch."""
+    names = [_NAMES.get(label.strip().lower(), "") for label in rows.labels]
+    own = np.array([name == pedal for name in (*names, "sustain")], dtype=np.bool_)[rows.columns["label"]]
+    some = drop_items(rows, ~own)
+    columns: dict[str, Column] = {name: some.columns[name] for name in ("start", "end")}
+    return Ragged({**columns, "pitch": np.full(len(columns["start"]), _PITCH)}, some.counts)
+
+
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
+    """Scores of pairs of pedals, NaN where the reference does not use the pedal: a `Scorer`."""
+    refuse_grid(grid, "pedals")
+    found = np.zeros((2, len(pairs), len(measures)))
+    refused: dict[int, str] = {}
+    for pedal in dict.fromkeys(str(measure["pedal"]) for measure in measures):
+        columns = [column for column, measure in enumerate(measures) if measure["pedal"] == pedal]
+        references, estimates = (of_pedal(rows, pedal) for rows in (pairs.references, pairs.estimates))
+        own = replace(pairs, references=references, estimates=estimates)
+        scores = score_notes(own, [measures[column] for column in columns])
+        unused = own.counts[0] == 0
+        found[0][:, columns] = np.where(unused[:, np.newaxis], np.nan, scores.score)
+        found[1][:, columns] = np.where(unused[:, np.newaxis], 0.0, scores.weight)
+        refused |= scores.refused
+    return Scores(found[0], found[1], refused=refused)
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The stretches of one pedal on both sides, with what became of them: an `Explainer`; see that of transcription.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def held(*times):
+    ...     table = np.array(times)
+    ...     return Annotation("pedals", {"start": table[:, 0], "end": table[:, 1]}, ["sustain"] * len(table))
+    >>> measure = get_task("pedal").convention().select(["recall_no_offset"])[0]
+    >>> evidence(held([0.0, 1.0], [2.0, 3.0]), held([0.02, 1.5]), measure)["verdict"].tolist()
+    ['hit', 'missed']
+    """
+    pedal = str(measure["pedal"])
+    sides = [of_pedal(rows, pedal) for rows in usable_pair(reference, estimate, clean)]
+    if not sides[0].counts[0].sum():
+        raise AnnotationError(f"the reference has no {pedal} pedal, so there is nothing to explain")
+    notes = [Annotation("notes", side.columns) for side in sides]
+    found = evidence_of_notes(notes[0], notes[1], measure)
+    return {name: column for name, column in found.items() if not name.endswith("_pitch")}
+
+
+_PEDAL = Parameter("pedal", "sustain", choices=PEDALS, help="the pedal")
+_TAKEN = (
+    *(f"{name}{suffix}" for suffix in ("_no_offset", "") for name in (*RATES, "average_overlap_ratio")),
+    *(f"frame_{name}" for name in (*RATES, "accuracy")),
+)
+_LEFT = ("pitch_tolerance", "chroma")
+"""Parameters of notes that mean nothing here."""
+
+
+def _of_pedals(metric: Metric) -> Metric:
+    what = "a pedal's onset and offset" if metric.name in (*RATES, "average_overlap_ratio") else "a pedal's onset"
+    about: dict[str, Any] = {"title": metric.title.replace("onset, pitch, offset", "onset, offset")}
+    about["title"] = about["title"].replace("onset, pitch", "onset")
+    summary = metric.summary.replace("notes", "stretches").replace("note", "stretch")
+    about["summary"] = summary.replace("onset, pitch, offset", what).replace("onset, pitch", what)
+    if metric.name.startswith("frame_"):
+        about["title"] = metric.title.replace("(frames)", "(time)")
+        about["summary"] = summary.replace("pitches", "stretches").replace("over all time", "over all time of a pedal")
+    return replace(
+        metric,
+        **about,
+        weight=metric.weight.replace("notes", "stretches").replace("pitches", "pedals"),
+        weight_unit=metric.weight_unit.replace("notes", "stretches"),
+        parameters=(_PEDAL, *metric.parameters),
+        key="",
+        aliases=(),
+        default=True,
+        perfect_exceptions="below 1 where stretches that may be matched are matched crosswise, and as in `frames=cut`",
+        literature="@yan2021",
+    )
+
+
+_BY_NAME = {metric.name: metric for metric in MIREX2024.metrics}
+METRICS = tuple(_of_pedals(_BY_NAME[name]) for name in _TAKEN)
+
+TRANSKUN = Convention(
+    "transkun",
+    "Transkun: stretches matched as notes are; a pedal that the reference does not use has no score",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+TASK = Task("pedal", "Piano pedals", MappingProxyType({TRANSKUN.name: TRANSKUN}), ("f_measure", "f_measure_no_offset"))
+
+
+def _row(side: Any) -> Ragged:
+    row = row_of_intervals(np.asarray(side[0]), [str(one) for one in side[1]])
+    cleaned = clean(row)
+    for flaw in cleaned.flaws.values():
+        raise ValueError(flaw.message)
+    return cleaned.rows
+
+
+_FUNCTIONS = PairFunctions(
+    METRICS, lambda reference, estimate, measures: TRANSKUN.score_pair(_row(reference), _row(estimate), measures)
+)
+
+
+def evaluate(
+    ref_intervals: Array, ref_pedals: Sequence[str], est_intervals: Array, est_pedals: Sequence[str], **kwargs: Value
+) -> OrderedDict[str, float]:
+    """All scores of one pedal.
+
+    Parameters
+    ----------
+    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
+        Start and end of each stretch.
+    ref_pedals, est_pedals : sequence of str
+        Their pedals, by name or controller.
+    **kwargs
+        ``pedal``, and other parameters of the metrics.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        By metric; NaN where the reference does not use the pedal.
+
+    Raises
+    ------
+    ValueError
+        For names that are no pedal's, and times that are none.
+
+    References
+    ----------
+    Yan, Cwitkowitz and Duan, Skipping the frame-level: event-based piano transcription with neural semi-CRFs, 2021.
+
+    Examples
+    --------
+    >>> held = np.array([[0.0, 1.0], [2.0, 3.0]])
+    >>> evaluate(held, ["sustain"] * 2, held[:1], ["64"])["recall"]
+    0.5
+    """
+    known = {parameter.name for metric in METRICS for parameter in metric.parameters}
+    refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_pedals", "est_intervals", "est_pedals", *known))
+    sides = (ref_intervals, ref_pedals), (est_intervals, est_pedals)
+    measures = [metric.measure(**kwargs) for metric in METRICS]
+    found = TRANSKUN.score_pair(_row(sides[0]), _row(sides[1]), measures)
+    return OrderedDict(zip((metric.name for metric in METRICS), found.tolist(), strict=True))
+
+
+globals().update(_FUNCTIONS.functions("(intervals, pedals): (n, 2), seconds, and n names."))
