@@ -9,6 +9,7 @@ from typing import overload
 
 import numpy as np
 
+from ..errors import InvalidAnnotationError
 from ..ragged import Column, Int, Ragged
 from .schema import KINDS, Kind
 
@@ -305,3 +306,31 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
     if not counts.any():
         counts = counts[:0]
     return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files))
+
+
+def intervals_of_text(text: Annotation) -> Annotation:
+    """Text with times as labelled intervals; a line whose end is not known lasts until the next one.
+
+    Pieces without text or length, such as the last line of an LRC file, are left out.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If the text has no times.
+
+    Examples
+    --------
+    >>> lines = Annotation("text", {"start": np.array([1.0, 2.0, 4.0])}, ["Oh my", "love", ""])
+    >>> intervals_of_text(lines).columns["end"].tolist()
+    [2.0, 4.0]
+    """
+    if "start" not in text.columns:
+        source = text.attrs.get("source")
+        message = "text without times has no place on a time axis"
+        raise InvalidAnnotationError(message, path=None if source is None else str(source))
+    start, labels = text.columns["start"], text.labels or []
+    end = text.columns["end"] if "end" in text.columns else np.append(start[1:], start[-1:])
+    kept = [place for place in np.flatnonzero(end > start).tolist() if labels[place]]
+    lines = None if text.lines is None else [text.lines[place] for place in kept]
+    columns: dict[str, Column] = {"start": start[kept], "end": end[kept]}
+    return Annotation("intervals", columns, [labels[place] for place in kept], lines=lines, attrs=text.attrs)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations import grids, rolls
-from ..annotations.annotation import Annotation, absent, from_ragged, texts_at, to_ragged
+from ..annotations.annotation import Annotation, absent, from_ragged, intervals_of_text, texts_at, to_ragged
 from ..annotations.collection import Collection, with_columns
 from ..annotations.collection import from_dataset as collection_from_dataset
 from ..annotations.grids import GridArrays, GridSpec, TimeGrid, Variables
@@ -152,7 +152,8 @@ def align(
     Parameters
     ----------
     annotations : xr.Dataset, Annotation, a sequence or mapping of them, Collection or LazyCollection
-        Of events, intervals, hierarchies, notes, series or multipitch; the first is the reference. The keys of a
+        Of events, intervals, hierarchies, notes, series, multipitch or, as intervals, text with times; the first is the
+        reference. The keys of a
         mapping are `names`. Items are dropped or refused as by the first convention of the task, where a kind has one
         task only.
     grid : {"union", "reference"}, {"hop": seconds} or array of seconds
@@ -237,11 +238,10 @@ def align(
 
 
 def _plain(value: Any) -> Annotation:
-    if isinstance(value, Annotation):
-        return value
-    if hasattr(value, "data_vars"):
-        return from_dataset(value)
-    raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.annotation makes one")
+    if not isinstance(value, Annotation) and not hasattr(value, "data_vars"):
+        raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.annotation makes one")
+    annotation = value if isinstance(value, Annotation) else from_dataset(value)
+    return intervals_of_text(annotation) if annotation.kind == "text" else annotation
 
 
 def _form_of(kind: Kind, options: _GridOptions) -> _Form:

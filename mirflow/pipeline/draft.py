@@ -49,7 +49,13 @@ _HINTS = {
     **{task: task for task in TASK_KINDS},
 }
 """Words in names of folders, without a plural s, and the tasks that they mean."""
-_BY_SUFFIX = {".key": "key", ".mid": "transcription", ".midi": "transcription", **dict.fromkeys(AUDIO, "separation")}
+_BY_SUFFIX = {
+    **dict.fromkeys((".lrc", ".srt", ".textgrid"), "lyrics"),
+    ".key": "key",
+    ".mid": "transcription",
+    ".midi": "transcription",
+    **dict.fromkeys(AUDIO, "separation"),
+}
 _TEXT = (".lab", ".txt", ".csv", ".tsv", ".svl", ".beats", ".chords", ".onsets")
 _READ = (*_TEXT, *_BY_SUFFIX, ".jams")
 _TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "key", "tempo", "pattern")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation
+from ..annotations.annotation import Annotation, intervals_of_text
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Column
@@ -58,6 +58,9 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
     >>> parse_text(b"Oh my\\nlove\\n", Reading.of("lyrics")).labels
     ['Oh my', 'love']
     """
+    if format in ("csv", "tsv", "svl", "midi"):
+        message = f"lyrics are read from text, LRC, SRT, TextGrid and JAMS files, not from {format}"
+        raise InvalidAnnotationError(message, path=name)
     text = decode(data, name, reading.delimited.encoding)
     if format in TIMED:
         pieces, lines = TIMED[format](text, reading, name)
@@ -75,12 +78,16 @@ def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) ->
         held = "text, events and intervals"
         raise InvalidAnnotationError(f"{format} files are read as {held}, not as {reading.kind}", path=name)
     pieces, lines = TIMED[format](decode(data, name, reading.delimited.encoding), reading, name)
-    kept = [place for place, (text, *_) in enumerate(pieces) if text]
+    text = _annotation(pieces, lines, Reading("text"), name)
+    if reading.kind == "intervals":
+        return intervals_of_text(text) if len(text) else replace(text, kind="intervals", columns=_NO_TIMES)
+    kept = [place for place, (label, *_) in enumerate(pieces) if label]
+    times = np.array([pieces[place][1] for place in kept], dtype=np.float64)
     labels, numbers = [pieces[place][0] for place in kept], [lines[place] for place in kept]
-    start = np.array([pieces[place][1] for place in kept], dtype=np.float64)
-    end = np.array([pieces[place][2] for place in kept], dtype=np.float64)
-    columns: dict[str, Column] = {"time": start} if reading.kind == "events" else {"start": start, "end": end}
-    return Annotation(reading.kind, columns, labels, lines=numbers, attrs={"source": str(name)})
+    return Annotation("events", {"time": times}, labels, lines=numbers, attrs=text.attrs)
+
+
+_NO_TIMES: Mapping[str, Column] = MappingProxyType({"start": np.zeros(0), "end": np.zeros(0)})
 
 
 def as_declared(annotation: Annotation, reading: Reading) -> Annotation:

@@ -21,6 +21,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, 
 from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
 from .content import digest_of, file_stat, mix_stats
+from .lyrics import as_declared, columns_of, pieces_of
 from .options import Reading
 from .positions import select_beats
 
@@ -107,7 +108,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
         annotation = _select_beats(annotation, value.position_unit, reading)
     elif annotation.kind == "events":
         annotation = select_beats(annotation, reading.selection, names[0])
-    return reading.with_labels(annotation)
+    return reading.with_labels(as_declared(annotation, reading))
 
 
 def _choose_annotator(value: Any, annotator: str | int | None) -> Any:
@@ -174,6 +175,12 @@ def _starts(labels: str) -> Callable[[Any], Annotation]:
     return lambda value: Annotation(
         "events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=()
     )
+
+
+def _lyrics(value: Any) -> Annotation:
+    """Words or lines with their times."""
+    pieces = pieces_of(list(map(str, value.lyrics)), *_spans(value).values())
+    return Annotation("text", columns_of(pieces), [text for text, *_ in pieces], lines=())
 
 
 def _beats(value: Any) -> Annotation:
@@ -254,7 +261,7 @@ _CLASSES: Mapping[str, Mapping[str, Callable[[Any], Annotation]]] = MappingProxy
         "F0Data": {"series": _melody, "multipitch": _voiced_pitches},
         "MultiF0Data": {"multipitch": _pitches},
         "TempoData": {"tempo": _tempi},
-        "LyricData": {"events": _starts("lyrics"), "intervals": _intervals("lyrics")},
+        "LyricData": {"events": _starts("lyrics"), "intervals": _intervals("lyrics"), "text": _lyrics},
         "EventData": {"events": _starts("events"), "intervals": _intervals("events")},
     }
 )

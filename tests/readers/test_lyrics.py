@@ -72,6 +72,16 @@ def test_lines_of_lrc_repeat_at_their_times_and_end_where_the_next_one_starts(tm
     assert found.columns["start"].tolist() == [1.0, 10.0, 11.5, 19.5, 59.5]
     assert "end" not in found.columns  # that of the last line is not known
     assert [found.line(item) for item in range(5)] == [3, 4, 6, 4, 7]
+    assert read(path, kind="intervals").columns["end"].tolist() == [10.0, 11.5, 59.5]
+    aligned = mirflow.align(found, {"hop": 10.0})
+    assert aligned["label"].values.tolist() == [
+        "",
+        "wait for me",
+        "wait for me",
+        "wait for me",
+        "wait for me",
+        "wait for me",
+    ]
     events = read(path, kind="events")
     assert events.columns["time"].tolist() == [1.0, 10.0, 19.5, 59.5]
 
@@ -135,6 +145,13 @@ def test_what_is_no_textgrid_and_other_kinds_are_refused(tmp_path: Path) -> None
         read(write(tmp_path, "a.lrc", LRC), task="transcription")
     with pytest.raises(AnnotationError, match="language is that of lyrics, not of beat"):
         read(write(tmp_path, "a.txt", "0.5"), task="beat", language="de")
+
+
+def test_text_without_times_has_no_place_on_a_grid(tmp_path: Path) -> None:
+    with pytest.raises(InvalidAnnotationError, match=r"a.txt: text without times has no place on a time axis"):
+        mirflow.align(read(write(tmp_path, "a.txt", "Oh my love"), task="lyrics"), {"hop": 1.0})
+    with pytest.raises(InvalidAnnotationError, match=r"a.csv: lyrics are read from text, .* not from csv"):
+        read(write(tmp_path, "a.csv", "track,text\na,oh\n"), task="lyrics")
 
 
 def test_a_file_is_scored_against_text_in_memory(tmp_path: Path) -> None:

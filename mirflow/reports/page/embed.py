@@ -156,6 +156,8 @@ TIMELESS = frozenset(name for name, kind in KINDS.items() if not kind.times)
 _DRAWN = frozenset({"events", "intervals", "hierarchy", "notes", "series", "multipitch", "patterns"})
 ITEMS = 200
 """Items of an annotation without a time axis, such as a ranking, that the page shows."""
+WORDS = 5000
+"""Words of a text of which the page shows the edits: more than those of a song."""
 _MILLI = 1000
 
 
@@ -303,7 +305,8 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
         without those that are NaN, such as the rank of an item that was missed.
     """
     if kind in TIMELESS:
-        rows = zip(*(column[:ITEMS].tolist() for column in columns.values()), strict=True)
+        most = WORDS if kind == "text" else ITEMS
+        rows = zip(*(column[:most].tolist() for column in columns.values()), strict=True)
         return {"x": [_named_texts(dict(zip(columns, row, strict=True))) for row in rows]}
     size = len(next(iter(columns.values()), ()))
     codes = _codes(columns["verdict"] if "verdict" in columns else np.full(size, ""), verdicts)

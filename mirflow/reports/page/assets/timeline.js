@@ -265,12 +265,19 @@ function changesOf(state, { changed }) {
     "The scores are of the files as they were, what is drawn is of the files as they were when this page was made.");
 }
 
+/** An edit of a text: the word, or the words of both sides. */
+function editOf(row) {
+  const { reference, estimate, verdict } = Object.fromEntries(row);
+  if (verdict === "hit" && reference) return reference;
+  return ["case", "substitution", "deletion", "insertion"].includes(verdict) ? `${reference || "–"} → ${estimate || "–"}` : null;
+}
+
 /** Annotations without a time axis: as text. */
 function drawTexts(stage) {
   const { state, found, scores, content, head, chosen } = stage;
   const verdict = (evidence) => {
     const rows = (evidenceOf(chosen, evidence) || {}).rows || [];
-    return rows.map((row) => row.filter(([name]) => name !== "reference" && name !== "estimate").map(([name, value]) => (name === "verdict" ? value : `${name} ${value}`.replaceAll("_", " "))).join(" ")).join(", ");
+    return rows.map((row) => editOf(row) || row.filter(([name]) => name !== "reference" && name !== "estimate").map(([name, value]) => (name === "verdict" ? value : `${name} ${value}`.replaceAll("_", " "))).join(" ")).join(", ");
   };
   const draw = () => {
     const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", textOf(annotation), "", ""]),
