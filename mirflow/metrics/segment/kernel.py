@@ -183,14 +183,40 @@ def tabulate_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> C
     return tabulate(one, other, times)
 
 
-def stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[Float, Int]:
-    """The same of a single pair in order of time: bounds (stretches + 1,), and codes of both sides (2, stretches)."""
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """The stretches between the boundaries of both sides of many pairs, in order of time.
+
+    Parameters
+    ----------
+    pair : int64 (stretches,)
+    start, end : float64 (stretches,)
+    left, right : int64 (stretches,)
+        The codes of both sides; `NOTHING` where no interval is.
+    """
+
+    pair: Int
+    start: Float
+    end: Float
+    left: Int
+    right: Int
+
+    @property
+    def length(self) -> Float:
+        """How long each lasts."""
+        return self.end - self.start
+
+
+def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Stretches:
+    """The stretches from 0 to an end of each pair on which either side has a label."""
     (one, other), times = _paint_exactly(left, right, end)
     line = merge(one.first, one.counts, other.first, other.counts)
-    bounds = np.append(line.rank, one.frames)
-    lasting = bounds[1:] > bounds[:-1]
-    codes = np.array([one.code[line.left], other.code[line.right]])[:, lasting]
-    return times[np.append(bounds[:-1][lasting], bounds[-1])], codes
+    until = np.empty_like(line.rank)
+    until[:-1] = line.rank[1:]
+    until[np.cumsum(line.counts) - 1] = one.frames
+    codes = one.code[line.left], other.code[line.right]
+    kept = np.flatnonzero((until > line.rank) & ((codes[0] != NOTHING) | (codes[1] != NOTHING)))
+    return Stretches(line.pair[kept], times[line.rank[kept]], times[until[kept]], codes[0][kept], codes[1][kept])
 
 
 def _paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:

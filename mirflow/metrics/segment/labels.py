@@ -16,10 +16,9 @@ import numpy as np
 from ...annotations.annotation import Annotation, texts_at
 from ...errors import AnnotationError
 from ...kernels.agreement import MATCHED, NONE
-from ...kernels.clustering import ContingencyTables, restrict
 from ...kernels.intervals import NOTHING
 from ...kernels.ragged_ops import sum_by
-from ...ragged import Column, Float, Ragged
+from ...ragged import Bool, Column, Float, Int, Ragged
 from ..base import Pairs, Shared, Sparse
 from ..cleaning import Cleaned, usable_pair
 from ..measures import FUNCTIONS, Measure, Parameter, Weight, metric, metrics_in
@@ -73,45 +72,59 @@ class LabelTimes(Shared):
         self.pairs = pairs
 
     @cached_property
+    def _lowered(self) -> list[list[str]]:
+        return [
+            [label.lower() for label in (*side.labels, "")] for side in (self.pairs.references, self.pairs.estimates)
+        ]
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The labels that occur on either side, in lower case and sorted; that of code 1 is the first."""
-        sides = self.pairs.references, self.pairs.estimates
-        used = ((side, code) for side in sides for code in np.unique(side.columns["label"]).tolist() if code >= 0)
-        return tuple(sorted({side.labels[code].lower() for side, code in used} - {""}))
+        sides = zip((self.pairs.references, self.pairs.estimates), self._lowered, strict=True)
+        used = {labels[code] for side, labels in sides for code in np.unique(side.columns["label"]).tolist()}
+        return tuple(sorted(used - {""}))
 
-    def spans(self, measure: Measure) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans, Float, Float]:
-        """Both sides from the time on at which the comparison begins, how long it lasts, and where it begins.
-
-        In seconds, or in milliseconds as the measure says.
-        """
+    @cached_property
+    def _codes(self) -> list[Int]:
+        """The code of each label of either side; the last one is that of no label."""
         number = {name: code for code, name in enumerate(self.names, NOTHING + 1)}
-        sides = []
-        for rows, chosen in self.pairs.sides:
-            codes = np.array([number.get(label.lower(), NOTHING) for label in (*rows.labels, "")], dtype=np.int64)
-            side = kernel.take(rows, chosen, codes)
-            if measure["times"] == MS:
-                side = replace(side, start=milliseconds(side.start), end=milliseconds(side.end))
-            sides.append(side)
-        low, high = _extent(str(measure["extent"]), *sides)
+        return [np.array([number.get(label, NOTHING) for label in side], dtype=np.int64) for side in self._lowered]
+
+    def stretches(self, measure: Measure) -> kernel.Stretches:
+        """The stretches on which either side has a label, within what the measure compares.
+
+        In seconds, or in milliseconds as the measure says, from the time on at which the comparison of a pair begins.
+        """
+        return self._found(measure)[0]
+
+    def begin(self, measure: Measure) -> Float:
+        """When the comparison of each pair begins: float64 (pairs,)."""
+        return self._found(measure)[1]
+
+    def _found(self, measure: Measure) -> tuple[kernel.Stretches, Float]:
+        return self.once(tuple(measure.values), lambda: self._find(str(measure["extent"]), measure["times"] == MS))
+
+    def _find(self, extent: str, ms: bool) -> tuple[kernel.Stretches, Float]:
+        sides = [
+            kernel.take(rows, chosen, codes)
+            for (rows, chosen), codes in zip(self.pairs.sides, self._codes, strict=True)
+        ]
+        if ms:
+            bounds = [milliseconds(np.array([side.start, side.end])) for side in sides]
+            sides = [replace(side, start=one[0], end=one[1]) for side, one in zip(sides, bounds, strict=True)]
+        low, high = _extent(extent, *sides)
         left, right = (_cut(side, low, high) for side in sides)
-        return left, right, high - low, low
+        return kernel.find_stretches(left, right, high - low), low
 
-    def table(self, measure: Measure) -> ContingencyTables:
-        """Time by label of the reference and of the estimate, without that on which neither has one."""
+    def sum(self, measure: Measure, where: Callable[[kernel.Stretches], Bool]) -> Float:
+        """Seconds of the stretches for which something holds: float64 (pairs,)."""
+        found = self.stretches(measure)
+        kept = where(found)
+        return _seconds(measure, sum_by(found.pair[kept], found.length[kept], len(self.pairs)))
 
-        def tabulate() -> ContingencyTables:
-            left, right, length, _ = self.spans(measure)
-            table = kernel.tabulate_exactly(left, right, length)
-            labelled = (table.left.code[table.row] != NOTHING) | (table.right.code[table.column] != NOTHING)
-            return restrict(table, labelled)
 
-        return self.once(tuple(measure.values), tabulate)
-
-    def same(self, measure: Measure) -> Float:
-        """The time on which both sides have the same label: float64 (pairs,)."""
-        table = self.table(measure)
-        equal = table.left.code[table.row] == table.right.code[table.column]
-        return sum_by(table.pair[equal], table.count[equal], len(self.pairs))
+def _same(found: kernel.Stretches) -> Bool:
+    return np.asarray(found.left == found.right)
 
 
 def _extent(extent: str, left: kernel.LabelledSpans, right: kernel.LabelledSpans) -> tuple[Float, Float]:
@@ -131,7 +144,8 @@ def _extent(extent: str, left: kernel.LabelledSpans, right: kernel.LabelledSpans
 def _cut(side: kernel.LabelledSpans, low: Float, high: Float) -> kernel.LabelledSpans:
     """The spans within a range of each pair, counted from its begin."""
     first, last = np.repeat(low, side.counts), np.repeat(high, side.counts)
-    return replace(side, start=np.clip(side.start, first, last) - first, end=np.clip(side.end, first, last) - first)
+    start, end = (np.minimum(np.maximum(time, first), last) - first for time in (side.start, side.end))
+    return replace(side, start=start, end=end)
 
 
 def _seconds(measure: Measure, time: Float) -> Float:
@@ -164,8 +178,8 @@ _of_each = partial(
 )
 def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
     """Share of the time on which the estimate has the label of the reference."""
-    whole = times.table(measure).frames
-    return kernel.ratio(times.same(measure), whole, 0.0), _seconds(measure, whole)
+    whole = times.sum(measure, lambda found: np.ones(len(found.pair), dtype=np.bool_))
+    return kernel.ratio(times.sum(measure, _same), whole, 0.0), whole
 
 
 @_of_labels(
@@ -177,10 +191,10 @@ def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
 )
 def _iou(times: LabelTimes, measure: Measure) -> kernel.Scored:
     """Time on which both sides have a label, over the time on which either has it, each added up over the labels."""
-    table, same = times.table(measure), times.same(measure)
-    sides = (sum_by(s.pair, np.where(s.code == NOTHING, 0.0, s.frames), len(same)) for s in (table.left, table.right))
-    union = sum(sides) - same
-    return kernel.ratio(same, union, 0.0), _seconds(measure, union)
+    same = times.sum(measure, _same)
+    reference = times.sum(measure, lambda found: found.left != NOTHING)
+    union = reference + times.sum(measure, lambda found: found.right != NOTHING) - same
+    return kernel.ratio(same, union, 0.0), union
 
 
 @_of_each(
@@ -191,26 +205,29 @@ def _iou(times: LabelTimes, measure: Measure) -> kernel.Scored:
 )
 def by_label(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds of each label in the reference, in the estimate, and in both at once."""
-    table = times.table(measure)
-    equal = table.left.code[table.row] == table.right.code[table.column]
-    parts = (
-        (table.pair[equal], table.left.code[table.row[equal]], table.count[equal]),
-        *((side.pair, side.code, side.frames) for side in (table.left, table.right)),
-    )
-    index, value = [], []
-    for count, (pair, code, time) in enumerate(parts):
-        named = code != NOTHING
-        index.append(np.column_stack([pair[named], code[named] - 1, np.full(named.sum(), count)]))
-        value.append(_seconds(measure, time[named]))
+    found = times.stretches(measure)
+    parts = (found.left, _same(found)), (found.left, found.left != NOTHING), (found.right, found.right != NOTHING)
+    index, length = [], []
+    for count, (code, kept) in enumerate(parts):
+        index.append(np.column_stack([found.pair[kept], code[kept] - 1, np.full(np.count_nonzero(kept), count)]))
+        length.append(found.length[kept])
     attrs = {"long_name": "time by label", "units": "s"}
-    return _in_order(
-        Sparse(("label", "count"), (times.names, MATCHED), np.concatenate(index), np.concatenate(value), attrs)
+    coords = times.names, MATCHED
+    return _added_up(
+        ("label", "count"), coords, np.concatenate(index), _seconds(measure, np.concatenate(length)), attrs
     )
 
 
-def _in_order(sparse: Sparse) -> Sparse:
-    order = np.lexsort(sparse.index.T[::-1])
-    return replace(sparse, index=sparse.index[order], value=sparse.value[order])
+def _added_up(
+    dims: tuple[str, ...], coords: tuple[tuple[str, ...], ...], index: Int, value: Float, attrs: dict[str, str]
+) -> Sparse:
+    """Entries in order, those of one place added up."""
+    sizes = [len(names) for names in coords]
+    key = index[:, 0]
+    for place, size in enumerate(sizes, 1):
+        key = key * size + index[:, place]
+    distinct, first, place_of = np.unique(key, return_index=True, return_inverse=True)
+    return Sparse(dims, coords, index[first], sum_by(place_of, value, len(distinct)), attrs)
 
 
 @_of_each(
@@ -221,14 +238,12 @@ def _in_order(sparse: Sparse) -> Sparse:
 )
 def confusion(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds by label of the reference and of the estimate."""
-    table = times.table(measure)
-    names = (*times.names, NONE)
+    found, names = times.stretches(measure), (*times.names, NONE)
     # The code of what has no label is 0, and its place the last.
-    places = [side.code - 1 for side in (table.left, table.right)]
-    index = np.column_stack([table.pair, places[0][table.row], places[1][table.column]])
-    index[:, 1:] %= len(names)
+    places = ((code - 1) % len(names) for code in (found.left, found.right))
     attrs = {"long_name": "time by label of the reference and of the estimate", "units": "s"}
-    return Sparse(("ref_class", "est_class"), (names, names), index, _seconds(measure, table.count), attrs)
+    index = np.column_stack([found.pair, *places])
+    return _added_up(("ref_class", "est_class"), (names, names), index, _seconds(measure, found.length), attrs)
 
 
 METRICS = metrics_in(globals())
@@ -260,16 +275,13 @@ def evidence(
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     times = LabelTimes(Pairs.in_order(*rows))
-    left, right, length, low = times.spans(measure)
-    bounds, codes = kernel.stretches(left, right, length)
-    kept = (codes != NOTHING).any(axis=0)
-    names = ("", *times.names)
+    found, begin, names = times.stretches(measure), times.begin(measure)[0], ("", *times.names)
     return {
-        "start": _seconds(measure, bounds[:-1][kept] + low),
-        "end": _seconds(measure, bounds[1:][kept] + low),
-        "reference": texts_at(names, codes[0][kept]),
-        "estimate": texts_at(names, codes[1][kept]),
-        "verdict": np.where(codes[0][kept] == codes[1][kept], "right", "wrong"),
+        "start": _seconds(measure, found.start + begin),
+        "end": _seconds(measure, found.end + begin),
+        "reference": texts_at(names, found.left),
+        "estimate": texts_at(names, found.right),
+        "verdict": np.where(found.left == found.right, "right", "wrong"),
     }
 
 
