@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from .analysis.selection import (
 )
 from .errors import QueryError, UnknownNameError, counted
 from .metrics.aggregates import CLASS_AGGREGATES
+from .plugins import import_module
 from .reports import summaries
 from .reports.layout import long_table, readable_tables
 from .reports.results import Result
@@ -615,6 +617,7 @@ def report(
     title: str | None = None,
     references: bool = True,
     where: str | None = None,
+    plugins: Names = None,
     progress: Progress | None = None,
 ) -> PageReport:
     """Write one HTML page about scores, as the command ``mirflow report`` does.
@@ -629,6 +632,9 @@ def report(
         What the page shows first.
     timelines, root, title, references, where, progress
         See :func:`mirflow.reports.page.write_page`.
+    plugins : str, sequence of str or None
+        Python files and modules that declare the tasks and readers of the pipeline, for timelines: they are run, and a
+        store's own are not unless they are named here.
 
     Returns
     -------
@@ -643,9 +649,13 @@ def report(
         For a metric that no evaluation has.
     StoreError
         If a path is no result store.
+    PluginError
+        If a plugin cannot be imported.
     """
     from .reports.page import write_page
 
+    for plugin in as_names(plugins) or ():
+        import_module(os.path.realpath(plugin) if plugin.endswith(".py") else plugin)
     return write_page(
         scores,
         path,

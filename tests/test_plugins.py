@@ -242,6 +242,12 @@ def test_a_pipeline_names_the_files_that_declare(lab: Path) -> None:
     )
     (row,) = json.loads(here.stdout)  # a process that does not know the task
     assert (row["metric"], row["value"]) == ("count_error", 1.0)
+    report = [sys.executable, "-m", "mirflow", "report", lab / "s.zarr", "-o", lab / "page.html"]
+    for words, tracks in (((), 0), (("--plugin", lab / "my_lab.py"), 1)):
+        made = subprocess.run([*report, *words], check=True, capture_output=True, text=True)
+        assert f", {tracks} track{'s' * (tracks != 1)} with a timeline" in made.stderr
+        hint = "Python of the pipeline is run where --plugin names it: my_lab.py"
+        assert (hint in (lab / "page.html").read_text()) == (tracks == 0)
     (lab / "p.json").write_text(json.dumps({**text, "plugins": ["other.py"]}))
     with pytest.raises(PipelineError, match=r"plugins\[0\]: .*other.py: cannot be read"):
         mirflow.run(lab / "p.json")

@@ -163,6 +163,13 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     is_flag=True,
     help="Leave out the references and what is judged by them, item by item; for test sets that are not public.",
 )
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE|MODULE",
+    help="Run this Python, which declares tasks or readers of the pipeline, for timelines. Repeat for several.",
+)
 @option("label")
 def report_command(
     stores: tuple[Path, ...],
@@ -173,6 +180,7 @@ def report_command(
     title: str | None,
     where: str | None,
     without_references: bool,
+    plugins: tuple[str, ...],
     labels: tuple[str, ...],
 ) -> None:
     """Write a page about STORE that needs nothing else: no server, no network; several stores make one page.
@@ -195,6 +203,7 @@ def report_command(
         title=title,
         references=not without_references,
         where=where,
+        plugins=plugins,
         progress=progress_for(),
     )
     for note in page.notes:

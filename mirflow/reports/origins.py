@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.evaluations import Scored, evaluations_of, name_stores
 from ..analysis.scores import cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
-from ..annotations.schema import TASK_KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, PipelineError, QueryError
-from ..metrics.base import get_task
+from ..metrics.base import get_task, has_task
 from ..pipeline import find_files
+from ..pipeline.document import parse_document
 from ..pipeline.plan import EvaluationFiles
 from ..readers.content import join_digests
 from ..store.packs import open_pack, row_digests
@@ -68,8 +68,17 @@ def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> tupl
         found = find_files(str(text), folder, open_pack=open_pack)
     except MirflowError as error:
         problem = error.problems[0] if isinstance(error, PipelineError) else error
-        return {}, f"The annotations cannot be found: {problem}"
+        named = _plugins_of(str(text))
+        hint = f"; Python of the pipeline is run where --plugin names it: {named}" if named else ""
+        return {}, f"The annotations cannot be found: {problem}{hint}"
     return {one.name: one for one in found}, ""
+
+
+def _plugins_of(text: str) -> str:
+    """The Python files and modules that a pipeline names, which are not run here."""
+    data = parse_document(text).data
+    named = data.get("plugins") if isinstance(data, Mapping) else None
+    return ", ".join(map(str, named)) if isinstance(named, list) else ""
 
 
 class Shelf:
@@ -255,7 +264,7 @@ _NAMED = 3
 def page_title(boards: Mapping[str, xr.Dataset]) -> str:
     """Name a page by what was evaluated, and how much of it."""
     named = dict.fromkeys(str(one.attrs.get("task", "")) for one in boards.values())
-    tasks = [get_task(name).title for name in named if name in TASK_KINDS]
+    tasks = [get_task(name).title for name in named if has_task(name)]
     what = ", ".join([*tasks[:1], *(one[0].lower() + one[1:] for one in tasks[1:])])
     what = f"{len(tasks)} tasks" if len(tasks) > _NAMED else what or "Evaluation"
     sizes = (len({name for one in boards.values() for name in names_of(one, dim)}) for dim in ("system", "track"))

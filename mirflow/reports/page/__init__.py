@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.evaluations import Scored
 from ...analysis.scores import by_annotator, has_annotators, names_of
 from ...analysis.selection import find_metrics, restrict
-from ...annotations.schema import TASK_KINDS
+from ...annotations.schema import kind_of
 from ...errors import MirflowError, QueryError, UnknownNameError
+from ...metrics.base import has_task
 from ...progress import Progress
 from ...store.generations import write_atomically
 from ..origins import Origin, Roots, Shelf, page_title, read_origins, store_names
@@ -297,7 +298,7 @@ def _describe(
     evaluations = []
     for (name, ds), timeline in zip(boards.items(), timelines.evaluations, strict=True):
         made = describe_evaluation(name, ds, first[name], blocks, references=references)
-        kind = TASK_KINDS.get(made["task"], "")
+        kind = kind_of(made["task"]).name if has_task(made["task"]) else ""
         stores = describe_stores(name, origins)
         evaluations.append({**made, "stores": stores, "timeline": {**timeline, "kind": kind}})
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
@@ -371,7 +372,7 @@ def _draw(
         note = " ".join(filter(None, (one.reason(name) for one in origins)))
         if wanted == "none":
             note = "Timelines were not asked for."
-        elif files and TASK_KINDS.get(files[0].plan.task) == "audio":
+        elif files and kind_of(files[0].plan.task).name == "audio":
             note = "Recordings are not drawn."
         elif files:
             systems, shown = names_of(ds, "system"), first[name]
