@@ -22,6 +22,7 @@ from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
 from .content import digest_of, file_stat, mix_stats
 from .lyrics import as_declared, columns_of, pieces_of
+from .notation import in_harte
 from .options import Reading
 from .positions import select_beats
 
@@ -108,7 +109,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
         annotation = _select_beats(annotation, value.position_unit, reading)
     elif annotation.kind == "events":
         annotation = select_beats(annotation, reading.selection, names[0])
-    return reading.with_labels(as_declared(annotation, reading))
+    return reading.with_labels(as_declared(in_harte(annotation, reading, names[0]), reading))
 
 
 def _choose_annotator(value: Any, annotator: str | int | None) -> Any:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from mirdata.annotations import ChordData
 
 import mirflow
 from mirflow.errors import AnnotationError, InvalidAnnotationError
+from mirflow.readers.mirdata import convert
+from mirflow.readers.options import Reading
 
 LABELS = ["A:min7", "F:maj7/5", "C:hdim7"]
 SYMBOLS = ["Am7", "Fmaj7/C", "Cm7b5"]
@@ -33,6 +37,12 @@ def test_many_tracks_in_one_file(tmp_path: Path) -> None:
     columns = {"track": "track", "start": "start", "end": "end", "label": "chord"}
     found = mirflow.load_collection(tmp_path / "all.csv", task="chord", columns=columns, notation="leadsheet")
     assert list(found.rows.labels) == [LABELS[0], LABELS[2]]
+
+
+def test_annotations_of_mirdata() -> None:
+    intervals = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]])
+    chords = ChordData(intervals, "s", SYMBOLS, "open")
+    assert convert(chords, Reading.of("chord", notation="leadsheet")).labels == LABELS
 
 
 def test_a_symbol_that_is_not_in_the_table_is_refused_with_its_line(tmp_path: Path) -> None:
