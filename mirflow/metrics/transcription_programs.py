@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -219,7 +220,7 @@ def evaluate(
     >>> found["Onset + offset + program F1 (midi_class)"], found["Drum onset F1 (full)"], found["Onset F1"]
     (1.0, 1.0, 1.0)
     """
-    measures = MT3.select()
+    measures = _columns()
     reference = ref_intervals, ref_pitches, ref_velocities, ref_programs, ref_drums
     estimate = est_intervals, est_pitches, est_velocities, est_programs, est_drums
     scores = MT3.score(Pairs.in_order(*_sides(reference, estimate)), measures, MT3.grids[0])
@@ -227,6 +228,12 @@ def evaluate(
         raise ValueError(message)
     columns = [(name, value) for m, value in zip(measures, scores.score[0].tolist(), strict=True) for name in _names(m)]
     return OrderedDict(columns)
+
+
+@cache
+def _columns() -> tuple[Measure, ...]:
+    """The measures of all columns, whose identities are parsed once."""
+    return MT3.select()
 
 
 def _names(measure: Measure) -> tuple[str, ...]:

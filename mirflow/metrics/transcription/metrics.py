@@ -219,9 +219,10 @@ def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
     """The pairs with so many notes at the same time that comparing them would need gigabytes."""
     numbers = pairs.counts
     refused: dict[int, str] = {}
-    matched = (measure for measure in measures if measure.metric.needs != frames.NEEDS)
+    large = np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist()
+    matched = (measure for measure in measures if large and measure.metric.needs != frames.NEEDS)
     rules = {rule for measure in matched for _, rule in parts_of(measure)}
-    for pair in np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist():
+    for pair in large:
         reference, estimate = (_notes(rows, row[pair]) for rows, row in pairs.sides)
         block = NoteBatch(reference, estimate)
         if any(block.most_edges(rule) > MOST_PAIRS for rule in rules):
