@@ -132,3 +132,9 @@ def test_an_aggregate_is_declared_once_and_says_how_it_is_computed():
         declare(Aggregate("median", "middle", statistic=trimmed))
     with pytest.raises(MetricError, match="aggregate 'other': give above and below, or statistic, or outcomes"):
         declare(Aggregate("other", "nothing"))
+
+
+def test_a_statistic_of_sums_says_along_which_dim() -> None:
+    with pytest.raises(MetricError, match="give above and below, or statistic, or outcomes, or of_sums and along"):
+        declare(Aggregate("entropy", "of a histogram", of_sums=lambda sums: sums.max(axis=-1)))
+    assert "entropy" not in DECLARED

@@ -226,7 +226,7 @@ def histogram(judged: Towards, bins: int) -> Float:
 _BATCH = 2**16
 """Beats of both sides that are handled at once, so that what is computed from them stays in the cache."""
 
-SINGLE = "the reference has a single beat, so there is no beat interval to measure with"
+SINGLE = "p_score and goto: the reference has a single beat, so there is no beat interval to measure with"
 
 
 class Batch(Shared):
@@ -604,7 +604,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
             found[:, :, column] = measure.read(beats)
             if measure.metric.name in _OF_INTERVALS and single.any():
                 found[0, single, column] = np.nan
-                partly |= dict.fromkeys(np.flatnonzero(single).tolist(), f"{measure.metric.name}: {SINGLE}")
+                partly |= dict.fromkeys(np.flatnonzero(single).tolist(), SINGLE)
     return Scores(found[0], found[1], extras, partly=partly)
 
 
