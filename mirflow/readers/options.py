@@ -436,6 +436,11 @@ class Reading(_Signed):
         "Of MIDI files: whether the sustain pedal extends notes.",
         listed=True,
     )
+    hop: float | None = option(
+        None,
+        "Of multiple pitches: files are lists of notes, read as frames of that many seconds; MIDI files: 0.01.",
+        "Of multiple pitches: read notes as frames of that many seconds.",
+    )
     labels: LabelMap | None = option(
         None,
         "A map of labels: functions7 or functions8 (functions of segments), or a YAML file of equal, contain, default.",
@@ -490,10 +495,12 @@ class Reading(_Signed):
         if self.notation != "harte" and self.task not in (None, "chord"):
             raise AnnotationError(f"notation is that of chord labels, and {task} has none")
         for name, kind, message in _OF_ONE_KIND:
-            if self.kind != kind and getattr(self, name) != OPTIONS[name].default:
+            if self.kind not in kind.split() and getattr(self, name) != OPTIONS[name].default:
                 raise AnnotationError(message.format(task=task, kind=self.kind))
         if self.labels is not None and self.kind not in LABELLED:
             raise AnnotationError(f"labels maps the labels of {', '.join(LABELLED)}, and {task} has none of its own")
+        if self.hop is not None and not 0.001 <= self.hop <= 10:
+            raise AnnotationError(f"hop: {self.hop} s is no distance of frames; write seconds, from 0.001 to 10")
         for part, parts in (("level", self.levels), ("source", self.sources)):
             if len(set(parts)) < len(parts):
                 raise AnnotationError(f"a {part} occurs twice: {', '.join(parts)}")
@@ -567,10 +574,11 @@ _CHOICES = (
 )
 _OF_ONE_KIND = (
     ("exclude", "ranking", "exclude is for rankings, and {task} has none"),
-    ("drums", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
+    ("drums", "notes multipitch", "drums and instrument are for notes of MIDI files, not for {kind}"),
     ("instrument", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
     ("notation", "intervals", "notation is that of chord labels, and {task} has none"),
-    ("pedal", "notes", "pedal is for notes of MIDI files, not for {kind}"),
+    ("hop", "multipitch", "hop is that of frames of multiple pitches, and {kind} have none"),
+    ("pedal", "notes multipitch", "pedal is for notes of MIDI files, not for {kind}"),
     ("select", "events", "select takes some of the beats of a file, and {kind} are no beats"),
     ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),
     ("sources", "audio", "sources are those of audio, and {task} has none"),

@@ -15,6 +15,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .delimited import parse_delimited
+from .frames import HOP, frames_of
 from .options import FORMATS, TABLES, Reading
 from .patterns import Match, Pattern, fill, group_by
 from .positions import select_beats
@@ -39,6 +40,9 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         from .sheet_music import parse_midi_score, parse_musicxml
 
         return (parse_musicxml if format == "musicxml" else parse_midi_score)(data, reading, name)
+    if reading.kind == "multipitch" and (reading.hop is not None or format == "midi"):
+        as_notes = replace(reading, kind="notes", task="transcription", hop=None)
+        return frames_of(parse_file(data, as_notes, format, name), reading.hop or HOP)
     if format == "midi":
         from .midi import parse_midi
 
