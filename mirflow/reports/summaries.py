@@ -398,5 +398,7 @@ def _standard(metric: Metric) -> str:
 
 def _parameter(parameter: Parameter) -> str:
     others = f" (one of {', '.join(map(str, parameter.choices))})" if parameter.choices else ""
+    if parameter.default in parameter.words:
+        return f"{parameter.name}={parameter.default} (or a number{f' of {parameter.unit}' if parameter.unit else ''})"
     others += f" (or {' or '.join(parameter.words)})" if parameter.words else ""
     return f"{parameter.name}={parameter.default}{f' {parameter.unit}' if parameter.unit else ''}{others}"

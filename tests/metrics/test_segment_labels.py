@@ -161,6 +161,35 @@ def test_evidence_adds_up_to_the_accuracy() -> None:
         mirflow.explain(VERSE, VERSE, "label_balance", "segment")
 
 
+def test_a_run_is_asked_for_each_label_and_for_the_corpus(tmp_path: Path) -> None:
+    songs = {"a": ("0 verse\n10 chorus\n20 end\n", "0 verse\n15 chorus\n20 end\n"), "b": ("0 verse\n30 end\n",) * 2}
+    for track, texts in songs.items():
+        for side, text in zip(("ref", "est"), texts, strict=True):
+            (tmp_path / f"{track}.{side}.txt").write_text(text)
+    (tmp_path / "songs.yaml").write_text(
+        "evaluations:\n- task: segment\n  convention: mirex2025_structure\n"
+        "  metrics: [label_accuracy, iou, by_label, confusion]\n"
+        "  reference: {path: '{track}.ref.txt', columns: {start: 0, label: 1}}\n"
+        "  estimates: {path: '{track}.est.txt', columns: {start: 0, label: 1}}\n"
+        f"store: {tmp_path / 'songs.zarr'}\n"
+    )
+    mirflow.run(tmp_path / "songs.yaml")
+    store = mirflow.open_store(tmp_path / "songs.zarr")
+
+    def ask(metric: str, aggregate: str) -> list[float]:
+        return store.mirflow.query(metric, aggregate=aggregate)["value"].values.ravel().tolist()
+
+    assert ask("label_accuracy", "mean") == [0.875]
+    assert ask("iou", "mean") == pytest.approx([0.8])
+    assert ask("iou", "pooled") == pytest.approx([45 / 55])
+    for metric in ("by_label", "confusion"):  # chorus and verse
+        assert ask(metric, "iou") == pytest.approx([5 / 10, 40 / 45])
+        assert ask(metric, "recall") == pytest.approx([5 / 10, 1.0])
+        assert ask(metric, "precision") == pytest.approx([1.0, 40 / 45])
+    ax = store.mirflow.plot.confusion()
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["chorus", "verse"]
+
+
 # Regularity and balance ----------------------------------------------------------------------------------------------
 
 

@@ -152,7 +152,8 @@ def _parameter(parameter: Parameter) -> tuple[str, str, str]:
         f"greater than {parameter.above:g}" if parameter.above is not None else "",
         f"at least {parameter.least:g}" if parameter.least is not None else "",
     ]
-    default = f"{code(_value(parameter.default))} {parameter.unit}".strip()
+    unit = "" if parameter.default in parameter.words else parameter.unit
+    default = f"{code(_value(parameter.default))} {unit}".strip()
     return code(parameter.name), default, "; ".join(filter(None, (plain(parameter.help), *limits)))
 
 
