@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, zip_longest
 from operator import ne
+from typing import Any
 
 import numpy as np
 
-from ...ragged import Int, Ragged, offsets_of, rows_of
+from ...ragged import Bool, Int, Ragged, offsets_of, rows_of
 from ..base import Pairs, Shared
 from .tokens import TAGS, TEXT, WORD
 
@@ -51,28 +53,70 @@ class Strings:
 
 @dataclass(frozen=True)
 class Texts:
-    """The tokens of one side, row after row.
+    """The tokens of one side, row after row, each form of them made when it is first asked for.
 
     Parameters
     ----------
-    words, spelt : Strings
-        The words as they are compared (without regard to case, where the convention has none), and as they are spelt.
-    tokens : Strings
-        All tokens as they are compared beside punctuation, of which they keep what is within them.
-    tags : list of bytes
-        Places of the tags of these in `TAGS`, by row.
-    tagged : int64 (rows, tags)
-        Number of tokens of each tag.
-    characters : list of str
-        The text of each row of which characters are compared.
+    codes : int64 (3, tokens)
+        Of words as they are spelt; as they are compared (without regard to case, where the convention has none); and
+        of all tokens as they are compared beside punctuation, of which they keep what is within them.
+    tag : int64 (tokens,)
+        Places in `TAGS`.
+    counts : int64 (rows,)
+    names : sequence of str
+        What is compared, by the codes.
+    most : int
+        Number of codes.
     """
 
-    words: Strings
-    spelt: Strings
-    tokens: Strings
-    tags: list[bytes]
-    tagged: Int
-    characters: list[str]
+    codes: Int
+    tag: Int
+    counts: Int
+    names: Sequence[str]
+    most: int
+
+    def _counts(self, chosen: Bool) -> Int:
+        return np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts)).astype(np.int64)
+
+    @cached_property
+    def _is_word(self) -> tuple[Bool, Int]:
+        chosen = self.tag == WORD
+        return chosen, self._counts(chosen)
+
+    @cached_property
+    def words(self) -> Strings:
+        """The words as they are compared."""
+        chosen, counts = self._is_word
+        return Strings.of(self.codes[1][chosen], counts, self.most)
+
+    @cached_property
+    def spelt(self) -> Strings:
+        """The words as they are spelt."""
+        chosen, counts = self._is_word
+        return Strings.of(self.codes[0][chosen], counts, self.most)
+
+    @cached_property
+    def tokens(self) -> Strings:
+        """All tokens."""
+        chosen = self.tag != TEXT
+        return Strings.of(self.codes[2][chosen], self._counts(chosen), self.most)
+
+    @cached_property
+    def tags(self) -> list[bytes]:
+        """Places of the tags of all tokens in `TAGS`, by row."""
+        chosen = self.tag != TEXT
+        flat = self.tag[chosen].astype(np.uint8).tobytes()
+        return [flat[start:end] for start, end in pairwise(offsets_of(self._counts(chosen)).tolist())]
+
+    @cached_property
+    def characters(self) -> list[str]:
+        """The text of each row of which characters are compared: as it is where a token holds it, else its words."""
+        chosen, counts = self._is_word
+        whole = self.tag == TEXT
+        if whole.any():
+            chosen, counts = whole, self._counts(whole)
+        written = [self.names[code] for code in self.codes[1][chosen].tolist()]
+        return [" ".join(written[start:end]) for start, end in pairwise(offsets_of(counts).tolist())]
 
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:
@@ -96,37 +140,23 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
         own = np.zeros((3, len(TAGS), len(side.labels)), dtype=np.int64)
         met = np.zeros(own.shape[1:], dtype=np.bool_)
         met[tag, code] = True
-        for one, place in np.argwhere(met).tolist():
-            text = side.labels[place]
-            word = spelt[place] if one == WORD else text
-            own[0, one, place] = spellings.setdefault(word, len(spellings))
+        for one in np.flatnonzero(met.any(axis=1)).tolist():
+            places = np.flatnonzero(met[one])
+            texts = [side.labels[place] for place in places.tolist()]
+            words = [spelt[place] for place in places.tolist()] if one == WORD else texts
             # A break is no word's equal, whatever the word looks like.
-            own[1, one, place] = folds.setdefault((one, word if one == TEXT else fold(word)), len(folds))
-            own[2, one, place] = folds.setdefault((one, text if one == TEXT else fold(text)), len(folds))
+            own[1, one, places] = [
+                folds.setdefault((one, word if one == TEXT else fold(word)), len(folds)) for word in words
+            ]
+            own[0, one, places] = own[2, one, places] = own[1, one, places]
+            if fold is not str and one == WORD:
+                own[0, one, places] = [spellings.setdefault(word, len(spellings)) for word in words]
+            if words != texts:
+                own[2, one, places] = [folds.setdefault((one, fold(text)), len(folds)) for text in texts]
         coded.append((own[:, tag, code], tag, side.counts[0]))
-    texts, most = [text for _, text in folds], max(len(spellings), len(folds))
-    found = [_texts(codes, tag, counts, texts, most) for codes, tag, counts in coded]
+    names, most = [text for _, text in folds], max(len(spellings), len(folds))
+    found = [Texts(codes, tag, counts, names, most) for codes, tag, counts in coded]
     return found[0], found[1]
-
-
-def _texts(codes: Int, tag: Int, counts: Int, texts: Sequence[str], most: int) -> Texts:
-    owner = rows_of(counts)
-    is_word, is_token, is_text = tag == WORD, tag != TEXT, tag == TEXT
-    words, tokens, whole = (
-        np.bincount(owner[chosen], minlength=len(counts)).astype(np.int64) for chosen in (is_word, is_token, is_text)
-    )
-    tags = tag[is_token].astype(np.uint8).tobytes()
-    shown = is_text if is_text.any() else is_word
-    written = [texts[code] for code in codes[1][shown].tolist()]
-    ends = offsets_of(whole if is_text.any() else words).tolist()
-    return Texts(
-        Strings.of(codes[1][is_word], words, most),
-        Strings.of(codes[0][is_word], words, most),
-        Strings.of(codes[2][is_token], tokens, most),
-        [tags[start:end] for start, end in pairwise(offsets_of(tokens).tolist())],
-        np.bincount(owner * len(TAGS) + tag, minlength=len(counts) * len(TAGS)).reshape(-1, len(TAGS)),
-        [" ".join(written[start:end]) for start, end in pairwise(ends)],
-    )
 
 
 @dataclass(frozen=True)
@@ -146,15 +176,15 @@ class Alignment:
         """Of sequences of the same form."""
         from rapidfuzz.distance import Levenshtein
 
-        found = Levenshtein.opcodes(reference, estimate)
-        return cls([(op.tag, op.src_start, op.src_end, op.dest_start, op.dest_end) for op in found])
+        found: Any = Levenshtein.opcodes(reference, estimate)  # whose list is one of tuples, whatever its stub says
+        return cls(found.as_list())
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
         """Hits, substitutions, deletions and insertions."""
-        found = dict.fromkeys((_EQUAL, _REPLACE, _DELETE, _INSERT), 0)
+        found = {_EQUAL: 0, _REPLACE: 0, _DELETE: 0, _INSERT: 0}
         for edit, start, end, first, last in self.blocks:
-            found[edit] += max(end - start, last - first)
+            found[edit] += (last - first) if edit == _INSERT else (end - start)
         return found[_EQUAL], found[_REPLACE], found[_DELETE], found[_INSERT]
 
     @property
@@ -181,6 +211,7 @@ class TextPairs(Shared):
 
     def __init__(self, pairs: Pairs, spell: Spell, fold: Callable[[str], str]) -> None:
         super().__init__()
+        self.cased = fold is not str
         self.references, self.estimates = texts_of(pairs.references, pairs.estimates, spell, fold)
         self.rows = list(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True))
 
@@ -202,8 +233,9 @@ class TextPairs(Shared):
 
     def _words(self, reference: int, estimate: int) -> Sequence[int]:
         alignment = Alignment.of(self.references.words.row(reference), self.estimates.words.row(estimate))
-        one, other = self.references.spelt.row(reference), self.estimates.spelt.row(estimate)
-        case = 0
+        if not self.cased:
+            return (*alignment.counts, 0)
+        case, one, other = 0, self.references.spelt.row(reference), self.estimates.spelt.row(estimate)
         for edit, start, end, first, last in alignment.blocks:
             if edit == _EQUAL and (here := one[start:end]) != (there := other[first:last]):
                 case += sum(map(ne, here, there))
@@ -234,6 +266,6 @@ class TextPairs(Shared):
                     found[here][DELETION] += 1
                 if there is not None:
                     found[there][INSERTION] += 1
-        for own, total in zip(found, self.references.tagged[reference].tolist(), strict=True):
-            own[HIT] = total - own[SUBSTITUTION] - own[DELETION]
+        for tag, own in enumerate(found):
+            own[HIT] = one.count(tag) - own[SUBSTITUTION] - own[DELETION]
         return [count for own in found for count in own]
