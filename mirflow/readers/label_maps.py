@@ -118,7 +118,7 @@ def read_label_map(name: str | os.PathLike[str]) -> LabelMap:
     if text in shipped_maps():
         return _parse((_FOLDER / f"{text}.yaml").read_text(encoding="utf-8"), text)
     if not Path(text).exists() and not Path(text).suffix:
-        raise AnnotationError(f"{UnknownNameError('map of labels', text, shipped_maps())}; or give a YAML file")
+        raise AnnotationError(f"{UnknownNameError('map of labels', text, shipped_maps())} (or give a YAML file)")
     return _parse(decode(read_bytes(text, _MAX_BYTES), text), text)
 
 
