@@ -90,12 +90,13 @@ def levels(key: tuple[Int, ...], start: Float, end: Float, weights: tuple[Int, .
         From that time, which is ``start`` or ``end`` of the place, to the next one; 0 behind the last.
     sums : list of int64 (m,)
     """
-    times = np.concatenate([start, end])
-    order = np.lexsort((times, *(np.tile(one, 2) for one in reversed(key))))
-    times, place = times[order], order % max(len(start), 1)
-    same = np.ones(max(len(times) - 1, 0), dtype=np.bool_)
+    times, joined = np.concatenate([start, end]), np.zeros(len(start), dtype=np.int64)
     for one in key:
-        same &= one[place][1:] == one[place][:-1]
+        low = int(one.min(initial=0))
+        joined = joined * (int(one.max(initial=0)) - low + 1) + (one - low)
+    order = np.lexsort((times, np.tile(joined, 2)))
+    times, joined = times[order], np.tile(joined, 2)[order]
+    same = joined[1:] == joined[:-1]
     last = np.append(~(same & (times[1:] == times[:-1])), np.ones(min(len(times), 1), dtype=np.bool_))
     sums = [np.cumsum(np.concatenate([weight, -weight])[order])[last] for weight in weights]
     kept = np.flatnonzero(last)

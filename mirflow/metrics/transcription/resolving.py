@@ -45,8 +45,12 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
     >>> cut_overlaps(zeros, zeros, np.array([0.0, 1.0]), np.array([3.0, 2.0])).tolist()
     [1.0, 2.0]
     """
-    order = np.lexsort((end, start, pitch, row))
-    follows = (row[order][1:] == row[order][:-1]) & (pitch[order][1:] == pitch[order][:-1])
+    low = int(pitch.min(initial=0))
+    voice = row * (int(pitch.max(initial=0)) - low + 1) + pitch - low
+    # Files are mostly in order of time, so that their notes need no more than to be put together by pitch.
+    ordered = (row[1:] > row[:-1]) | (start[1:] > start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] >= end[:-1]))
+    order = np.argsort(voice, kind="stable") if ordered.all() else np.lexsort((end, start, voice))
+    follows = voice[order][1:] == voice[order][:-1]
     found = end.copy()
     found[order[:-1]] = np.where(follows, np.fmin(end[order[:-1]], start[order[1:]]), end[order[:-1]])
     return found
