@@ -159,18 +159,51 @@ def test_clips_without_tags_are_scored_on_either_side(tmp_path: Path) -> None:
 WIDE = "clip_id,guitar,slow,loud\na,0,1,1\nb,1,0,0\n"
 
 
-def test_a_wide_table_of_tags_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_wide_table_of_classes_is_an_error_that_says_so(tmp_path: Path) -> None:
     expected = (
         "x.csv:1: of the header only 'clip_id' is known, and no column is called label: 'guitar', 'slow', 'loud'; "
         "of a table with a column for each tag write a row for each clip and tag; declare "
         "columns: {track: clip_id, label: NAME}, or header: false if the row is none"
     )
-    for task in ("tagging", "classification"):
-        with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
-            read(tmp_path, WIDE, task)
-    shown = CliRunner().invoke(cli, ["check", str(tmp_path / "x.csv"), "--task", "tagging"])
+    with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
+        read(tmp_path, WIDE, "classification")
+    shown = CliRunner().invoke(cli, ["check", str(tmp_path / "x.csv"), "--task", "classification"])
     assert shown.exit_code == 3
     assert "x.csv:1: error: of the header only 'clip_id' is known" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("suffix", "wide"),
+    [
+        ("csv", "clip_id,guitar,slow,mp3_path\na,0.5,1,x/a.mp3\nb,0,,x/b.mp3\n"),
+        ("csv", ",track_id,guitar,slow\n0,a,0.5,1\n1,b,0,\n"),
+        ("tsv", "\tguitar\tslow\na\t0.5\t1\nb\t0\t\n"),
+        ("csv", "track,guitar,slow,duration\nfolder/a.wav,.5,1,30.1\nfolder/b.wav,0,,12\n"),
+    ],
+)
+def test_a_table_with_a_column_for_each_tag_is_that_of_a_row_for_each(tmp_path: Path, suffix: str, wide: str) -> None:
+    (tmp_path / f"wide.{suffix}").write_text(wide)
+    (tmp_path / "long.csv").write_text("clip,tag,value\na,guitar,0.5\na,slow,1\nb,guitar,0\n")
+    found, expected = (mirflow.load_collection(tmp_path / name, "tagging") for name in (f"wide.{suffix}", "long.csv"))
+    assert found.tracks == expected.tracks == ("a", "b")
+    for track in expected.tracks:
+        one, other = found.annotation(track), expected.annotation(track)
+        assert list(one.labels or ()) == list(other.labels or ())
+        assert one.columns["value"].tolist() == other.columns["value"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("clip,guitar,slow,loud\na,1,0,1\nb,1,x,1\n", "x.csv:3: the degree of the tag 'slow' is not a number: 'x'"),
+        ("clip,guitar,slow\na,1,0\nb,1\n", "x.csv:3: has 2 columns, and the header has 3"),
+        ("clip,guitar,guitar\na,1,0\n", "x.csv:1: the header names the tag 'guitar' twice"),
+        ("clip,guitar,slow,\na,1,0,1\n", "x.csv:1: the header has a column of numbers without the name of a tag"),
+    ],
+)
+def test_what_is_wrong_with_a_table_of_tags_has_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=re.escape(message)):
+        read(tmp_path, text, "tagging")
 
 
 @pytest.mark.parametrize(

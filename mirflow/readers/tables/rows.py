@@ -19,12 +19,18 @@ from ..delimited import (
     has_numbers,
     number_lines,
     sniff,
+    split_line,
 )
-from ..layouts import SAMPLE, demand_columns, demand_width, is_header
+from ..layouts import SAMPLE, demand_columns, demand_width, find_columns, heading, is_header, is_number
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
 from .table import RowKey, TrackTable
 
+_ABOUT_TRACKS = (
+    *("path", "file", "filename", "url", "_id", "title", "artist", "album", "split", "fold", "comment"),
+    *("duration", "length", "index", "row", "year"),
+)
+"""Ends of the names of columns beside tags that are none."""
 _QUOTED = re.compile(r'"[^"]*"')
 
 
@@ -91,6 +97,12 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     number, first = lines[0]
     separator = find_separator(first, reading.format_of(path), options)
     separator = separator or _separator(first, KINDS[reading.kind])
+    if reading.task == "tagging" and not options.columns and options.header is not False:
+        tagged = _rows_of_tags(lines, separator, name)
+        if tagged:
+            layout = Layout(KINDS[reading.kind], reading, name, "\t", {"track": 0, "label": 1, "value": 2}, 2, [], 3)
+            rows = _without_folders(group_rows(tagged, layout, name))
+            return RowTable(name, layout, first, rows, len(data) + 200 * len(tagged))
     layout = find_layout(first, number, reading, separator, name, keyed=True)
     has_header = layout.header is not None
     if has_header and has_numbers(reading):
@@ -101,6 +113,46 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     rows = _without_folders(group_rows(lines[has_header:], layout, name))
     # Text, its lines as objects, and the pairs and lists that hold them.
     return RowTable(name, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
+
+
+def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -> list[tuple[int, str]]:
+    """The rows of a table with a column for each tag as rows of a track, a tag and its number, separated by tabs.
+
+    Empty where it is none: its header names tracks (or nothing) first, then columns that no table of tags in rows has,
+    of which two and more hold numbers. What is about the track, such as its path, is left alone.
+
+    Examples
+    --------
+    >>> _rows_of_tags([(1, "clip_id,slow,loud"), (2, "a,1,0.5")], ",", "tags.csv")
+    [(2, 'a\\tslow\\t1'), (2, 'a\\tloud\\t0.5')]
+    """
+    head, *rows = ((number, split_line(line, separator)) for number, line in lines)
+    tags, known = head[1], find_columns(KINDS["labels"], head[1], keyed=True)
+    track = known.pop("track", -1 if tags[0] else 0)
+    if len(tags) < 3 or not rows or known or track < 0:
+        return []
+    for number, fields in rows:
+        if len(fields) != len(tags):
+            message = f"has {len(fields)} columns, and the header has {len(tags)}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+    # Tables of pandas begin with a column of numbers without a name.
+    others = [place for place in range(len(tags)) if place != track and (place or tags[0])]
+    others = [place for place in others if not heading(tags[place]).endswith(_ABOUT_TRACKS)]
+    places = [place for place in others if any(is_number(fields[place]) for _, fields in rows)]
+    if len(places) < 2:
+        return []
+    for place in others:
+        for number, fields in rows:
+            if not is_number(fields[place] or "0"):
+                message = f"the degree of the tag {tags[place]!r} is not a number: {fields[place]!r}"
+                raise InvalidAnnotationError(message, path=name, line=number)
+    places, named = others, [tags[place] for place in others]
+    doubled = next((tag for tag in named if named.count(tag) > 1 or not tag), None)
+    if doubled is not None:
+        what = f"names the tag {doubled!r} twice" if doubled else "has a column of numbers without the name of a tag"
+        raise InvalidAnnotationError(f"the header {what}", path=name, line=head[0])
+    filled = ((number, fields, place) for number, fields in rows for place in places if fields[place])
+    return [(number, f"{fields[track]}\t{tags[place]}\t{fields[place]}") for number, fields, place in filled]
 
 
 def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> dict[RowKey, list[tuple[int, str]]]:
