@@ -295,6 +295,20 @@ class TestChords:
         found, names = score("chord", sides, {})
         assert_scores(found, names, [one["results"] for one in cases], CHORDS)
 
+    @pytest.mark.parametrize(
+        ("estimate", "root"),
+        [
+            ([[0, 0.5, "G"], [2, 5, "C"]], 1.0),  # a gap across the start takes the chord behind it
+            ([[1, 2, "C"], [4, 5, "G"]], 1.0),  # one across the end, or up to it, the chord before
+            ([[1, 2, "C"], [3, 5, "G"]], 1.0),
+            ([[1, 2, "C"]], 0.5),  # where nothing follows or comes before, there is no chord
+            ([[2, 3, "C"]], 0.5),
+        ],
+    )
+    def test_gaps_at_the_ends_of_the_reference(self, estimate: list[list[Any]], root: float) -> None:
+        found, names = score("chord", [chord_rows([[[1, 3, "C"]]]), chord_rows([estimate])], {})
+        assert found.score[0, names.index("root")] == pytest.approx(root)
+
     def test_an_x_in_the_reference_is_compared(self) -> None:
         sides = (
             Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 4.0])}, labels)

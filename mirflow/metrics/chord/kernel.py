@@ -123,7 +123,7 @@ class StepRows:
         source = ranges(self.offsets[rows], counts)
         return Steps(self._rank[source], self._item[source], self._stop[source], self._edge[source], counts)
 
-    def fit(self, rows: Int, low: Int, high: Int, chord: Int | None) -> Steps:
+    def fit(self, rows: Int, low: Int, high: Int, chord: Int | None, stretched: bool = False) -> Steps:
         """The given rows cut and padded to a span of their own for each pair.
 
         Intervals wholly before `low` or after `high` are left out, those across are cut, and one of which only an
@@ -136,6 +136,9 @@ class StepRows:
             The row of each pair, and its span as ranks, with low < high.
         chord : int64 (intervals + 1,) or None
             What makes neighbours one run; the last element is for `NOTHING`. None: each step is an edge.
+        stretched : bool
+            Whether a row that starts before the span, or ends after it, has its first interval in the span start with
+            it, or its last one end with it, where the row has a gap there.
 
         Returns
         -------
@@ -155,6 +158,9 @@ class StepRows:
         goes_on &= False if chord is None else chord[item[front]] == chord[self._item[first]]
         in_force = (first > self.offsets[rows]) & (~stop[front] | goes_on)
         item[front] = np.where(in_force, item[front], NOTHING)
+        if stretched:
+            late = (first > self.offsets[rows]) & ~in_force & (last > first)
+            item[front[late]] = self._item[first[late]]
         rank[front], stop[front], edge[front] = low, False, True
         if chord is not None:  # a run begins, or not, at the first interval after the pad
             second = front[counts > 1] + 1
@@ -162,6 +168,11 @@ class StepRows:
         # Where a row stops for good before the end of its span, no chord follows.
         final = front + counts - 1
         over = final[stop[final] & (edge[final] | ~resumes)]
+        if stretched:
+            ends = last >= self.offsets[rows + 1]
+            over = final[stop[final] & ends]
+            on = final[stop[final] & ~ends & (counts > 1)]
+            stop[on] = edge[on] = False
         if chord is not None:
             edge[over] = chord[item[over]] != chord[NOTHING]
         item[over], stop[over] = NOTHING, False
@@ -197,6 +208,8 @@ class ChordTimelines:
         Seconds of a difference of 1 in `times`.
     merged : int64 (chords,) or None
         What makes neighbours one run; None: they are never merged.
+    stretched : bool
+        See `StepRows.fit`.
     """
 
     times: Float
@@ -209,6 +222,7 @@ class ChordTimelines:
     high: Int
     unit: float
     merged: Int | None
+    stretched: bool = False
 
     @property
     def span(self) -> Float:
@@ -225,7 +239,7 @@ class ChordTimelines:
     def fit_estimates(self, pairs: slice) -> Steps:
         """The estimates of some pairs, over their references' spans."""
         run = None if self.merged is None else self.merged[self.sides[1].chord]
-        return self.estimate.fit(self.estimate_row[pairs], self.low[pairs], self.high[pairs], run)
+        return self.estimate.fit(self.estimate_row[pairs], self.low[pairs], self.high[pairs], run, self.stretched)
 
 
 def lay_out(

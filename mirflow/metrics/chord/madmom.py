@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import pairwise
 from types import MappingProxyType
@@ -110,7 +110,7 @@ def reduce(chord: Chord, tetrads: bool, with_bass: bool) -> Chord:
         diminished = third == _MINOR and altered == 6
         tops = (10, 9) if diminished else (10, 11) if altered else (10, 11, 9)
     elif on[_SECOND] != on[_FOURTH]:
-        tones, tops = [0, _SECOND if on[_SECOND] else _FOURTH, 7], (10, 11)
+        tones, tops = [0, _SECOND if on[_SECOND] else _FOURTH, 7], (10, 11, 9)
     else:
         tones = [0, 7] if on[0] and on[7] else [0]
     if tetrads:
@@ -317,7 +317,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
     rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
     sides = ChordSide(pairs.references, chords.reference), ChordSide(silence, chords.estimate)
-    axis = lay_out(sides, *rows, chords.merged)
+    axis = replace(lay_out(sides, *rows, chords.merged), stretched=True)
     totals = add_up(axis, distinct, [measure.metric.name for measure in measures if measure.metric.recall])
     values = np.zeros((2, len(pairs), len(measures)))
     for column, measure in enumerate(measures):
@@ -349,7 +349,8 @@ def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evi
         for side in (reference, estimates)
     ]
     found: list[Evidence] = []
-    for batch in cut(lay_out(sides, np.zeros_like(row), row, chords.merged)):
+    axis = replace(lay_out(sides, np.zeros_like(row), row, chords.merged), stretched=True)
+    for batch in cut(axis):
         verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
         columns = {
             "reference": names[0][batch.reference.item[batch.line.left]],
