@@ -117,6 +117,12 @@ def test_breaks_are_aligned_with_the_words_around_them() -> None:
     assert found["word_error_rate"] == 0
 
 
+def test_functions_have_the_names_of_the_metrics() -> None:
+    assert lyrics.word_error_rate("oh my love", "oh my") == pytest.approx(1 / 3)
+    assert lyrics.line_break_recall("oh\nmy", ["oh my"]) == 0
+    assert lyrics.punctuation_recall("oh, my!", "oh my!") == 0.5
+
+
 def test_words_depend_on_the_language() -> None:
     assert lyrics.evaluate("l'eau", "l' eau", "alt_eval", language="fr")["word_error_rate"] == 0
     assert lyrics.evaluate("l'eau", "l' eau", "alt_eval", language="fr-CA")["word_error_rate"] == 0

@@ -1,8 +1,8 @@
 """Lyrics transcription: reference and estimate are the text of a song, perhaps in lines and sections.
 
 Words of both sides are aligned with the fewest edits. mir_eval has no such task; `evaluate` scores one pair of texts,
-and the functions under the metrics' names score them by the convention ``plain``. `TASK` holds the metrics of whole
-datasets.
+and the functions under the metrics' names score them by the convention ``plain``, those of punctuation and parentheses
+by ``alt_eval``. `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------

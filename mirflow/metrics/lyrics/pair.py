@@ -79,7 +79,9 @@ def evaluate(
     return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
 
 
-_PLAIN = TASK.convention()
-FUNCTIONS = PairFunctions(_PLAIN.metrics, partial(_score_pair, _PLAIN)).functions(
-    "Texts, or their lines, as `evaluate` takes them."
-)
+_PLAIN, _MARKED = TASK.convention(), TASK.convention("alt_eval")
+_SIDES = "Texts, or their lines, as `evaluate` takes them."
+FUNCTIONS = {
+    **PairFunctions(_MARKED.metrics, partial(_score_pair, _MARKED)).functions(f"{_SIDES} In English, by ``alt_eval``."),
+    **PairFunctions(_PLAIN.metrics, partial(_score_pair, _PLAIN)).functions(_SIDES),
+}
