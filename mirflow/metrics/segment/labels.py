@@ -117,10 +117,10 @@ class LabelTimes(Shared):
         return kernel.find_stretches(left, right, high - low), low
 
     def sum(self, measure: Measure, where: Callable[[kernel.Stretches], Bool]) -> Float:
-        """Seconds of the stretches for which something holds: float64 (pairs,)."""
+        """Length of the stretches for which something holds, in their unit: float64 (pairs,)."""
         found = self.stretches(measure)
         kept = where(found)
-        return _seconds(measure, sum_by(found.pair[kept], found.length[kept], len(self.pairs)))
+        return sum_by(found.pair[kept], found.length[kept], len(self.pairs))
 
 
 def _same(found: kernel.Stretches) -> Bool:
@@ -179,7 +179,7 @@ _of_each = partial(
 def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
     """Share of the time on which the estimate has the label of the reference."""
     whole = times.sum(measure, lambda found: np.ones(len(found.pair), dtype=np.bool_))
-    return kernel.ratio(times.sum(measure, _same), whole, 0.0), whole
+    return kernel.ratio(times.sum(measure, _same), whole, 0.0), _seconds(measure, whole)
 
 
 @_of_labels(
@@ -194,7 +194,7 @@ def _iou(times: LabelTimes, measure: Measure) -> kernel.Scored:
     same = times.sum(measure, _same)
     reference = times.sum(measure, lambda found: found.left != NOTHING)
     union = reference + times.sum(measure, lambda found: found.right != NOTHING) - same
-    return kernel.ratio(same, union, 0.0), union
+    return kernel.ratio(same, union, 0.0), _seconds(measure, union)
 
 
 @_of_each(
