@@ -34,6 +34,8 @@ NUMBERED = 3
 """Pitches that an annotation must have for whole numbers to be reported."""
 HIGHEST = 127
 """The highest MIDI number."""
+_ABSURD = 1e6
+"""No pitch, in Hz."""
 PITCH_HINT = (
     "Hz is expected; pitch_unit: MIDI reads files of such numbers, mirflow.metrics.util.midi_to_hz converts arrays"
 )
@@ -120,7 +122,7 @@ def midi_numbers(annotation: Annotation) -> str | None:
 
 
 def pitches_in_two_units(reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about a pair of which a side has MIDI numbers instead of frequencies.
+    """Warning about a pair of which one side has MIDI numbers and the other frequencies.
 
     They are whole numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an octave.
 
@@ -130,26 +132,21 @@ def pitches_in_two_units(reference: Annotation, estimate: Annotation) -> str | N
     >>> numbers = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([57.02, 0.0, 58.1])})
     >>> pitches_in_two_units(hertz, numbers)  # doctest: +ELLIPSIS
     "the estimate's pitches are numbers from 57.02 to 58.1: are they MIDI numbers? Hz is expected; ..."
+    >>> pitches_in_two_units(numbers, numbers)
     """
-    sides = {"reference": reference, "estimate": estimate}
-    low = {name: _low_pitches(side) for name, side in sides.items()}
-    for name, pitch in low.items():
-        other = next(side for key, side in sides.items() if key != name)
-        if len(pitch) and (what := midi_numbers(sides[name]) or _is_far(pitch, other)):
+    for name, side, other in (("reference", reference, estimate), ("estimate", estimate, reference)):
+        pitch = _low_pitches(side)
+        given = _sounding(other) if len(pitch) else pitch
+        if len(given) and HIGHEST < given.max() < _ABSURD and (what := midi_numbers(side) or _is_far(pitch, given)):
             return f"the {name}'s pitches are {what}: are they MIDI numbers? {PITCH_HINT}"
     return None
 
 
-def _is_far(pitch: Float, other: Annotation) -> str | None:
-    """The range of pitches that lie near those of the other side as MIDI numbers, and far below them in Hz."""
-    given = _sounding(other)
-    if not len(given) or given.max() <= HIGHEST or given.max() > 1e6:  # no pitch
-        return None
+def _is_far(pitch: Float, given: Float) -> str | None:
+    """The range of pitches that lie near others as MIDI numbers, and far below them in Hz."""
     own, wanted = np.median(pitch), np.median(given)
     near = wanted / 2 < midi_to_hz(own) < wanted * 2
-    if wanted < 2 * own or not near:
-        return None
-    return f"numbers from {pitch.min():.4g} to {pitch.max():.4g}"
+    return f"numbers from {pitch.min():.4g} to {pitch.max():.4g}" if near and wanted >= 2 * own else None
 
 
 def _low_pitches(annotation: Annotation) -> Float:
