@@ -41,6 +41,8 @@ from .transcription.metrics import evidence as evidence_of_notes
 from .transcription.metrics import score as score_notes
 from .util import Array
 
+__all__ = ["PEDALS", "TASK", "evaluate"]
+
 PEDALS = ("sustain", "sostenuto", "soft")
 _NAMES = {"": "sustain", "64": "sustain", "66": "sostenuto", "67": "soft", **{name: name for name in PEDALS}}
 _PITCH = 440.0
