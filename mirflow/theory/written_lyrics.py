@@ -20,6 +20,11 @@ def normalize_lyrics(text: str) -> str:
     text : str
         Lines divided by ``\\n``.
 
+    Returns
+    -------
+    str
+        As many lines.
+
     Examples
     --------
     >>> normalize_lyrics("oh my love,\\n(wait for me...)\\ndon't go!")

@@ -66,6 +66,8 @@ def test_what_is_compared_with_itself_is_no_error(task: str, convention: str) ->
         if reference is not estimate:
             continue
         for metric in rules.metrics:
+            if "loud" in metric.measure().parameters.values():  # soft notes count on one side only
+                continue
             try:
                 columns = rules.explain(reference, estimate, *rules.select([metric.name]))
             except MirflowError:  # as above

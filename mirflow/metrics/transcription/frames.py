@@ -337,7 +337,8 @@ METRICS = family(
     parameters=(_WAY, _HOP),
     needs=NEEDS,
     default=False,
-    perfect_exceptions="less than 1 where frames=cut adds to denominators, and where no frame is left of short notes",
+    perfect_exceptions="less than 1 where frames=cut adds to denominators, where no frame is left of short notes, and "
+    "where frames=loud leaves soft notes of the reference out",
     literature="@hawthorne2018; @bay2009; @mirex2024piano",
 )(_read)
 """The metrics of multiple F0 estimation, on active pitches of notes."""
