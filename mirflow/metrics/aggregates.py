@@ -183,13 +183,13 @@ def _median_without_each(ordered: Float) -> Float:
 
 
 def _information_gain(histogram: Float) -> Float:
-    from ..kernels.distributions import information_gain
+    from ..kernels.moments import information_gain
 
     return information_gain(histogram)
 
 
 def _standard_deviation(moments: Float) -> Float:
-    from ..kernels.distributions import standard_deviation
+    from ..kernels.moments import standard_deviation
 
     return standard_deviation(moments)
 

@@ -40,7 +40,7 @@ from ..errors import AnnotationError, MetricError, refuse_unknown, suggest
 from ..kernels.intervals import batches
 from ..kernels.matching import match
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from ..theory.drums import DRUM_MAPS, MOST, DrumMap, pitch_of
+from ..theory.percussion import DRUM_MAPS, MOST, DrumMap, pitch_of
 from .base import Convention, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
 from .events import MAX_TIME, matched

@@ -58,7 +58,7 @@ _BATCH = 2**14
 
 
 @dataclass(frozen=True, slots=True)
-class Stretches:
+class KeyStretches:
     """The stretches of time in which the reference has a key and neither side changes, of many pairs.
 
     Parameters
@@ -81,7 +81,7 @@ class Stretches:
     pairs: int
 
     @classmethod
-    def of(cls, references: Ragged, estimates: Ragged) -> Stretches:
+    def of(cls, references: Ragged, estimates: Ragged) -> KeyStretches:
         """Those of cleaned rows, a row for each pair on either side."""
         common = np.minimum(_first(references), _first(estimates))
         common[np.isinf(common)] = 0.0
@@ -211,7 +211,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     refuse_grid(grid, "local keys")
     totals = np.zeros((len(pairs), len(RELATIONS)))
     for part in batches(pairs.sizes, _BATCH):
-        totals[part] = Stretches.of(*pairs[part].lay_out()).totals
+        totals[part] = KeyStretches.of(*pairs[part].lay_out()).totals
     return read_scores(measures, KeySeconds(totals), len(pairs))
 
 
@@ -237,7 +237,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     rows = usable_pair(reference, estimate, clean)
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
-    found = Stretches.of(*rows)
+    found = KeyStretches.of(*rows)
     names = [
         np.array([*(side.labels[code] for code in side.columns["label"].tolist()), ""], dtype=str) for side in rows
     ]

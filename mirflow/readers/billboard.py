@@ -61,7 +61,7 @@ class Metre:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class WrittenBar:
     """One bar: its metre and what stands in it; `pauses` are beats beyond the metre."""
 
     metre: Metre
@@ -89,9 +89,9 @@ class Phrase:
     name: str = ""  # silence, or none
     letter: str = ""
     function: str = ""
-    bars: list[Bar] = field(default_factory=list)
+    bars: list[WrittenBar] = field(default_factory=list)
 
-    def bar_times(self, end: float) -> Iterator[tuple[Bar, float, float]]:
+    def bar_times(self, end: float) -> Iterator[tuple[WrittenBar, float, float]]:
         """Its bars with start and seconds of a whole note, spread evenly over the time to its end."""
         whole = sum((bar.length for bar in self.bars), Fraction(0))
         passed = Fraction(0)
@@ -203,7 +203,7 @@ class _Lines:
             phrase.bars = self._bars(form["bars"], form["tail"], line)
         return phrase
 
-    def _bars(self, text: str, tail: str, line: int) -> list[Bar]:
+    def _bars(self, text: str, tail: str, line: int) -> list[WrittenBar]:
         repeat = _REPEAT.match(tail)
         bars = [self._bar(one.split(), line) for one in text.split("|")]
         if bars[0].chords[0] == _SAME:
@@ -213,7 +213,7 @@ class _Lines:
             raise self._error(f"{len(bars)} bars are repeated {times} times", line)
         return bars * times
 
-    def _bar(self, tokens: list[str], line: int) -> Bar:
+    def _bar(self, tokens: list[str], line: int) -> WrittenBar:
         metre = self.metre
         if tokens and _METRE.fullmatch(tokens[0]):
             metre = self._metre(tokens.pop(0), line)
@@ -224,7 +224,7 @@ class _Lines:
         pauses = tokens.count(_PAUSE)
         chords = [X_CHORD if token == _UNKNOWN else token for token in tokens if token != _PAUSE]
         if not chords:
-            return Bar(metre, (X_CHORD,))
+            return WrittenBar(metre, (X_CHORD,))
         halves = [2] if metre.beats == 4 else []
         if len(chords) not in (1, metre.beats, metre.number, *halves):
             raise self._error(
@@ -232,7 +232,7 @@ class _Lines:
                 f"1 or {metre.beats} say when they begin{', and 2 in the halves of a bar of four' * bool(halves)}",
                 line,
             )
-        return Bar(metre, tuple(chords), pauses)
+        return WrittenBar(metre, tuple(chords), pauses)
 
 
 def _with_ends(phrases: Sequence[Phrase]) -> Iterator[tuple[Phrase, float]]:

@@ -19,7 +19,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.labelled import from_dataset
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..ragged import Float, Int
-from ..theory.instruments import DRUMS, FAMILIES, PROGRAMS
+from ..theory.general_midi import DRUMS, FAMILIES, PROGRAMS
 from ..theory.pitch import hz_to_midi, to_hertz
 from .options import Instrument, Reading
 from .pedal import DOWN, PEDALS, SUSTAIN, extend_ends, stretches

@@ -17,7 +17,7 @@ from ..annotations.schema import KINDS, TASK_KINDS, Kind
 from ..annotations.source import MemorySource, Source
 from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError, suggest
 from ..ragged import Column, Int
-from ..theory.instruments import PROGRAMS
+from ..theory.general_midi import PROGRAMS
 from ..theory.pitch import to_hertz
 from .jams import is_jams, open_objects
 from .mirdata import convert as from_mirdata_object

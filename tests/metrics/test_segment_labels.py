@@ -18,7 +18,7 @@ import mirflow
 from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import segment
 from mirflow.metrics.base import Pairs, get_task
-from mirflow.metrics.segment.labels import milliseconds
+from mirflow.metrics.segment.functions import milliseconds
 
 from .chord_pairs import to_rows
 from .segment_pairs import Segments, intervals_of, messy_segments, segments

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...errors import MetricError
-from ...kernels.distributions import information_gain as gain_of
 from ...kernels.intervals import batches
+from ...kernels.moments import information_gain as gain_of
 from ...kernels.ragged_ops import medians, search_rows, sum_by
 from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges
 from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, refuse_unjudged
@@ -229,7 +229,7 @@ _BATCH = 2**16
 SINGLE = "p_score and goto: the reference has a single beat, so there is no beat interval to measure with"
 
 
-class Batch(Shared):
+class EventBatch(Shared):
     """Pairs with any number of beats on each side, and the pairs among them that have enough for a score."""
 
     def __init__(self, reference: Events, estimate: Events) -> None:
@@ -270,10 +270,12 @@ class BeatPairs(Shared):
         super().__init__()
         (references, row), (estimates, other) = pairs.sides
         parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
-        self._batches = [Batch(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
+        self._batches = [
+            EventBatch(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts
+        ]
         self.references, self.estimates = pairs.counts
 
-    def of_batches(self, key: tuple[Any, ...], compute: Callable[[Batch], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def of_batches(self, key: tuple[Any, ...], compute: Callable[[EventBatch], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Arrays over all pairs from those of the batches."""
 
         def join() -> tuple[Any, ...]:
@@ -304,7 +306,7 @@ class BeatPairs(Shared):
         return (self.references > 0).astype(np.float64)
 
 
-def _window_hits(window: float, batch: Batch) -> tuple[Float]:
+def _window_hits(window: float, batch: EventBatch) -> tuple[Float]:
     pairs, forward, _ = batch.having(2, 1)
     reference, estimate = forward.target, forward.beats
     score = batch.neither()
@@ -317,7 +319,7 @@ def _window_hits(window: float, batch: Batch) -> tuple[Float]:
     return (score,)
 
 
-def _closeness(sigma: float, batch: Batch) -> tuple[Float]:
+def _closeness(sigma: float, batch: EventBatch) -> tuple[Float]:
     pairs, forward, _ = batch.having(1, 1)
     reference, estimate = forward.target, forward.beats
     score = batch.neither()
@@ -327,7 +329,7 @@ def _closeness(sigma: float, batch: Batch) -> tuple[Float]:
     return (score,)
 
 
-def _precise(limits: tuple[float, float, float], batch: Batch) -> tuple[Float]:
+def _precise(limits: tuple[float, float, float], batch: EventBatch) -> tuple[Float]:
     pairs, forward, backward = batch.having(2, 1)
     score = batch.neither()
     if len(pairs):
@@ -335,7 +337,7 @@ def _precise(limits: tuple[float, float, float], batch: Batch) -> tuple[Float]:
     return (score,)
 
 
-def _correct_level(limits: tuple[float, float], batch: Batch) -> tuple[Float, Float]:
+def _correct_level(limits: tuple[float, float], batch: EventBatch) -> tuple[Float, Float]:
     def compute() -> tuple[Float, Float]:
         pairs, forward, _ = batch.having(2, 2)
         runs, totals = batch.neither(), batch.neither()
@@ -351,7 +353,7 @@ _ENOUGH = 0.5
 """The share of beats in the longest run at the annotated level up to which other levels are tried."""
 
 
-def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], batch: Batch) -> tuple[Float, ...]:
+def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], batch: EventBatch) -> tuple[Float, ...]:
     """The best runs and totals, and their denominators."""
     runs, totals = (scores.copy() for scores in _correct_level(limits, batch))
     denominators = [batch.counts.max(axis=0, initial=0).astype(np.float64) for _ in range(2)]
@@ -372,7 +374,7 @@ def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], bat
     return runs, denominators[0], totals, denominators[1]
 
 
-def _histogram(bins: int, batch: Batch) -> tuple[Float, Float]:
+def _histogram(bins: int, batch: EventBatch) -> tuple[Float, Float]:
     """The information gain in bits, and the histogram that it is of: (pairs,) and (pairs, bins)."""
     pairs, forward, backward = batch.having(2, 2)
     gain = batch.neither(float(np.log2(bins)))

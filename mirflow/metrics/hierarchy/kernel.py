@@ -12,7 +12,7 @@ from ...errors import MetricError
 from ...kernels.intervals import MOST_FRAMES
 from ...ragged import Float, Int, Ragged, offsets_of, rows_of
 from ..util import Array
-from .ranks import Level, Tables, agreement, compare, compare_exactly, edges_of, level_of
+from .orders import Level, Tables, agreement, compare, compare_exactly, edges_of, level_of
 
 
 def frames_of(times: Float, frame_size: float) -> Int:

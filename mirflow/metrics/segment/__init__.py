@@ -32,7 +32,7 @@ and Ghosh 2002; Vinh et al. 2010; Rosenberg and Hirschberg 2007; Wang, Hung and 
 2023.
 """
 
-from .labels import confusion_matrix, iou, label_accuracy
+from .functions import confusion_matrix, iou, label_accuracy
 from .metrics import TASK
 from .mir_eval import (
     ari,

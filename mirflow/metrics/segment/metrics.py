@@ -19,7 +19,7 @@ from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, r
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import matched
 from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in
-from . import kernel, labels, mirex, statistics
+from . import functions, kernel, mirex, statistics
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -376,7 +376,7 @@ def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> kerne
 METRICS = metrics_in(globals())
 
 _AS_GIVEN: Mapping[str, Callable[[Pairs], Any]] = MappingProxyType(
-    {FUNCTIONS: labels.LabelTimes, statistics.ONE_SIDE: statistics.OneSide}
+    {FUNCTIONS: functions.LabelTimes, statistics.ONE_SIDE: statistics.OneSide}
 )
 """What metrics are read off that take annotations as they are given, by what these need."""
 
@@ -466,7 +466,7 @@ def evidence(
 ) -> dict[str, Column]:
     """The boundaries of both sides, fitted to each other, with what became of them: an `Explainer`.
 
-    Of the metrics of functional labels the stretches between boundaries; see `labels.evidence`.
+    Of the metrics of functional labels the stretches between boundaries; see `functions.evidence`.
 
     Returns
     -------
@@ -486,8 +486,8 @@ def evidence(
     """
     own = clean if fitted else clean_as_given
     if measure.metric.needs:
-        refuse_unjudged(measure, (*METRICS, *labels.METRICS), "stretches of time")
-        return labels.evidence(reference, estimate, measure, own)
+        refuse_unjudged(measure, (*METRICS, *functions.METRICS), "stretches of time")
+        return functions.evidence(reference, estimate, measure, own)
     refuse_unjudged(measure, METRICS, "boundaries")
     rows = usable_pair(reference, estimate, own)
     if not len(rows[0].columns["start"]):
@@ -564,7 +564,7 @@ def _in_windows(metrics: Sequence[Metric]) -> list[str]:
 MIR_EVAL = Convention(
     "mir_eval",
     "mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of 0.1 s",
-    (*METRICS, *labels.METRICS, *statistics.METRICS),
+    (*METRICS, *functions.METRICS, *statistics.METRICS),
     clean,
     score,
     default_measures=(*_in_windows(detection), *(metric.name for metric in METRICS[3:])),
@@ -584,8 +584,8 @@ MIREX = Convention(
 )
 
 _FUNCTIONAL = (
-    labels.METRICS[0].with_defaults(extent="common", times=labels.MS),
-    *(one.with_defaults(extent="given") for one in labels.METRICS[1:]),
+    functions.METRICS[0].with_defaults(extent="common", times=functions.MS),
+    *(one.with_defaults(extent="given") for one in functions.METRICS[1:]),
     *statistics.METRICS,
 )
 MIREX2025 = Convention(

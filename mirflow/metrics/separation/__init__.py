@@ -26,7 +26,6 @@ Roux et al., SDR: half-baked or well done?, ICASSP 2019; Stöter, Liutkus and It
 Challenge 2021, 2022; Yamamoto, Song and Kim, Parallel WaveGAN, ICASSP 2020.
 """
 
-from .arrays import mrstft, si_sdr, usdr
 from .kernel import MAX_SOURCES
 from .metrics import TASK
 from .mir_eval import (
@@ -37,6 +36,7 @@ from .mir_eval import (
     evaluate,
     validate,
 )
+from .pair import mrstft, si_sdr, usdr
 
 __all__ = [
     "MAX_SOURCES",

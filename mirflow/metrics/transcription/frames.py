@@ -20,7 +20,7 @@ from .resolving import HOP, PIANO, cut_overlaps, decode, rate_of
 _LOUD = 127
 """The velocity of notes that have none."""
 REFERENCE, ESTIMATE = 1, 2
-"""Bits of `Stretches.sides`."""
+"""Bits of `PitchStretches.sides`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Spans:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretches:
+class PitchStretches:
     """Stretches of time in which a pitch sounds on some side, by pair, pitch and time.
 
     Parameters
@@ -105,7 +105,7 @@ def levels(key: tuple[Int, ...], start: Float, end: Float, weights: tuple[Int, .
     return order[kept], np.where(follows, following - times[kept], 0.0), sums
 
 
-def compare(reference: Spans, estimate: Spans, least: int = 0) -> Stretches:
+def compare(reference: Spans, estimate: Spans, least: int = 0) -> PitchStretches:
     """When pitches sound on which side.
 
     Parameters
@@ -132,7 +132,7 @@ def compare(reference: Spans, estimate: Spans, least: int = 0) -> Stretches:
     sides = REFERENCE * (ours > least) + ESTIMATE * (theirs > 0)
     sounds = (sides > 0) & (length > 0)
     place, time, length = place[sounds], time[sounds], length[sounds]
-    return Stretches(pair[place], pitch[place], time, time + length, sides[sounds])
+    return PitchStretches(pair[place], pitch[place], time, time + length, sides[sounds])
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Activity:
     more: Float
 
 
-def hits_and_sides(found: Stretches, pairs: int) -> tuple[Float, Float, Float]:
+def hits_and_sides(found: PitchStretches, pairs: int) -> tuple[Float, Float, Float]:
     """How long pitches sound on both sides, in the reference and in the estimate: float64 (pairs,) each."""
     length = found.end - found.start
     both, ours, theirs = (
@@ -164,7 +164,7 @@ def hits_and_sides(found: Stretches, pairs: int) -> tuple[Float, Float, Float]:
     return both, ours, theirs
 
 
-def fewer_and_more(found: Stretches, group: Int, pairs: int) -> tuple[Float, Float]:
+def fewer_and_more(found: PitchStretches, group: Int, pairs: int) -> tuple[Float, Float]:
     """The smaller and the larger number of pitches of both sides, over all time, where they are added by group."""
     weights = (found.sides & REFERENCE > 0).astype(np.int64), (found.sides & ESTIMATE > 0).astype(np.int64)
     event, length, (ours, theirs) = levels((found.pair, group), found.start, found.end, weights)
@@ -174,7 +174,7 @@ def fewer_and_more(found: Stretches, group: Int, pairs: int) -> tuple[Float, Flo
 
 
 @dataclass(frozen=True, slots=True)
-class Frames:
+class ActivePitches:
     """A way of finding the active pitches of notes.
 
     Parameters
@@ -225,23 +225,23 @@ def _loud(spans: Spans, drums: Bool, hop: float) -> Spans:
     return Spans(spans.pair, spans.pitch, first, stop, spans.weight).take(~drums)
 
 
-FRAMES: Mapping[str, Frames] = MappingProxyType(
+FRAMES: Mapping[str, ActivePitches] = MappingProxyType(
     {
-        "active": Frames(_active),
-        "cut": Frames(_cut, slack=1e-8),
-        "decoded": Frames(_decoded, HOP),
-        "loud": Frames(_loud, 0.016, least=30),
+        "active": ActivePitches(_active),
+        "cut": ActivePitches(_cut, slack=1e-8),
+        "decoded": ActivePitches(_decoded, HOP),
+        "loud": ActivePitches(_loud, 0.016, least=30),
     }
 )
 """Ways of finding active pitches, by name."""
 
 
-def stretches_of(block: NoteBatch, way: str, hop: float) -> Stretches:
+def stretches_of(block: NoteBatch, way: str, hop: float) -> PitchStretches:
     """When pitches sound on which side of the pairs of a block; in frames where these have a hop."""
     return block.once(("stretches", way, hop), lambda: _find_stretches(block, way, hop))
 
 
-def _find_stretches(block: NoteBatch, way: str, hop: float) -> Stretches:
+def _find_stretches(block: NoteBatch, way: str, hop: float) -> PitchStretches:
     rule, sides = FRAMES[way], []
     seen = block if way == "loud" else block.part(block.usual)
     for notes in (seen.reference, seen.estimate):

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from ...ragged import Bool, Column, Float, Int, Ragged
-from ...theory.instruments import DRUMS, FAMILIES, PROGRAMS
+from ...theory.general_midi import DRUMS, FAMILIES, PROGRAMS
 from ..base import Sparse
 from ..measures import Measure
 from .kernel import FLAT, FULL, GRANULARITIES, NoteBatch, Parts, Rule, rate

@@ -14,7 +14,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...ragged import Bool, Column, Float
 from ...theory.chords import encode_vocabulary
-from ...theory.drums import DRUM_MAPS
+from ...theory.percussion import DRUM_MAPS
 from .canvas import BLUE, CYCLE, GREY, ORANGE, PALE, PURPLE, RED, label
 
 if TYPE_CHECKING:

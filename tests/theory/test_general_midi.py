@@ -6,7 +6,7 @@ import re
 
 import pretty_midi
 
-from mirflow.theory.instruments import FAMILIES, PROGRAMS
+from mirflow.theory.general_midi import FAMILIES, PROGRAMS
 
 
 def test_programs_and_families_have_the_names_of_general_midi() -> None:
