@@ -101,7 +101,7 @@ def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
         return np.asarray(np.abs(1 - estimate / reference) <= tolerance)
 
 
-class TempoPairs(Shared):
+class ManyTempi(Shared):
     """Tempi of both sides of some pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
@@ -162,7 +162,7 @@ _MCKINNEY, _GOUYON = "@bock2016madmom; @mckinney2007", "@bock2016madmom; @gouyon
 
 
 @_declared("P-score", itemwise=True, literature=_MCKINNEY)
-def _p_score(tempi: TempoPairs, measure: Measure) -> Read:
+def _p_score(tempi: ManyTempi, measure: Measure) -> Read:
     """Share of the strength of the reference's tempi that the estimate has."""
     reference = tempi.sides(measure)[0]
     found = np.where(tempi.hits(measure), reference.strength, 0.0)
@@ -170,19 +170,19 @@ def _p_score(tempi: TempoPairs, measure: Measure) -> Read:
 
 
 @_declared("Any correct", aliases=("any",), itemwise=True, literature=_MCKINNEY)
-def _any_correct(tempi: TempoPairs, measure: Measure) -> Read:
+def _any_correct(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the estimate has at least one of the reference's tempi."""
     return tempi.weigh(_hit(tempi, measure) > 0)
 
 
 @_declared("All correct", aliases=("all",), itemwise=True, literature=_MCKINNEY)
-def _all_correct(tempi: TempoPairs, measure: Measure) -> Read:
+def _all_correct(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the estimate has all tempi of the reference."""
     counts = tempi.sides(measure)[0].counts
     return tempi.weigh((_hit(tempi, measure) == counts) & (counts > 0))
 
 
-def _hit(tempi: TempoPairs, measure: Measure) -> Int:
+def _hit(tempi: ManyTempi, measure: Measure) -> Int:
     """How many tempi of each reference the estimate has."""
     reference = tempi.sides(measure)[0]
     return np.bincount(reference.pair[tempi.hits(measure)], minlength=len(reference.counts)).astype(
@@ -191,14 +191,14 @@ def _hit(tempi: TempoPairs, measure: Measure) -> Int:
 
 
 @_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
-def _accuracy1(tempi: TempoPairs, measure: Measure) -> Read:
+def _accuracy1(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the first, or strongest, tempo of the estimate is that of the reference."""
     reference, estimate = (side.first for side in tempi.sides(measure))
     return tempi.weigh(is_near(reference, estimate, float(measure["tol"])))
 
 
 @_declared("Accuracy 2", _DOUBLE, _TRIPLE, aliases=("Accuracy2", "acc2"), literature=_GOUYON)
-def _accuracy2(tempi: TempoPairs, measure: Measure) -> Read:
+def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the first, or strongest, tempo of the estimate is that of the reference, or a multiple of it."""
     reference, estimate = (side.first for side in tempi.sides(measure))
     with np.errstate(over="ignore"):
@@ -214,13 +214,13 @@ METRICS = metrics_in(globals())
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs of tempo annotations by madmom's rules: a `Scorer`."""
     refuse_grid(grid, "tempi")
-    return read_scores(measures, TempoPairs(pairs), len(pairs))
+    return read_scores(measures, ManyTempi(pairs), len(pairs))
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """The tempi of the reference that count with the nearest estimates, shares and verdicts."""
     refuse_unjudged(measure, METRICS, "tempi")
-    tempi = TempoPairs(Pairs.in_order(*usable_pair(reference, estimate, clean)))
+    tempi = ManyTempi(Pairs.in_order(*usable_pair(reference, estimate, clean)))
     own, others = tempi.sides(measure)
     nearest = np.full(len(own.tempo), np.nan)
     if len(others.tempo):

@@ -22,7 +22,7 @@ from ..ragged import Float, Int
 from ..theory.general_midi import DRUMS, FAMILIES, PROGRAMS
 from ..theory.pitch import hz_to_midi, to_hertz
 from .options import Instrument, Reading
-from .pedal import DOWN, PEDALS, SUSTAIN, extend_ends, stretches
+from .sustain import DOWN, PEDALS, SUSTAIN, extend_ends, stretches
 
 if TYPE_CHECKING:
     import mido

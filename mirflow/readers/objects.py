@@ -23,9 +23,9 @@ from .jams import is_jams, open_objects
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
 from .options import SUFFIXES, Reading
-from .pedal import SUSTAIN, extend_ends
 from .ranks import order_by_score, order_names
 from .sources import source_at
+from .sustain import SUSTAIN, extend_ends
 
 Convert = Callable[[Any, Reading], Annotation]
 """(object, kind and options of reading) -> annotation."""

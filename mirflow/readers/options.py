@@ -422,13 +422,13 @@ class Reading(_Signed):
         "Of chord labels: Harte's syntax, or symbols of lead sheets such as Am7/C.",
         listed=True,
     )
-    # See mirflow.readers.scores.
+    # See mirflow.readers.harmonies.
     score_tempo: float | None = option(
         None,
         "Of MusicXML and kern: quarter notes a minute, in place of the tempo marks; with 60 times are quarter notes.",
         "Of scores: quarter notes a minute, in place of the tempo marks.",
     )
-    # See mirflow.readers.pedal.
+    # See mirflow.readers.sustain.
     pedal: Pedal = option(
         "ignore",
         "Of MIDI files: ignore the sustain pedal, or extend notes that end under it to its release or their pitch's "

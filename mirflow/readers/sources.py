@@ -15,7 +15,7 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .delimited import parse_delimited
-from .frames import HOP, frames_of
+from .note_frames import HOP, frames_of
 from .options import FORMATS, TABLES, Reading
 from .patterns import Match, Pattern, fill, group_by
 from .positions import select_beats
@@ -33,7 +33,7 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
     if format in TABLES:
         raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
     if format in ("musicxml", "kern") and reading.kind != "sheet_music":
-        from .scores import parse_score
+        from .harmonies import parse_score
 
         return parse_score(data, reading, format, name)
     if format == "musicxml" or (format == "midi" and reading.kind == "sheet_music"):

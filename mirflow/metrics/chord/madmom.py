@@ -143,7 +143,7 @@ RULES: Mapping[str, tuple[bool, bool] | None] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedSpans:
     """The distinct chords of two sides as one rule sees them.
 
     Parameters
@@ -158,12 +158,14 @@ class Compared:
     counted: Column
 
 
-def _compared(chords: Sequence[Chord], rule: tuple[bool, bool] | None) -> Compared:
+def _compared(chords: Sequence[Chord], rule: tuple[bool, bool] | None) -> ComparedSpans:
     if rule is None:
-        return Compared(np.array([one.root for one in chords], dtype=np.int64), np.ones(len(chords), dtype=np.bool_))
+        return ComparedSpans(
+            np.array([one.root for one in chords], dtype=np.int64), np.ones(len(chords), dtype=np.bool_)
+        )
     reduced = [reduce(one, *rule) for one in chords]
     counted = [one.sounding in _VOCABULARIES[rule[0]] for one in reduced]
-    return Compared(_numbered(reduced), np.array(counted, dtype=np.bool_))
+    return ComparedSpans(_numbered(reduced), np.array(counted, dtype=np.bool_))
 
 
 def _numbered(chords: Iterable[Chord]) -> Int:
@@ -190,9 +192,9 @@ class Distinct:
 
         table: ChordTable = encode_vocabulary([NO_CHORD] * len(vocabulary))
         self.chords = Chords(table, _numbered(self._chords), of(references), of(estimates))
-        self._rules: dict[str, Compared] = {}
+        self._rules: dict[str, ComparedSpans] = {}
 
-    def under(self, rule: str) -> Compared:
+    def under(self, rule: str) -> ComparedSpans:
         """The chords as a rule sees them."""
         if rule not in self._rules:
             self._rules[rule] = _compared(self._chords, RULES[rule])
@@ -206,7 +208,7 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class TrackTotals:
     """Seconds of pairs of sequences: of references, right and comparable ones by rule, and outside largest pieces."""
 
     span: Float
@@ -214,7 +216,7 @@ class Totals:
     fragmentation: tuple[Float, Float]
 
 
-def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> Totals:
+def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> TrackTotals:
     """Go through all pairs once and add up the seconds."""
     none = np.zeros(0)
     found: dict[str, list[tuple[Float, Float]]] = {rule: [(none, none)] for rule in rules}
@@ -230,7 +232,7 @@ def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> To
         one, other = (np.concatenate(side) for side in zip(*parts, strict=True))
         return one, other
 
-    return Totals(axis.span, {rule: join(parts) for rule, parts in found.items()}, join(pieces))
+    return TrackTotals(axis.span, {rule: join(parts) for rule, parts in found.items()}, join(pieces))
 
 
 Read = tuple[Float, Float]
@@ -261,7 +263,7 @@ _LITERATURE = "@bock2016madmom"
     perfect_exceptions="NaN where no reference label is in the rule's vocabulary",
     literature=f"{_LITERATURE}; @pauwels2013",
 )
-def recalls(rule: str, totals: Totals, measure: Measure) -> Read:
+def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Read:
     """Right seconds over comparable seconds under one rule."""
     right, comparable = totals.rules[rule]
     return np.divide(right, comparable, out=np.full(len(right), np.nan), where=comparable > 0), comparable
@@ -290,7 +292,7 @@ def recalls(rule: str, totals: Totals, measure: Measure) -> Read:
     pooling="micro",
     literature=f"{_LITERATURE}; section 8.3.2 of @harte2010",
 )
-def segmentation(name: str, totals: Totals, measure: Measure) -> Read:
+def segmentation(name: str, totals: TrackTotals, measure: Measure) -> Read:
     """1 - the share of the time outside the largest pieces into which one side cuts the other's runs."""
     over, under = (1 - ratio(side, totals.span) for side in totals.fragmentation)
     found = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}

@@ -13,8 +13,8 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.readers import Reading, read
-from mirflow.readers.frames import frames_of
 from mirflow.readers.midi import parse_midi
+from mirflow.readers.note_frames import frames_of
 from mirflow.readers.sources import parse_file
 from tests.commands import printed
 from tests.readers.test_midi import off, on, saved

@@ -17,7 +17,7 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.readers import Reading, read
 from mirflow.readers.midi import parse_midi
-from mirflow.readers.pedal import extend_ends
+from mirflow.readers.sustain import extend_ends
 from mirflow.theory.pitch import hz_to_midi
 from tests.commands import printed, problems, refused
 
