@@ -16,6 +16,7 @@ from .annotations.source import HeldSource, Source
 from .annotations.validation import inspect
 from .cells import EMPTY, WARNING, Status
 from .engine.block import BlockWork, TrackWork, score_block
+from .engine.plausibility import PITCH_HINT, midi_numbers
 from .errors import AnnotationError, UnreadableError
 from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
 from .metrics.base import Convention, get_task, tasks
@@ -317,6 +318,10 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
     rows = to_ragged([annotation])
     name = task or _task_of(annotation)
     rules = None if name is None else get_task(name).convention(convention)
+    numbers = midi_numbers(annotation) if name is not None and kind_of(name).pitched else None
+    if numbers:
+        message = f"the pitches are {numbers}: are they MIDI numbers? {PITCH_HINT}"
+        yield FileProblem("warning", "pitch_unit", message, annotator=annotator)
     taken = rules is not None and not rules.clean(rows).flaws
     wrong: set[int] = set()
     for rule, finding in inspect(annotation.schema, rows).items():
@@ -394,7 +399,7 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
     if Status(int(cells.status[0])) in EMPTY:
         yield FileProblem("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
         return
-    if cells.message[0]:
+    if cells.message[0] and not cells.message[0].startswith(WARNING):
         yield FileProblem("error", "refused", cells.message[0], annotator=annotator)
         return
     for measure, score in zip(measures, cells.score[0].tolist(), strict=True):

@@ -52,6 +52,12 @@ def test_a_reference_that_cannot_be_perfect_is_explained(tmp_path: Path) -> None
     assert "against itself it scores 0 on majmin, not 1" in check.problems[0].message
 
 
+def test_pitches_that_are_midi_numbers_are_a_warning(tmp_path: Path) -> None:
+    path = write(tmp_path, "start,end,pitch\n0,1,60\n1,2,64\n2,3,67\n", "a.csv")
+    assert problems(path, task="transcription") == [("warning", "pitch_unit", None)]
+    assert problems(path, task="transcription", pitch_unit="MIDI") == []
+
+
 def test_unreadable_empty_and_unknown_files_are_problems(tmp_path: Path) -> None:
     assert problems(write(tmp_path, "0 1 C\nx y z\n")) == [("error", "unreadable", 2)]
     assert problems(write(tmp_path, "")) == [("warning", "empty", None)]

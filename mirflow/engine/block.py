@@ -522,8 +522,9 @@ def _note_implausible(
     tests: list[Callable[[Annotation, Annotation], str | None]] = [pitches_in_two_units] if kind.pitched else []
     if convention.doubt is not None:
         tests.append(partial(convention.doubt, work.measures))
-    if any(measure.metric.needs in (LABELS, FUNCTIONS) for measure in work.measures):
-        tests.append(unmatched_labels)
+    needs = {measure.metric.needs for measure in work.measures}
+    if needs & {LABELS, FUNCTIONS}:
+        tests.append(partial(unmatched_labels, fold=LABELS not in needs))
     own, other = references.annotations, estimates.annotations
     for pair, (row, column) in enumerate(zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)):
         if tests and pair not in odd_pairs and 0 <= row < len(own) and 0 <= column < len(other):

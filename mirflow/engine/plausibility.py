@@ -164,21 +164,25 @@ def _sounding(annotation: Annotation) -> Float:
     return pitch[np.isfinite(pitch) & (pitch > 0)]
 
 
-def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:
+def unmatched_labels(reference: Annotation, estimate: Annotation, fold: bool = False) -> str | None:
     """Warning about an estimate if hardly any of its labels occurs in its reference, and each has `LABELLED` items.
+
+    With `fold` upper and lower case are the same, as for functional labels.
 
     Examples
     --------
     >>> reference = Annotation("events", {"time": np.arange(6.0)}, ["kick", "snare"] * 3)
     >>> unmatched_labels(reference, Annotation("events", {"time": np.arange(6.0)}, ["36", "38"] * 3))
     "6 of 6 labels of the estimate ('36', '38') are none of the reference ('kick', 'snare'): are both of one list?"
-    >>> unmatched_labels(reference, reference)
+    >>> shouted = Annotation("events", {"time": np.arange(6.0)}, ["KICK", "SNARE"] * 3)
+    >>> unmatched_labels(reference, shouted, fold=True)
     """
     wanted, given = ([one for one in side.labels or () if one] for side in (reference, estimate))
     if min(len(wanted), len(given)) < LABELLED:
         return None
-    known = set(wanted)
-    lost = sum(label not in known for label in given)
+    alike = str.lower if fold else str
+    known = set(map(alike, wanted))
+    lost = sum(alike(label) not in known for label in given)
     if len(given) - lost >= MATCHED * len(given):
         return None
     shown = [", ".join(repr(one) for one in sorted(set(side))[:3]) for side in (given, wanted)]
