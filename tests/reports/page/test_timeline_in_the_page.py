@@ -65,6 +65,15 @@ def test_what_is_right_under_the_pointer_is_noted(chords, visit):
     assert {"right", "wrong"} <= message
 
 
+def test_of_events_near_the_cursor_the_nearest_is_named(tmp_path, visit):
+    for name in ("ref", "est/a"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "t.txt").write_text("0\n0.1\n0.2\n20\n")
+    store = score_files(tmp_path, "onset", "ref/{track}.txt", "est/{system}/{track}.txt")
+    write_page(store, tmp_path / "page.html")
+    assert "0.000 s" in open_first(visit(tmp_path / "page.html")).inner_text()
+
+
 def test_wheel_buttons_and_keys_zoom_and_pan(chords, visit):
     page = visit(chords)
     dialog = open_first(page)

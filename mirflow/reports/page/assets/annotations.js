@@ -133,8 +133,9 @@ export function valueAt(annotation, time, nearness) {
   const { kind, start, end, labels, pitch } = annotation;
   if (!start) return "";
   if (kind === "events") {
-    const at = lastBy(start, time + nearness);
-    if (at < 0 || Math.abs(start[at] - time) > nearness) return "";
+    let at = lastBy(start, time);
+    if (at < 0 || start[at + 1] - time < time - start[at]) at += 1;
+    if (at >= start.length || Math.abs(start[at] - time) > nearness) return "";
     return `${start[at].toFixed(3)} s${labels ? ` ${labels[at].text}` : ""}`;
   }
   if (kind === "series") {
