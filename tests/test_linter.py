@@ -58,6 +58,11 @@ def test_pitches_that_are_midi_numbers_are_a_warning(tmp_path: Path) -> None:
     assert problems(path, task="transcription", pitch_unit="MIDI") == []
 
 
+def test_lines_of_lyrics_need_no_ends(tmp_path: Path) -> None:
+    path = write(tmp_path, "[00:01.00]Wait for me\n\n[00:03.00]my love\n", "a.lrc")
+    assert {severity for severity, *_ in problems(path, task="lyrics")} <= {"note"}
+
+
 def test_unreadable_empty_and_unknown_files_are_problems(tmp_path: Path) -> None:
     assert problems(write(tmp_path, "0 1 C\nx y z\n")) == [("error", "unreadable", 2)]
     assert problems(write(tmp_path, "")) == [("warning", "empty", None)]

@@ -61,6 +61,13 @@ def _unsorted(rows: Ragged) -> Bool:
     return _after_previous(rows, np.greater)
 
 
+def _ends(rows: Ragged, compare: Callable[[Float, Float], Bool]) -> Bool:
+    """The items whose end compares so with their start; none where ends are not known, as of lines of lyrics."""
+    if "end" not in rows.columns or "start" not in rows.columns:
+        return np.zeros(len(_times(rows)[0]), dtype=np.bool_)
+    return compare(rows.columns["end"], rows.columns["start"])
+
+
 _INTERVAL = "{start} to {end} s"
 _LATE = f"time is not in seconds, as it is beyond {LATEST:g}:"
 # Rule -> what breaks it, the test, and the message for intervals and for events.
@@ -86,13 +93,13 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = 
         ),
         "not_reversed": (
             "reversed",
-            lambda rows: rows.columns["end"] < rows.columns["start"],
+            lambda rows: _ends(rows, np.less),
             f"interval ends before it starts: {_INTERVAL}",
             "",
         ),
         "positive": (
             "zero_length",
-            lambda rows: rows.columns["end"] == rows.columns["start"],
+            lambda rows: _ends(rows, np.equal),
             "interval has no length: {start} s",
             "",
         ),
