@@ -27,6 +27,7 @@ from .layouts import (
     are_plain,
     demand_columns,
     demand_read,
+    demand_tags,
     guess_task,
     is_header,
     is_number,
@@ -339,6 +340,7 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
     elif "bar" not in layout.places:  # selection by bars declares what the columns are
         whole = [(line, split_line(row, layout.separator)) for line, row in lines] if kind.numbers else rows
         demand_columns(whole, kind, reading.task, layout.width, name)
+        demand_tags(rows, layout.places, reading.task, name)
     try:
         return layout.annotation(rows, attrs)
     except InvalidAnnotationError as error:

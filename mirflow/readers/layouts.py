@@ -353,6 +353,40 @@ def demand_width(rows: Rows, kind: Kind, task: str | None, width: int, name: str
             raise refusal(kind, task, fields, guess, line, name)
 
 
+def demand_tags(rows: Rows, places: Mapping[str, int], task: str | None, name: str | Path) -> None:
+    """Raise if all tags of rows without a header are numbers, as those of a table with a column for each tag.
+
+    Parameters
+    ----------
+    places : mapping of str to int
+        Of the columns that are read.
+    task : str or None
+        Only tags are looked at.
+    name : path
+        Name of the file in messages.
+
+    Examples
+    --------
+    >>> demand_tags([(1, ["t1", "1", "0"])], {"track": 0, "label": 1, "value": 2}, "tagging", "a.csv")
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: a.csv:1: the tag would be a number: '1'; a table with a column for each tag \
+names them in a header (clip,guitar,slow); if tags are numbers, declare columns: {track: 0, label: 1, value: 2}
+    """
+    if task != "tagging":
+        return
+    tags = [(line, fields[places["label"]]) for line, fields in rows if places["label"] < len(fields)]
+    numbers = [one for one in tags if is_number(one[1])]
+    first = rows[0][1] if len(rows) > 1 else ()
+    header = len(first) > 1 and not any(map(is_number, first))  # of which nothing is known
+    if numbers and not any(tag and not is_number(tag) for _, tag in tags[header:]):
+        line, tag = numbers[0]
+        message = f"the tag would be a number: {tag!r}; a table with a column for each tag names them in a header "
+        declare = f"columns: {{{', '.join(f'{column}: {place}' for column, place in places.items())}}}"
+        message += f"(clip,guitar,slow); if tags are numbers, declare {declare}"
+        raise InvalidAnnotationError(message, path=name, line=line)
+
+
 def refusal(
     kind: Kind, task: str | None, fields: Sequence[str], guess: str, line: int, name: str | Path
 ) -> InvalidAnnotationError:

@@ -21,7 +21,17 @@ from ..delimited import (
     sniff,
     split_line,
 )
-from ..layouts import SAMPLE, demand_columns, demand_width, find_columns, heading, is_header, is_number
+from ..layouts import (
+    SAMPLE,
+    demand_columns,
+    demand_read,
+    demand_tags,
+    demand_width,
+    find_columns,
+    heading,
+    is_header,
+    is_number,
+)
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
 from .table import RowKey, TrackTable
@@ -98,9 +108,11 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     separator = find_separator(first, reading.format_of(path), options)
     separator = separator or _separator(first, KINDS[reading.kind])
     if reading.task == "tagging" and not options.columns and options.header is not False:
-        tagged = _rows_of_tags(lines, separator, name)
+        tagged = _rows_of_tag_lists(lines, separator, name) or _rows_of_tags(lines, separator, name)
         if tagged:
-            layout = Layout(KINDS[reading.kind], reading, name, "\t", {"track": 0, "label": 1, "value": 2}, 2, [], 3)
+            width = tagged[0][1].count("\t") + 1
+            places = dict(zip(("track", "label", "value"), range(width), strict=False))
+            layout = Layout(KINDS[reading.kind], reading, name, "\t", places, width - 1, [], width)
             rows = _without_folders(group_rows(tagged, layout, name))
             return RowTable(name, layout, first, rows, len(data) + 200 * len(tagged))
     layout = find_layout(first, number, reading, separator, name, keyed=True)
@@ -110,6 +122,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     if layout.usual:
         some = [(number, layout.split(line)) for number, line in lines[:SAMPLE]]
         demand_columns(some, layout.kind, reading.task, layout.width, name)
+        demand_tags([(number, layout.split(line)) for number, line in lines], layout.places, reading.task, name)
     rows = _without_folders(group_rows(lines[has_header:], layout, name))
     # Text, its lines as objects, and the pairs and lists that hold them.
     return RowTable(name, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
@@ -153,6 +166,39 @@ def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -
         raise InvalidAnnotationError(f"the header {what}", path=name, line=head[0])
     filled = ((number, fields, place) for number, fields in rows for place in places if fields[place])
     return [(number, f"{fields[track]}\t{tags[place]}\t{fields[place]}") for number, fields, place in filled]
+
+
+def _rows_of_tag_lists(lines: Sequence[tuple[int, str]], separator: str, name: str) -> list[tuple[int, str]]:
+    """The rows of a table of MTG-Jamendo, whose last column goes on with a tag in each, as rows of a track and a tag.
+
+    Empty where it is none: its header names tracks, and ends with ``tags``, after which rows go on, or before which it
+    names what is about tracks.
+
+    Examples
+    --------
+    >>> _rows_of_tag_lists([(1, "id\\tpath\\ttags"), (2, "a\\ta.mp3\\tgenre---rock\\tgenre---pop")], "\\t", "a.tsv")
+    [(2, 'a\\tgenre---rock'), (2, 'a\\tgenre---pop')]
+    """
+    (first, header), *rows = ((number, split_line(line, separator)) for number, line in lines)
+    places = find_columns(KINDS["labels"], header, keyed=True)
+    last = len(header) - 1
+    if separator != "\t" or heading(header[-1]) != "tags" or "track" not in places or "value" in places:
+        return []
+    about = [heading(field).endswith(_ABOUT_TRACKS) for field in header]
+    if not any(about[place] for place in range(last) if place != places["track"]) and not any(
+        len(fields) > len(header) and any(fields[len(header) :]) for _, fields in rows
+    ):
+        return []
+    others = ["" if beside else field for field, beside in zip(header, about, strict=True)]
+    demand_read(KINDS["labels"], others, (fields for _, fields in rows), {**places, "label": last}, name, first)
+    found = []
+    for number, fields in rows:
+        if len(fields) < last:
+            message = f"has {len(fields)} columns, and the header has {len(header)}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+        tags = [tag for tag in fields[last:] if tag] or [""]
+        found += [(number, f"{fields[places['track']]}\t{tag}") for tag in tags]
+    return found
 
 
 def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> dict[RowKey, list[tuple[int, str]]]:

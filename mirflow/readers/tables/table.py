@@ -23,6 +23,9 @@ from ..patterns import Match, Pattern
 WHOLE = ("matrix",)
 """Formats that have rows of all items of a collection: those count that the other side has."""
 ROWS = "rows"
+TAGS = "tags"
+ARRAYS = (".npy", ".npz")
+"""Suffixes of numpy's files."""
 HELD = 2**29
 """Bytes of opened tables that a process keeps."""
 
@@ -34,6 +37,7 @@ _OPENERS = MappingProxyType(
         "lists": ".rankings:open_lists",
         "groups": ".item_groups:open_groups",
         "matrix": ".distance_matrix:open_matrix",
+        TAGS: ".tag_matrix:open_tags",
     }
 )
 
@@ -186,10 +190,11 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
 
 
 def _beside(path: str) -> list[tuple[str, int, int]]:
-    """Sizes and times of the files that name the items of an array."""
-    if not path.endswith(".npy"):
+    """Sizes and times of the files that name the rows and columns of an array."""
+    if not path.lower().endswith(ARRAYS):
         return []
-    return [(str(file), *file_stat(file)) for file in name_files(path) if file.exists()]
+    files = (*name_files(path), *(file for axis in tag_name_files(path) for file in axis))
+    return [(str(file), *file_stat(file)) for file in files if file.exists()]
 
 
 def name_files(path: str) -> tuple[Path, Path]:
@@ -203,6 +208,23 @@ def name_files(path: str) -> tuple[Path, Path]:
     return Path(path).with_suffix(".txt"), Path(path).with_name("items.txt")
 
 
+def tag_name_files(path: str) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Files that may name the tracks, and those that may name the tags, of an array of both.
+
+    Examples
+    --------
+    >>> [[file.as_posix() for file in files] for files in tag_name_files("a/x.npy")]
+    [['a/x.tracks.txt', 'a/x.tracks.tsv', 'a/tracks.txt', 'a/tracks.tsv'], ['a/x.tags.txt', 'a/tags.txt']]
+    """
+    own, folder = Path(path).with_suffix(""), Path(path).parent
+    tracks, tags = ("tracks.txt", "tracks.tsv"), ("tags.txt",)
+    first, second = (
+        (*(own.with_name(f"{own.name}.{one}") for one in names), *(folder / one for one in names))
+        for names in (tracks, tags)
+    )
+    return first, second
+
+
 _opened: OrderedDict[tuple[object, ...], TrackTable | AnnotationError] = OrderedDict()
 
 
@@ -212,6 +234,8 @@ def _held(table: TrackTable | AnnotationError) -> int:
 
 def _open(path: str, reading: Reading, name: str) -> TrackTable:
     format = reading.format_of(path)
+    if reading.kind == "labels" and path.lower().endswith(ARRAYS):
+        format = TAGS
     module, _, function = _OPENERS.get(format, _OPENERS[ROWS]).partition(":")
     opener: Callable[[str, Reading, str], TrackTable] = getattr(importlib.import_module(module, __package__), function)
     return opener(path, reading, name)

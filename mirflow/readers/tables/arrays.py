@@ -1,0 +1,128 @@
+"""Arrays in numpy's files with the names of their rows and columns, in the archive or in text beside the file."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...annotations.schema import KINDS
+from ...errors import InvalidAnnotationError, UnreadableError
+from ..content import decode, open_file, read_bytes
+from ..delimited import number_lines, split_line
+from ..layouts import find_columns
+from ..options import Reading
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NamedArray:
+    """The table of numbers of a file, and the lists of names that an archive has beside it.
+
+    Parameters
+    ----------
+    key : str
+        Its name in the archive; empty: the file holds it alone.
+    names : mapping of str to tuple of str
+        By their names in the archive, in small letters.
+    """
+
+    values: npt.NDArray[Any]
+    key: str = ""
+    names: Mapping[str, Names] = field(default_factory=dict)
+
+    def named(self, keys: Sequence[str]) -> Names | None:
+        """The list with the first of some names that there is one of."""
+        return next((self.names[key] for key in keys if key in self.names), None)
+
+
+def load_array(path: str, reading: Reading, name: str) -> NamedArray:
+    """The one table of numbers in a file of numpy, which is mapped into memory if it is an ``.npy``.
+
+    Raises :class:`mirflow.errors.UnreadableError`, also for an archive larger than ``max_bytes`` when unpacked.
+    """
+    open_file(path, name).close()
+    try:
+        if path.lower().endswith(".npz"):
+            return _from_archive(path, reading, name)
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise UnreadableError(f"is no array that can be read: {error}", path=name) from None
+    if not isinstance(values, np.ndarray):
+        values.close()
+        raise UnreadableError("is an archive of arrays, not one array; name it .npz", path=name)
+    if values.dtype.kind not in "fiub":
+        raise UnreadableError(f"is an array of {values.dtype}, not of numbers", path=name)
+    return NamedArray(values)
+
+
+def _from_archive(path: str, reading: Reading, name: str) -> NamedArray:
+    with zipfile.ZipFile(path) as packed:
+        size = sum(one.file_size for one in packed.infolist())
+    if size > reading.max_bytes:
+        limit = f"{size / 2**20:.0f} MB is over the limit of {reading.max_bytes / 2**20:.0f} MB"
+        raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name)
+    tables: dict[str, npt.NDArray[Any]] = {}
+    names: dict[str, Names] = {}
+    with np.load(path, allow_pickle=False) as archive:
+        for key in archive.files:
+            try:
+                one = archive[key]
+            except ValueError:
+                message = f"the array {key!r} holds objects of Python: save numpy.array({key}, dtype=str)"
+                raise UnreadableError(message, path=name) from None
+            if one.ndim == 1 and one.dtype.kind in "USiu":
+                if one.dtype.kind == "S":
+                    one = np.char.decode(one, "utf-8")
+                names[key.lower()] = tuple(str(text).strip() for text in one.tolist())
+            elif one.ndim == 2 and one.dtype.kind in "fiub":
+                tables[key] = one
+    if len(tables) != 1:
+        found = (
+            f"holds {len(tables)} tables of numbers ({', '.join(tables)})" if tables else "holds no table of numbers"
+        )
+        message = f"{found}; keep one array of two dimensions, and lists of names beside it"
+        raise UnreadableError(message, path=name)
+    key, values = next(iter(tables.items()))
+    return NamedArray(values, key, names)
+
+
+def read_names(file: Path, name: str, reading: Reading) -> Names:
+    """The names in a text beside an array, one a line, or in the column of tracks of a ``.tsv`` with a header.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array's file in messages, beside which the text is.
+    """
+    listed = str(Path(name).with_name(file.name))
+    text = decode(read_bytes(file, reading.max_bytes, listed), listed, reading.delimited.encoding)
+    if file.suffix != ".tsv":
+        return tuple(filter(None, map(str.strip, text.split("\n"))))
+    lines = number_lines(text, "")
+    header = split_line(lines[0][1], "\t") if lines else []
+    place = find_columns(KINDS["labels"], header, keyed=True).get("track")
+    if place is None:
+        message = f"no column of the header names the tracks: {', '.join(header)}; call it track_id"
+        raise InvalidAnnotationError(message, path=listed, line=1)
+    rows = [(number, split_line(line, "\t")) for number, line in lines[1:]]
+    short = next((number for number, fields in rows if len(fields) <= place or not fields[place]), None)
+    if short is not None:
+        raise InvalidAnnotationError("the row names no track", path=listed, line=short)
+    return tuple(fields[place] for _, fields in rows)
+
+
+def demand_distinct(names: Sequence[str], what: str, listed: str) -> None:
+    """Raise if a name occurs twice or is empty."""
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InvalidAnnotationError(f"names {twice!r} twice", path=listed)
+    if "" in names:
+        raise InvalidAnnotationError(f"one of the {what} has no name", path=listed)

@@ -1,0 +1,100 @@
+"""Tables of tracks x tags in numpy's files: references of 0 and 1, and activations of a system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...annotations.annotation import Annotation
+from ...errors import InvalidAnnotationError, UnreadableError
+from ..content import digest_of
+from ..delimited import finish
+from ..options import Reading
+from .arrays import NamedArray, Names, demand_distinct, load_array, read_names
+from .distance_matrix import name_items
+from .table import RowKey, TrackTable, tag_name_files
+
+_TRACKS = (
+    *("tracks", "track", "track_ids", "track_id", "clips", "clip_ids", "clip_id", "songs", "song_ids", "files"),
+    *("filenames", "paths", "ids", "items", "rows", "index", "names"),
+)
+_TAGS = ("tags", "tag", "tag_names", "tag_list", "labels", "label_names", "classes", "class_names", "columns")
+"""Names in an archive of its lists of names, the first that it has being taken."""
+
+
+@dataclass(frozen=True)
+class TagMatrix(TrackTable):
+    """An array with a row for each track and a column for each tag."""
+
+    name: str
+    reading: Reading
+    tags: Names
+    values: npt.NDArray[Any]
+    of_key: Mapping[RowKey, int]
+    head: bytes
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes; what is mapped does not count."""
+        return 500 * len(self.of_key) + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
+
+    def data(self, key: RowKey) -> bytes:
+        """The bytes of a row."""
+        self.demand(key)
+        return bytes(self.values[self.of_key[key]].tobytes())
+
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """All tags of a track, with their numbers."""
+        value = np.array(self.values[self.of_key[key]], dtype=np.float64)
+        found = Annotation("labels", {"value": value}, list(self.tags), attrs={"source": self.name})
+        return finish(found, self.reading, self.name)
+
+
+def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
+    """The table in an ``.npy`` or ``.npz`` file of tracks x tags.
+
+    An archive holds the array and two lists of names, such as ``tracks`` and ``tags``. Lists that it lacks, and both
+    of an ``.npy``, are read from text beside it: for ``x.npy`` from ``x.tracks.txt`` and ``x.tags.txt``, or from
+    ``tracks.txt`` and ``tags.txt``, one name a line, or from a ``.tsv`` with a column of tracks, such as a split of
+    MTG-Jamendo.
+    """
+    if reading.task != "tagging":
+        message = f"an array holds numbers of tags, and {reading.task or reading.kind} has none: write a table of text"
+        raise UnreadableError(message, path=name)
+    array = load_array(path, reading, name)
+    tracks, of_tracks = _names(array, _TRACKS, 0, path, reading, name)
+    tags, of_tags = _names(array, _TAGS, 1, path, reading, name)
+    if array.values.shape != (len(tracks), len(tags)):
+        shape = " x ".join(map(str, array.values.shape)) or "one number"
+        lists = " and ".join(dict.fromkeys(one for one in (of_tracks, of_tags) if one != name)) or "its lists"
+        message = f"is {shape}, and {lists} name {len(tracks)} tracks and {len(tags)} tags"
+        turned = array.values.shape == (len(tags), len(tracks))
+        raise InvalidAnnotationError(message + "; save its transpose" * turned, path=name)
+    demand_distinct(tags, "tags", of_tags)
+    demand_distinct(tracks, "tracks", of_tracks)
+    plain = name_items(tracks) if any("/" in track or "\\" in track for track in tracks) else tracks
+    places = {RowKey(track): place for place, track in enumerate(plain)}
+    head = digest_of("\0".join([*tags, array.values.dtype.str]).encode()).encode()
+    return TagMatrix(name, reading, tags, array.values, places, head)
+
+
+def _names(
+    array: NamedArray, keys: tuple[str, ...], axis: int, path: str, reading: Reading, name: str
+) -> tuple[Names, str]:
+    """The names along an axis, and where they are."""
+    found = array.named(keys)
+    if found is not None:
+        return found, name
+    files = tag_name_files(path)[axis]
+    file = next((file for file in files if file.exists()), None)
+    if file is None:
+        what, beside = ("tracks", "tags")[axis], " or ".join(one.name for one in files)
+        inside = f" save them in it as {keys[0]!r}, or" if array.key else ""
+        message = f"names no {what}:{inside} write them one a line into {beside} beside it"
+        raise UnreadableError(message, path=name)
+    return read_names(file, name, reading), str(Path(name).with_name(file.name))

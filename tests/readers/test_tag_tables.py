@@ -1,0 +1,185 @@
+"""Tags in wide tables: arrays of tracks x tags with names, lists of tags as MTG-Jamendo's, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mirflow
+from mirflow.cli import cli
+from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from mirflow.readers import Reading
+from mirflow.readers.tables.table import RowKey, open_table
+
+TAGS = ["genre---rock", "mood/theme---calm", "instrument---piano"]
+TRACKS = ["track_0000002", "track_0000001", "track_0000003"]
+VALUES = np.array([[0.9, 0.1, 0.5], [0.25, 0.75, 0.0], [0.0, 1.0, 1.0]])
+SPLIT = (
+    "TRACK_ID\tARTIST_ID\tALBUM_ID\tPATH\tDURATION\tTAGS\n"
+    "track_0000002\tartist_1\talbum_1\t02/2.mp3\t460.8\tgenre---rock\n"
+    "track_0000001\tartist_1\talbum_1\t01/1.mp3\t189.3\tmood/theme---calm\tgenre---rock\n"
+    "track_0000003\tartist_2\talbum_2\t03/3.mp3\t278.9\tgenre---rock\tmood/theme---calm\tinstrument---piano\n"
+)
+
+
+def tags_of(path: Path, **options: object) -> dict[str, dict[str, float | str]]:
+    """The tags of each track in a file with their numbers, or themselves where it has none."""
+    found = mirflow.load_collection(path, "tagging", **options)
+    each = {track: found.annotation(track) for track in found.tracks}
+    return {
+        track: dict(zip(labels, one.columns["value"].tolist() if "value" in one.columns else labels, strict=True))
+        for track, one in each.items()
+        for labels in [list(one.labels or ())]
+    }
+
+
+EXPECTED = {track: dict(zip(TAGS, row, strict=True)) for track, row in zip(TRACKS, VALUES.tolist(), strict=True)}
+
+
+@pytest.mark.parametrize("keys", [("tracks", "tags"), ("clip_ids", "classes"), ("ids", "label_names")])
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+def test_an_archive_holds_the_array_and_its_names(tmp_path: Path, keys: tuple[str, str], dtype: type) -> None:
+    named = {keys[0]: np.array(TRACKS), keys[1]: np.array(TAGS), "version": np.array(2)}
+    np.savez(tmp_path / "a.npz", scores=VALUES.astype(dtype), **named)
+    for track, tags in tags_of(tmp_path / "a.npz").items():
+        assert tags == pytest.approx(EXPECTED[track], abs=0 if dtype is np.float64 else 1e-3)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"a.tracks.txt": "\n".join(TRACKS), "a.tags.txt": "\n".join(TAGS) + "\n"},
+        {"tracks.txt": "\n".join(TRACKS), "tags.txt": "\n".join(TAGS)},
+        {"tracks.tsv": SPLIT, "tags.txt": "\r\n".join(TAGS)},
+    ],
+)
+def test_names_of_an_array_are_beside_it(tmp_path: Path, beside: dict[str, str]) -> None:
+    for name, text in beside.items():
+        (tmp_path / name).write_text(text)
+    np.save(tmp_path / "a.npy", VALUES)
+    assert tags_of(tmp_path / "a.npy") == EXPECTED
+    np.savez_compressed(tmp_path / "a.npz", VALUES)
+    assert tags_of(tmp_path / "a.npz") == EXPECTED
+
+
+def test_decisions_are_numbers_and_paths_of_tracks_lose_their_folders(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", m=VALUES > 0.4, paths=["x/a.mp3", "x/b.mp3", "y/c.mp3"], tags=TAGS)
+    found = tags_of(tmp_path / "a.npz")
+    assert list(found) == ["a", "b", "c"]
+    assert list(found["a"].values()) == [1.0, 0.0, 1.0]
+
+
+def test_predictions_in_the_order_of_a_split_are_scored_against_it(tmp_path: Path) -> None:
+    (tmp_path / "tracks.tsv").write_text(SPLIT)
+    (tmp_path / "tags.txt").write_text("\n".join(TAGS))
+    np.save(tmp_path / "vggish.npy", VALUES)
+    plan = (
+        "name: jamendo\nstore: STORE\nevaluations:\n  - {task: tagging, reference: tracks.tsv, "
+        "estimates: '{system}.npy', systems: [vggish], classes: tags.txt, metrics: [recall, precision, affinities]}\n"
+    )
+    (tmp_path / "jamendo.yaml").write_text(plan.replace("STORE", str(tmp_path / "j.zarr")))
+    done = CliRunner().invoke(cli, ["run", str(tmp_path / "jamendo.yaml"), "--quiet"])
+    assert done.exit_code == 0, done.output
+    scores = mirflow.open_store(tmp_path / "j.zarr")["tagging"].ds
+    scores = scores["score"].sel(system="vggish").isel(metric=0)
+    by_track = dict(zip(scores["track"].values.tolist(), scores.values.tolist(), strict=True))
+    assert by_track == {"track_0000001": 0.5, "track_0000002": 1.0, "track_0000003": pytest.approx(2 / 3)}
+
+
+def test_a_changed_row_concerns_its_track_only_and_a_changed_name_all(tmp_path: Path) -> None:
+    def fingerprints(values: np.ndarray, tags: list[str]) -> list[str]:
+        np.savez(tmp_path / "a.npz", values, tracks=TRACKS, tags=tags)
+        table = open_table(str(tmp_path / "a.npz"), Reading.of("tagging"), "a.npz")
+        return [table.read(RowKey(track))[1] for track in TRACKS]
+
+    before = fingerprints(VALUES, TAGS)
+    changed = VALUES.copy()
+    changed[1, 1] = 0.5
+    assert [one == other for one, other in zip(before, fingerprints(changed, TAGS), strict=True)] == [True, False, True]
+    assert not set(before) & set(fingerprints(VALUES, [*TAGS[:2], "organ"]))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": VALUES, "tags": TAGS}, "names no tracks: save them in it as 'tracks', or write them one a line into"),
+        (
+            {"x": VALUES.T[:2], "tracks": TRACKS, "tags": TAGS[:2]},
+            "a.npz: is 2 x 3, and its lists name 3 tracks and 2 tags; save its transpose",
+        ),
+        ({"x": VALUES, "tracks": TRACKS, "tags": TAGS[:2]}, "is 3 x 3, and its lists name 3 tracks and 2 tags"),
+        (
+            {"x": VALUES, "y": VALUES, "tags": TAGS},
+            "holds 2 tables of numbers (x, y); keep one array of two dimensions",
+        ),
+        ({"x": VALUES[0], "tags": TAGS}, "holds no table of numbers"),
+        ({"x": VALUES, "tracks": TRACKS, "tags": ["a", "b", "a"]}, "names 'a' twice"),
+        ({"x": VALUES, "tracks": TRACKS, "tags": ["a", "b", ""]}, "one of the tags has no name"),
+        ({"x": VALUES, "tags": np.array(TAGS, dtype=object)}, "the array 'tags' holds objects of Python: save numpy"),
+        ({"x": VALUES * [1, np.nan, 1], "tracks": TRACKS, "tags": TAGS}, "the number of 'mood/theme---calm' is NaN"),
+    ],
+)
+def test_what_is_wrong_with_an_array_is_said(tmp_path: Path, arrays: dict[str, object], message: str) -> None:
+    np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
+    with pytest.raises(AnnotationError, match=re.escape(message)):
+        tags_of(tmp_path / "a.npz")
+
+
+def test_what_is_no_array_of_tags_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", VALUES)
+    with pytest.raises(UnreadableError, match=r"names no tracks: write them one a line into a\.tracks\.txt or a\.tra"):
+        tags_of(tmp_path / "a.npy")
+    with pytest.raises(UnreadableError, match="an array holds numbers of tags, and classification has none"):
+        mirflow.load_collection(tmp_path / "a.npy", "classification")
+    (tmp_path / "tracks.tsv").write_text("artist\tpath_of\nx\ty\n")
+    with pytest.raises(
+        InvalidAnnotationError, match=r"tracks\.tsv:1: no column of the header names the tracks: artist"
+    ):
+        tags_of(tmp_path / "a.npy")
+    (tmp_path / "b.npz").write_bytes(b"PK\x03\x04")
+    with pytest.raises(UnreadableError, match=r"b\.npz: is no array that can be read"):
+        tags_of(tmp_path / "b.npz")
+    np.savez_compressed(tmp_path / "c.npz", np.zeros((1000, 1000)))
+    with pytest.raises(UnreadableError, match=r"too large: 8 MB is over the limit of 1 MB \(max_bytes raises it\)"):
+        tags_of(tmp_path / "c.npz", max_bytes=2**20)
+
+
+def test_a_table_of_mtg_jamendo_lists_its_tags(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(SPLIT + "track_0000004\tartist_2\talbum_2\t04/4.mp3\t1.5\n")
+    assert {track: list(tags) for track, tags in tags_of(tmp_path / "a.tsv").items()} == {
+        "track_0000002": ["genre---rock"],
+        "track_0000001": ["mood/theme---calm", "genre---rock"],
+        "track_0000003": ["genre---rock", "mood/theme---calm", "instrument---piano"],
+        "track_0000004": [],
+    }
+
+
+def test_numbers_beside_lists_of_tags_and_rows_that_end_early_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("TRACK_ID\tSURPRISE\tTAGS\nt1\t0.5\trock\tpop\n")
+    with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:1: the column 'SURPRISE' holds numbers and would not be"):
+        tags_of(tmp_path / "a.tsv")
+    (tmp_path / "a.tsv").write_text("TRACK_ID\tPATH\tDURATION\tTAGS\nt1\tx\t1\trock\nt2\tx\n")
+    with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:3: has 2 columns, and the header has 4"):
+        tags_of(tmp_path / "a.tsv")
+
+
+@pytest.mark.parametrize("text", ["t1,1,0\nt2,0,1\n", "t1,0.5\nt2,0.25\n", "who,rock\nt1,1\nt2,0\n"])
+def test_tags_that_are_numbers_are_refused_unless_columns_are_declared(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    line = 2 if text.startswith("who") else 1
+    with pytest.raises(InvalidAnnotationError, match=rf"a\.csv:{line}: the tag would be a number: .* declare columns:"):
+        tags_of(tmp_path / "a.csv")
+    declared = {"track": 0, "label": 1} | ({"value": 2} if text.startswith("t1,1") else {})
+    assert next(iter(tags_of(tmp_path / "a.csv", columns=declared)["t1"])) in ("1", "0.5")
+
+
+def test_a_file_of_one_clip_has_no_numbers_for_tags_either(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,0.5\n2,0.25\n")
+    with pytest.raises(InvalidAnnotationError, match=r"a\.csv:1: the tag would be a number: '1'"):
+        mirflow.load(tmp_path / "a.csv", task="tagging")
+    (tmp_path / "a.csv").write_text("80s,0.5\n1980,0.25\n")
+    assert mirflow.load(tmp_path / "a.csv", task="tagging")["label"].values.tolist() == ["80s", "1980"]
