@@ -205,6 +205,10 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
                 {"notes": _notes("time", "detected", "position", "pitch")},
             ),
         ),
+        "hits": (_alike(times=_column("time"), drums=_labels),),
+        "text": (_alike(text=lambda row: "\n".join(_labels(row))),),
+        "pedals": (_alike(intervals=_intervals, pedals=_labels),),
+        "sheet_music": (_alike(rows=_table),),
         "audio": (_alike(sources=_sources),),
     }
 )

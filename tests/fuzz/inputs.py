@@ -71,7 +71,8 @@ def formats_of(task: str) -> tuple[str, ...]:
     if kind == "audio":
         return ("wav",)
     formats = FORMATS if kind != "patterns" else ("txt",)
-    formats += ("jams",) if default_namespace(task) else ()
+    # Lyrics of JAMS have times, which the samples lack.
+    formats += ("jams",) if default_namespace(task) and kind != "text" else ()
     formats += ("svl",) if kind in ("events", "series", "notes") else ()
     formats += ("mid",) if kind in ("notes", "hits") else ()
     return formats + (TABLES if kind == "ranking" else ())
@@ -93,6 +94,10 @@ def _delimited(annotation: Annotation, separator: str) -> str:
         return _patterns(annotation)
     if annotation.kind == "tempo":
         return separator.join(map(str, [*columns["tempo"], columns["salience"][0]])) + "\n"
+    if annotation.kind == "text":
+        return "\n".join(annotation.labels or [])
+    if annotation.kind == "sheet_music":
+        return _sheet_music(annotation)
     if annotation.kind == "key":
         return (annotation.labels or [""])[0].replace(" ", separator) + "\n"
     if annotation.kind == "multipitch":
@@ -107,6 +112,24 @@ def _delimited(annotation: Annotation, separator: str) -> str:
         texts = annotation.labels if annotation.kind in ("events", "hits", "intervals", "hierarchy") else None
         rows = [list(row) for row in zip(*named, *([] if texts is None else [texts]), strict=True)]
     return "".join(separator.join(map(str, row)).strip() + "\n" for row in rows)
+
+
+def _sheet_music(annotation: Annotation) -> str:
+    lines = []
+    names = ("pitch", "time", "notated_start", "notated_end", "voice")
+    rows = zip(annotation.labels or [], *(annotation.columns[name].tolist() for name in names), strict=True)
+    for label, pitch, time, start, end, voice in rows:
+        what, *words = label.split()
+        ms = round(1000 * time)
+        if what == "note":
+            lines.append(f"Note {pitch:.0f} {ms} {1000 * start:.0f} {1000 * end:.0f} {voice:.0f}")
+        elif what == "meter":
+            lines.append(f"Hierarchy {words[0]},{words[1]} {words[2]} a={words[3]} {ms}")
+        elif what == "key":
+            lines.append(f"Key {words[0]} {words[1][:3]} {ms}")
+        else:
+            lines.append(" ".join([what.capitalize(), str(ms), *words]))
+    return "\n".join(lines)
 
 
 def _patterns(annotation: Annotation) -> str:

@@ -214,7 +214,7 @@ class TestClassesOfFiles:
         assert asked("f_measure") == pytest.approx([2 / 3, 1, 2 / 3])
         assert asked("f_measure", across={"class": "mean"}) == pytest.approx([7 / 9])
         assert asked("f_measure", over={"class": "sum"}) == pytest.approx([2 * 3 / (4 + 4)])
-        with pytest.raises(QueryError, match=r"it has: sum, mean, precision, recall, f_measure$"):
+        with pytest.raises(QueryError, match=r"it has: sum, mean, precision, recall, f_measure, iou$"):
             asked("accuracy")
 
 
