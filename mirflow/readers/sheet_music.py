@@ -53,9 +53,11 @@ class _Rows:
 def parse_midi_score(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
     """The notation in the bytes of a quantised MIDI file.
 
-    Each channel of each track is a voice. Sub-beats follow from the time signatures, which begin bars and without
-    which there are none; a pickup cannot be told from a bar. There are no chords.
+    Each channel of each track is a voice. Sub-beats follow from the time signatures, which begin bars, from 4/4 where
+    there are none; a pickup cannot be told from a bar. There are no chords.
     """
+    from mido import MetaMessage
+
     file, rows = decode_midi(data, name), _Rows()
     clock = Clock.of(file, name)
     voices: dict[tuple[int, int], int] = {}
@@ -66,7 +68,7 @@ def parse_midi_score(data: bytes, reading: Reading, name: str | Path = "<bytes>"
                 start, end = clock.seconds(np.array([note.start, note.end])).tolist()
                 rows.note(start, end, note.pitch, voices.setdefault((number, note.channel), len(voices)))
                 last = max(last, note.end)
-    signatures = dict(_messages(file, "time_signature"))
+    signatures = {0: MetaMessage("time_signature")} | dict(_messages(file, "time_signature"))
     for (tick, signature), end in zip(signatures.items(), [*list(signatures)[1:], last], strict=False):
         quarter = file.ticks_per_beat
         beats, sub_beats, length = _divide(signature.numerator, signature.denominator)

@@ -90,6 +90,14 @@ class TestMidi:
         assert others_of(found, "meter", "key") == [(0.0, "meter 2 3 1 0"), (0.0, "key 10 minor")]
         assert [time for time, _ in others_of(found, "tatum")] == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]
 
+    def test_without_signatures_it_is_in_four_four_and_has_no_key(self) -> None:
+        file = mido.MidiFile(file=io.BytesIO(midi()))
+        file.tracks[0] = mido.MidiTrack(message for message in file.tracks[0] if not message.is_meta)
+        held = io.BytesIO()
+        file.save(file=held)
+        found = parse_file(held.getvalue(), READING, "midi", "a.mid")
+        assert others_of(found, "meter", "key") == [(0.0, "meter 4 2 1 0")]
+
     @pytest.mark.parametrize(("key", "label"), [("C", "key 0 major"), ("F#m", "key 6 minor"), ("Cb", "key 11 major")])
     def test_keys(self, key: str, label: str) -> None:
         assert others_of(parse_file(midi(key=key), READING, "midi", "a.mid"), "key") == [(0.0, label)]
