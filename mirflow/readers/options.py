@@ -52,6 +52,7 @@ _FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {
     "mid": "midi",
     "sv": "svl",
     "npy": "matrix",
+    "npz": "matrix",
     "xml": "musicxml",
     "mxl": "musicxml",
     "krn": "kern",

@@ -187,6 +187,41 @@ class TestArrays:
         other[1, 2] = 0.7
         assert [one == two for one, two in zip(facts(self.DISTANCES), facts(other), strict=True)] == [True, False, True]
 
+    @pytest.mark.parametrize(
+        ("key", "turned"), [("distances", 1), ("dist", 1), ("similarities", -1), ("similarity_matrix", -1)]
+    )
+    @pytest.mark.parametrize("listed", ["items", "track_ids"])
+    def test_an_archive_has_the_names_and_says_what_is_near(self, tmp_path, key, turned, listed):
+        np.savez(tmp_path / "m.npz", **{key: turned * self.DISTANCES, listed: np.array(["x", "y", "z"])})
+        opened = open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
+        assert [ranks(opened, query) for query in "xyz"] == [["z", "y"], ["z", "x"], ["x", "y"]]
+
+    def test_an_archive_may_have_queries_that_are_no_items(self, tmp_path):
+        arrays = {"distances": self.DISTANCES[:2], "queries": ["q", "x"], "items": [b"x", b"y", b"z"]}
+        np.savez_compressed(tmp_path / "m.npz", **arrays)
+        opened = open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
+        assert (ranks(opened, "q"), ranks(opened, "x")) == (["x", "z", "y"], ["y", "z"])
+
+    def test_an_archive_without_names_has_them_beside_it(self, tmp_path):
+        np.savez(tmp_path / "m.npz", distances=self.DISTANCES)
+        with pytest.raises(UnreadableError, match=r"m\.npz: names no items: save them in it as 'items', or write them"):
+            open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
+        (tmp_path / "m.txt").write_text("x\ny\nz\n")
+        assert ranks(open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz"), "x") == ["z", "y"]
+
+    def test_an_archive_that_does_not_say_what_is_near_is_refused(self, tmp_path):
+        np.savez(tmp_path / "m.npz", self.DISTANCES, items=["x", "y", "z"])
+        with pytest.raises(InvalidAnnotationError, match="call the array 'arr_0' distances or similarities"):
+            open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
+        np.savez(tmp_path / "m.npz", distances=self.DISTANCES[:2], items=["x", "y", "z"])
+        with pytest.raises(InvalidAnnotationError, match=r"m\.npz: is 2 x 3, and it names 3 items"):
+            open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
+
+    def test_similarities_are_not_read_as_distances(self, tmp_path):
+        message = r"m\.npy: looks like similarities, .*: save the array as similarities in an \.npz, or, .* write 0 on"
+        with pytest.raises(InvalidAnnotationError, match=message):
+            self.write(tmp_path, 2 - self.DISTANCES)
+
 
 @given(st.lists(st.integers(-5, 5).map(float), max_size=60) | st.lists(st.floats(allow_nan=False), max_size=60))
 def test_the_order_is_that_of_a_stable_sort(values):

@@ -43,27 +43,28 @@ class NamedArray:
         return next((self.names[key] for key in keys if key in self.names), None)
 
 
-def load_array(path: str, reading: Reading, name: str) -> NamedArray:
+def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> NamedArray:
     """The one table of numbers in a file of numpy, which is mapped into memory if it is an ``.npy``.
 
-    Raises :class:`mirflow.errors.UnreadableError`, also for an archive larger than ``max_bytes`` when unpacked.
+    Its dtype is of one of the `kinds`. Raises :class:`mirflow.errors.UnreadableError`, also for an archive larger than
+    ``max_bytes`` when unpacked.
     """
     open_file(path, name).close()
     try:
         if path.lower().endswith(".npz"):
-            return _from_archive(path, reading, name)
+            return _from_archive(path, reading, name, kinds)
         values = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise UnreadableError(f"is no array that can be read: {error}", path=name) from None
     if not isinstance(values, np.ndarray):
         values.close()
         raise UnreadableError("is an archive of arrays, not one array; name it .npz", path=name)
-    if values.dtype.kind not in "fiub":
+    if values.dtype.kind not in kinds:
         raise UnreadableError(f"is an array of {values.dtype}, not of numbers", path=name)
     return NamedArray(values)
 
 
-def _from_archive(path: str, reading: Reading, name: str) -> NamedArray:
+def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedArray:
     with zipfile.ZipFile(path) as packed:
         size = sum(one.file_size for one in packed.infolist())
     if size > reading.max_bytes:
@@ -82,7 +83,7 @@ def _from_archive(path: str, reading: Reading, name: str) -> NamedArray:
                 if one.dtype.kind == "S":
                     one = np.char.decode(one, "utf-8")
                 names[key.lower()] = tuple(str(text).strip() for text in one.tolist())
-            elif one.ndim == 2 and one.dtype.kind in "fiub":
+            elif one.ndim == 2 and one.dtype.kind in kinds:
                 tables[key] = one
     if len(tables) != 1:
         found = (

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedIOBase, BufferedReader
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,12 +17,20 @@ from ...annotations.annotation import Annotation, CodedLabels
 from ...errors import InvalidAnnotationError, UnreadableError
 from ...kernels.ragged_ops import ascending
 from ...ragged import Float, Int
-from ..content import decode, digest_of, open_file, read_bytes, unreadable
+from ..content import decode, digest_of, open_file, unreadable
 from ..layouts import is_number
 from ..options import Reading
-from .table import RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
+from .arrays import NamedArray, demand_distinct, load_array, read_names
+from .table import ARRAYS, RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
 
 _CORNER = "q/r"
+_ITEMS = ("items", "item_ids", "names", "tracks", "track_ids", "songs", "ids", "files", "labels", "columns")
+_QUERIES = ("queries", "query_ids", "rows")
+_DISTANCES = ("distances", "distance", "dist", "distance_matrix")
+_SIMILARITIES = ("similarities", "similarity", "sim", "similarity_matrix", "scores")
+"""Names of the arrays of an archive, and of its lists."""
+_LOOKED_AT = 100
+"""Rows of a matrix by which it is recognised."""
 _SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
 
 
@@ -258,13 +267,13 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     ----------
     path : str
         MIREX's layout (a line of title, numbered files, a line ``Q/R`` with numbers, a row for each query), a table
-        with the items' names in its first line and each query's in front of its row, or an ``.npy`` file.
+        with the items' names in its first line and each query's in front of its row, or a file of numpy.
     reading : Reading
         ``exclude``: whether an item is left out of its own ranking; ``max_bytes`` is the limit of a row.
     name : str
         Name of the file in messages.
     """
-    if path.lower().endswith(".npy"):
+    if path.lower().endswith(ARRAYS):
         return open_array(path, reading, name)
     try:
         with BufferedReader(open_file(path, name)) as file:
@@ -297,58 +306,89 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
 
 @dataclass(frozen=True)
 class ArrayMatrix(TrackTable):
-    """A matrix in an ``.npy`` file, in which every item is a query."""
+    """A matrix in a file of numpy, with a query for each row.
+
+    Parameters
+    ----------
+    values : array
+        Distances, or if ``nearest_largest`` similarities.
+    """
 
     name: str
     ranker: Ranker
-    distances: npt.NDArray[np.float64]
+    values: npt.NDArray[Any]
     of_key: Mapping[RowKey, int]
     head: bytes
+    nearest_largest: bool = False
 
     @property
     def held(self) -> int:
         """About how many bytes of memory it takes; what is mapped does not count."""
-        return 500 * len(self.of_key)
+        return 500 * len(self.of_key) + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
 
     def data(self, key: RowKey) -> bytes:
         """The bytes of a row."""
         self.demand(key)
-        return bytes(self.distances[self.of_key[key]].tobytes())
+        return bytes(self.values[self.of_key[key]].tobytes())
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking that a row makes."""
-        return self.ranker.rank(key.track, np.asarray(self.distances[self.of_key[key]], dtype=np.float64), 0, self.name)
+        row = np.asarray(self.values[self.of_key[key]], dtype=np.float64)
+        return self.ranker.rank(key.track, -row if self.nearest_largest else row, 0, self.name)
 
 
 def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
-    """The table in an ``.npy`` file that holds a square of distances.
+    """The table in a file of numpy that holds a square of distances, or a row for each query.
 
-    The names of the items are read, one a line, from ``x.txt`` beside ``x.npy``, or from ``items.txt``.
+    The names of the items are a list in an ``.npz``, or are read, one a line, from ``x.txt`` beside ``x.npy``, or from
+    ``items.txt``. An ``.npz`` calls its matrix ``distances`` or ``similarities``, and may have a list ``queries``.
     """
-    open_file(path, name).close()
-    try:
-        distances = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UnreadableError(f"is no array that can be read: {error}", path=name) from None
-    if not isinstance(distances, np.ndarray):
-        distances.close()
-        raise UnreadableError("is an archive of arrays, not one array; save the matrix with numpy.save", path=name)
-    if distances.dtype.kind not in "fiu":
-        raise UnreadableError(f"is an array of {distances.dtype}, not of numbers", path=name)
+    array = load_array(path, reading, name)
+    items, listed = _items(array, path, reading, name)
+    queries = array.named(_QUERIES) or items
+    if array.values.shape != (len(queries), len(items)):
+        shape = " x ".join(map(str, array.values.shape)) or "one number"
+        lists = "it" if listed == name else listed
+        named = f"{len(items)} items" if queries is items else f"{len(queries)} queries and {len(items)} items"
+        raise InvalidAnnotationError(f"is {shape}, and {lists} names {named}", path=name)
+    demand_distinct(items, "items", listed)
+    demand_distinct(queries, "queries", name)
+    similar = array.key.lower() in _SIMILARITIES
+    if array.key and not similar and array.key.lower() not in _DISTANCES:
+        message = f"does not say whether the nearest has the smallest number: call the array {array.key!r} distances"
+        raise InvalidAnnotationError(f"{message} or similarities", path=name)
+    if not array.key and queries is items and _look_similar(array.values):
+        message = "looks like similarities, as an item has the largest number with itself: save the array as"
+        message += " similarities in an .npz, or, if the numbers are distances, write 0 on the diagonal"
+        raise InvalidAnnotationError(message, path=name)
+    places = {RowKey(query): place for place, query in enumerate(queries)}
+    head = digest_of("\0".join(items).encode() + b"similarities" * similar).encode()
+    return ArrayMatrix(name, Ranker(items, reading.exclude == "self"), array.values, places, head, similar)
+
+
+def _items(array: NamedArray, path: str, reading: Reading, name: str) -> tuple[tuple[str, ...], str]:
+    """The names of the columns, and where they are."""
+    found = array.named(_ITEMS)
+    if found is not None:
+        return found, name
     own, common = name_files(path)
     beside = [file for file in (own, common) if file.exists()]
     if not beside:
-        message = f"names no items: write them one a line into {own.name} or {common.name} beside it"
+        inside = f" save them in it as {_ITEMS[0]!r}, or" if array.key else ""
+        message = f"names no items:{inside} write them one a line into {own.name} or {common.name} beside it"
         raise UnreadableError(message, path=name)
-    listed = str(Path(name).with_name(beside[0].name))
-    text = decode(read_bytes(beside[0], reading.max_bytes, listed), listed, reading.delimited.encoding)
-    items = tuple(filter(None, map(str.strip, text.split("\n"))))
-    if distances.shape != (len(items), len(items)):
-        shape = " x ".join(map(str, distances.shape)) or "one number"
-        raise InvalidAnnotationError(f"is {shape}, and {listed} names {len(items)} items", path=name)
-    places = {RowKey(item): place for place, item in enumerate(items)}
-    if len(places) < len(items):
-        twice = next(item for place, item in enumerate(items) if places[RowKey(item)] != place)
-        raise InvalidAnnotationError(f"names {twice!r} twice", path=listed)
-    head = digest_of("\0".join(items).encode()).encode()
-    return ArrayMatrix(name, Ranker(items, reading.exclude == "self"), distances, places, head)
+    return read_names(beside[0], name, reading), str(Path(name).with_name(beside[0].name))
+
+
+def _look_similar(values: npt.NDArray[Any]) -> bool:
+    """True if each of the first rows of a square is largest on the diagonal, and smaller elsewhere.
+
+    Examples
+    --------
+    >>> _look_similar(np.array([[1.0, 0.2], [0.2, 1.0]])), _look_similar(np.array([[0.0, 0.2], [0.2, 0.0]]))
+    (True, False)
+    """
+    some = np.array(values[:_LOOKED_AT], dtype=np.float64)
+    own = np.diagonal(some).copy()
+    some[np.arange(len(own)), np.arange(len(own))] = -np.inf
+    return len(own) > 1 and bool(np.isfinite(own).all() and (some.max(axis=1) < own).all())

@@ -176,7 +176,7 @@ def _rows_of_tag_lists(lines: Sequence[tuple[int, str]], separator: str, name: s
 
     Examples
     --------
-    >>> _rows_of_tag_lists([(1, "id\\tpath\\ttags"), (2, "a\\ta.mp3\\tgenre---rock\\tgenre---pop")], "\\t", "a.tsv")
+    >>> _rows_of_tag_lists([(1, "clip\\tpath\\ttags"), (2, "a\\ta.mp3\\tgenre---rock\\tgenre---pop")], "\\t", "a.tsv")
     [(2, 'a\\tgenre---rock'), (2, 'a\\tgenre---pop')]
     """
     (first, header), *rows = ((number, split_line(line, separator)) for number, line in lines)

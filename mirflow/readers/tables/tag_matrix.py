@@ -66,7 +66,7 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
     if reading.task != "tagging":
         message = f"an array holds numbers of tags, and {reading.task or reading.kind} has none: write a table of text"
         raise UnreadableError(message, path=name)
-    array = load_array(path, reading, name)
+    array = load_array(path, reading, name, "fiub")
     tracks, of_tracks = _names(array, _TRACKS, 0, path, reading, name)
     tags, of_tags = _names(array, _TAGS, 1, path, reading, name)
     if array.values.shape != (len(tracks), len(tags)):
