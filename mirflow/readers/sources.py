@@ -22,6 +22,8 @@ from .positions import select_beats
 from .single_layout import PARSERS
 
 PathLike = str | os.PathLike[str]
+_NUMPY = b"\x93NUMPY"
+"""What an ``.npy`` begins with."""
 
 
 def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
@@ -60,6 +62,10 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
 
         demand_no_json(data, name)
         return (lyrics.parse_text if reading.kind == "text" else lyrics.parse_timed)(data, reading, format, name)
+    if data.startswith(_NUMPY):
+        many = "an array holds the tags of many tracks: load_collection reads it"
+        message = many if reading.kind == "labels" else f"is an array of numpy, and {reading.kind} are read from text"
+        raise InvalidAnnotationError(message, path=name)
     demand_no_json(data, name)
     return PARSERS.get(reading.kind, parse_delimited)(data, reading, format, name)
 

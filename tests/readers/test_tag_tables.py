@@ -183,3 +183,20 @@ def test_a_file_of_one_clip_has_no_numbers_for_tags_either(tmp_path: Path) -> No
         mirflow.load(tmp_path / "a.csv", task="tagging")
     (tmp_path / "a.csv").write_text("80s,0.5\n1980,0.25\n")
     assert mirflow.load(tmp_path / "a.csv", task="tagging")["label"].values.tolist() == ["80s", "1980"]
+
+
+def test_classes_beyond_the_header_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("track\tgenre\nt1\trock\tpop\nt2\tjazz\t\n")
+    found = mirflow.load_collection(tmp_path / "a.tsv", "classification")
+    with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:2.*: has 3 columns, and the header has 2: 't1 rock pop'"):
+        found.annotation("t1")
+    assert found.annotation("t2").labels == ["jazz"]
+
+
+@pytest.mark.parametrize(
+    ("task", "said"), [("tagging", "load_collection reads it"), ("beat", "events are read from te")]
+)
+def test_an_array_is_no_annotation_of_one_track(tmp_path: Path, task: str, said: str) -> None:
+    np.save(tmp_path / "a.npy", VALUES)
+    with pytest.raises(InvalidAnnotationError, match=rf"a\.npy: .*{said}"):
+        mirflow.load(tmp_path / "a.npy", task=task)

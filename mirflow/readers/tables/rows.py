@@ -80,6 +80,8 @@ class RowTable(TrackTable):
         rows = [(number, layout.split(line)) for number, line in self.of_key[key]]
         if has_numbers(reading) and kind.recognised and kind.listed and _name_track_alone(rows, layout):
             rows = []
+        if layout.header and reading.kind == "labels" and not reading.delimited.columns:
+            _demand_headed(rows, len(layout.header), self.name)
         if layout.usual:
             demand_width(rows, layout.kind, reading.task, layout.width, self.name)
         return finish(layout.annotation(rows, {"source": self.name}), reading, self.name)
@@ -219,6 +221,14 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
             raise InvalidAnnotationError(f"the row names no track; columns: {', '.join(KEYS)}", path=name, line=number)
         groups.setdefault(key, []).append((number, line))
     return groups
+
+
+def _demand_headed(rows: Sequence[tuple[int, Sequence[str]]], width: int, name: str) -> None:
+    """Raise if a row has more columns than the header, which would be left out."""
+    for line, fields in rows:
+        if any(fields[width:]):
+            message = f"has {len(fields)} columns, and the header has {width}: {' '.join(fields)!r}"
+            raise InvalidAnnotationError(f"{message}; write a row for each label", path=name, line=line)
 
 
 def _name_track_alone(rows: Sequence[tuple[int, Sequence[str]]], layout: Layout) -> bool:
