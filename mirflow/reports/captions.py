@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -249,12 +250,12 @@ def name_in_words(name: str, title: str) -> str:
 
     Examples
     --------
-    >>> name_in_words("f_measure@0.1", "F-measure"), name_in_words("majmin", "Major/minor")
-    ('F-measure@0.1', 'majmin')
+    >>> name_in_words("f_measure@0.1(trim=0.0)", "F-measure"), name_in_words("majmin", "Major/minor")
+    ('F-measure@0.1 (trim=0.0)', 'majmin')
     """
-    bare, at, rest = name.partition("@")
+    bare, rest = re.fullmatch(r"([^@(]*)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]  # fits any text
     words = title if title and "_" in bare else bare.replace("_", " ")
-    return f"{words}{at}{rest.replace('_', ' ')}"
+    return f"{words}{rest.replace('(', ' (', 1).replace('_', ' ')}"
 
 
 def plural(dim: str) -> str:
