@@ -93,8 +93,8 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
 
 
 def _last(file: mido.MidiFile) -> int:
-    """The tick of the last event."""
-    return max(sum(int(message.time) for message in track) for track in file.tracks)
+    """The tick of the last event; 0 without tracks."""
+    return max((sum(int(message.time) for message in track) for track in file.tracks), default=0)
 
 
 def _pedals(file: mido.MidiFile, name: str | Path) -> Annotation:

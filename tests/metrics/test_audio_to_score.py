@@ -186,6 +186,7 @@ class TestBadInput:
             ({"label": ["note", "bar"]}, "neither note, tatum, meter, key nor chord: 'bar'"),
             ({"label": ["note", "meter 0 2 1 0"]}, "neither note, .*: 'meter 0 2 1 0'"),
             ({"label": ["note", "key 12 major"]}, "neither note, .*: 'key 12 major'"),
+            ({"label": ["note", f"key {'9' * 5000} major"]}, "neither note, .*: 'key 999"),
             ({"time": [0.0, float("nan")]}, "time is not finite: nan"),
             ({"pitch": [60, float("nan")]}, "a note without a pitch: nan"),
             ({"notated_end": [1.0, 0.5]}, "a note ends before it starts: 1.0 to 0.5 s"),

@@ -39,6 +39,7 @@ def references(planned: EvaluationPlan, annotator: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:transcription. the pitches are whole numbers")  # those of files of velocities
 @pytest.mark.parametrize("name", SHIPPED)
 def test_scores_in_memory_are_those_of_the_run(
     name: str, shipped_store: Callable[[str], Path], request: pytest.FixtureRequest

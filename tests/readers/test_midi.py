@@ -264,3 +264,9 @@ def test_only_notes_are_written_on_no_more_channels_than_there_are(tmp_path):
         mirflow.to_midi(Annotation("events", {"time": span}), tmp_path / "a.mid")
     with pytest.raises(AnnotationError, match="by the MIDI numbers of General MIDI's percussion, not 'kick'"):
         mirflow.to_midi(Annotation("hits", {"time": span[:1]}, ["kick"]), tmp_path / "a.mid")
+
+
+def test_a_file_without_tracks_has_no_notes() -> None:
+    data = b"MThd\x00\x00\x00\x06\x00\x01\x00\x00\x01\xe0"
+    for pedal in ("ignore", "extend"):
+        assert len(parse_midi(data, Reading.of("transcription", pedal=pedal)).columns["pitch"]) == 0

@@ -67,10 +67,12 @@ def _is_known(label: str) -> bool:
     words = rest.split()
     if what in ("note", "tatum"):
         return not words
+    # So few digits that they are a number of something that one can count.
+    numbers = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 7]
     if what == "meter":
-        return len(words) == 4 and all(word.isdigit() for word in words) and all(int(word) for word in words[:3])
+        return len(words) == len(numbers) == 4 and all(numbers[:3])
     if what == "key":
-        return len(words) == 2 and words[0].isdigit() and int(words[0]) < 12 and words[1] in ("major", "minor")
+        return len(words) == 2 and len(numbers) == 1 and numbers[0] < 12 and words[1] in ("major", "minor")
     return what == "chord" and bool(rest)
 
 
