@@ -26,8 +26,8 @@ from mirflow.readers.sources import FileSource, source_at
 
 SECONDS = 5.0
 """Of the processor that one file may take at one door: many times what the largest of them needs."""
-MEMORY = 2**29
-"""Bytes that one file may take."""
+MEMORY = 5 * 2**27
+"""Bytes that one file may take: labels on a grid of eight million frames, which xarray copies, take nearly 2**29."""
 
 Options = Mapping[str, Any]
 """How files are read: options of :func:`mirflow.readers`."""
