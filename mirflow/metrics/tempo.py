@@ -150,9 +150,9 @@ def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float,
     """
     near = np.zeros(len(reference), dtype=np.bool_)
     for factor in factors:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             multiple = reference * factor
-        near |= (np.abs(multiple - estimate) <= multiple * tol) & np.isfinite(multiple)
+            near |= (np.abs(multiple - estimate) <= multiple * tol) & np.isfinite(multiple)
     return near & (reference > 0) & (estimate > 0)
 
 
