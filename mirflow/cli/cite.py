@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MetricError, UnknownNameError
-from ..metrics.literature import CONVENTIONS, cited, spell_out, to_bibtex
+from ..metrics.literature import cited, spell_out, to_bibtex
 from .common_options import Command, open_evaluations
 
 if TYPE_CHECKING:
@@ -50,13 +50,14 @@ def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
     from ..metrics.measures import Measure, parse
 
     name = str(ds.attrs.get("convention", ""))
-    found = [(key, f"convention {name}") for key in cited(CONVENTIONS.get(name, ""))]
+    found: list[tuple[str, str]] = []
     measures: list[Measure] = []
     with suppress(UnknownNameError):
-        metrics = get_task(str(ds.attrs.get("task", ""))).convention(name).metrics
+        rules = get_task(str(ds.attrs.get("task", ""))).convention(name)
+        found += [(key, f"convention {name}") for key in cited(rules.literature)]
         for identity in map(str, ds["metric"].values.tolist()):
             with suppress(UnknownNameError, MetricError):  # of a module of the user's, or of another version
-                measures.append(parse(identity, metrics))
+                measures.append(parse(identity, rules.metrics))
     for measure in (*measures, *find_measures(ds).values()):
         found += [(key, measure.metric.name) for key in cited(measure.metric.literature)]
     return found

@@ -520,12 +520,14 @@ MIR_EVAL = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@raffel2014",
 )
 ASYNCHRONY = replace(
     MIR_EVAL,
     name="asynchrony",
     summary="shares of events within 25, 50, 100 and 200 ms, median and mean asynchrony",
     default_measures=("percentage_correct@[0.025,0.05,0.1,0.2]", "median_absolute_error", "mean_absolute_error"),
+    literature="@peter2023",
 )
 
 TASK = Task(

@@ -190,6 +190,8 @@ class Convention:
     doubt : callable or None
         (measures, reference, estimate) -> what is odd about a pair that is scored all the same, empty if nothing is;
         None: it has no doubts of its own.
+    literature : str
+        Citations, as of a metric: ``"@raffel2014"``; see :mod:`mirflow.metrics.literature`.
     """
 
     name: str
@@ -206,6 +208,7 @@ class Convention:
     task: str = field(default="", compare=False)
     reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
     doubt: Callable[[Sequence[Measure], Annotation, Annotation], str] | None = None
+    literature: str = ""
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.

@@ -209,6 +209,7 @@ def convention(classes: Classes | None = None) -> Convention:
         explain=partial(evidence, classes=classes),
         bind=convention,
         unbound=() if credited else ("hierarchical_accuracy",),
+        literature="@downie2010",
     )
 
 

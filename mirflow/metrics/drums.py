@@ -417,7 +417,9 @@ def doubt(own: DrumMap | None, measures: Sequence[Measure], reference: Annotatio
     return ""
 
 
-def _convention(name: str, summary: str, defaults: dict[str, Value], classes: Classes | None = None) -> Convention:
+def _convention(
+    name: str, summary: str, literature: str, defaults: dict[str, Value], classes: Classes | None = None
+) -> Convention:
     """Rules with their defaults; with classes of an evaluation these are the default drum map."""
     own = None if classes is None else DrumMap(classes.tops)
     metrics = [one.with_defaults(**defaults) for one in METRICS]
@@ -430,8 +432,9 @@ def _convention(name: str, summary: str, defaults: dict[str, Value], classes: Cl
         partial(clean, own=own),
         partial(score_by, partial(Drums, own), ""),
         explain=partial(evidence, own),
-        bind=partial(_convention, name, summary, defaults),
+        bind=partial(_convention, name, summary, literature, defaults),
         doubt=partial(doubt, own),
+        literature=literature,
     )
 
 
@@ -441,11 +444,12 @@ def _with_own(parameter: Parameter) -> Parameter:
     return replace(parameter, default=OWN, choices=(OWN, *parameter.choices))
 
 
-MIR_EVAL = _convention("mir_eval", "mir_eval's onsets, drum by drum: 50 ms, 0 where a side is empty", {})
-MIREX = _convention("mirex", "MIREX: 30 ms, 3 classes", {"window": 0.03, "map": "adtof3"})
+MIR_EVAL = _convention("mir_eval", "mir_eval's onsets, drum by drum: 50 ms, 0 where a side is empty", "@raffel2014", {})
+MIREX = _convention("mirex", "MIREX: 30 ms, 3 classes", "@downie2010", {"window": 0.03, "map": "adtof3"})
 ADTOF = _convention(
     "adtof",
     "ADTOF: 50 ms, 5 classes; precision and recall of nothing are 1, and all classes count",
+    "@zehren2021",
     {"zero_division": 1.0, "absent": "counted"},
 )
 

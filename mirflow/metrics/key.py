@@ -369,13 +369,13 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return {name: np.array([text], dtype=str) for name, text in columns.items()}
 
 
-def _mirex(name: str, summary: str, descending: bool) -> Convention:
+def _mirex(name: str, summary: str, descending: bool, literature: str) -> Convention:
     """With the shares of all classes."""
     metrics = (
         replace(one.with_defaults(allow_descending_fifths=descending), default=one.name != "relative_of_fifth")
         for one in METRICS
     )
-    return Convention(name, summary, tuple(metrics), clean, _score, explain=evidence)
+    return Convention(name, summary, tuple(metrics), clean, _score, explain=evidence, literature=literature)
 
 
 _CONVENTIONS = (
@@ -386,10 +386,16 @@ _CONVENTIONS = (
         clean,
         _score,
         explain=evidence,
+        literature="@raffel2014",
     ),
-    _mirex("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False),
-    _mirex("mirex2017", "MIREX since 2017: fifths in both directions are near", True),
-    _mirex("madmom", "madmom's evaluation: fifths in both directions are near, as in MIREX since 2017", True),
+    _mirex("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False, "@downie2010"),
+    _mirex("mirex2017", "MIREX since 2017: fifths in both directions are near", True, "@downie2010"),
+    _mirex(
+        "madmom",
+        "madmom's evaluation: fifths in both directions are near, as in MIREX since 2017",
+        True,
+        "@bock2016madmom",
+    ),
 )
 
 TASK = Task("key", "Key estimation", MappingProxyType({one.name: one for one in _CONVENTIONS}), ("weighted_score",))

@@ -19,34 +19,6 @@ _ACCENT = re.compile(r"\\(['\"`^~v])\{?(\w)\}?")
 _COMBINING = {"v": "\u030c", "'": "\u0301", '"': "\u0308", "`": "\u0300", "^": "\u0302", "~": "\u0303"}
 _VENUES = ("journal", "booktitle", "school", "institution", "howpublished", "publisher")
 
-CONVENTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "mir_eval": "@raffel2014",
-        "decibel": "@odekerken2020",
-        "mirex2013": "@pauwels2013; @musoo2013",
-        "mirex2015": "@mirex2015notes",
-        "mirex2025_structure": "@mirex2025structure",
-        "frameless": "@xi2025",
-        "mt3": "@gardner2022",
-        "mirex2024": "@mirex2024piano; @yan2021",
-        "transkun": "@yan2021",
-        **dict.fromkeys(("maestro", "onsets_and_frames"), "@hawthorne2018"),
-        "museval": "@stoeter2018",
-        "mdx": "@mitsufuji2022",
-        "adtof": "@zehren2021",
-        "madmom": "@bock2016madmom",
-        "cont2007": "@cont2007",
-        "asynchrony": "@peter2023",
-        "mv2h": "@mcleod2018",
-        **dict.fromkeys(("mv2h_unaligned", "mv2h_program"), "@mcleod2018; @mcleod2019"),
-        "plain": "@morris2004",
-        "alt_eval": "@cifka2024",
-        "jiwer": "@jiwer",
-        **dict.fromkeys(("mirex", "mirex_hold", "mirex2005", "mirex2006", "mirex2017", "ams", "sms"), "@downie2010"),
-    }
-)
-"""Citations of conventions, by name."""
-
 
 @cache
 def bibliography() -> Mapping[str, Mapping[str, str]]:

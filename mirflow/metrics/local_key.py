@@ -258,12 +258,14 @@ MIREX2017 = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@downie2010",
 )
 MIREX2005 = replace(
     MIREX2017,
     name="mirex2005",
     summary="MIREX until 2016, over time: of the fifths only the ascending one is near",
     metrics=tuple(one.with_defaults(allow_descending_fifths=False) for one in METRICS),
+    literature="@downie2010",
 )
 
 TASK = Task(

@@ -256,7 +256,15 @@ METRICS = metrics_in(globals())
 
 _score = partial(score_by, Onsets, "")
 _evidence = partial(evidence, "onsets", METRICS)
-MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, _score, explain=_evidence)
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2",
+    METRICS,
+    clean,
+    _score,
+    explain=_evidence,
+    literature="@raffel2014",
+)
 MIREX = Convention(
     "mirex",
     "MIREX: as mir_eval, with greedy matching",
@@ -264,6 +272,7 @@ MIREX = Convention(
     clean,
     _score,
     explain=_evidence,
+    literature="@downie2010",
 )
 
 TASK = Task(

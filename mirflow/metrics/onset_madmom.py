@@ -132,6 +132,7 @@ CONVENTION = Convention(
     _clean,
     score,
     explain=evidence,
+    literature="@bock2016madmom",
 )
 _scores = PairFunctions(
     METRICS,

@@ -164,6 +164,7 @@ TRANSKUN = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@yan2021",
 )
 TASK = Task("pedal", "Piano pedals", MappingProxyType({TRANSKUN.name: TRANSKUN}), ("f_measure", "f_measure_no_offset"))
 

@@ -526,6 +526,7 @@ MIREX = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@downie2010",
 )
 TREC_EVAL = Convention(
     "trec_eval",

@@ -495,18 +495,21 @@ MIREX2006 = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@downie2010",
 )
 CONT2007 = replace(
     MIREX2006,
     name="cont2007",
     summary="Cont et al. 2007: a note that is off by more than 300 ms is misaligned",
     metrics=tuple(one.with_defaults(threshold=0.3) for one in METRICS),
+    literature="@cont2007",
 )
 ASYNCHRONY = replace(
     MIREX2006,
     name="asynchrony",
     summary="shares of notes within 25, 50, 100 and 200 ms, the median asynchrony and missed notes",
     default_measures=("overall_precision@[0.025,0.05,0.1,0.2]", "median_asynchrony", "missed"),
+    literature="@peter2023",
 )
 
 TASK = Task(

@@ -484,12 +484,14 @@ AMS = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@downie2010",
 )
 SMS = replace(
     AMS,
     name="sms",
     summary="MIREX symbolic melodic similarity: average dynamic recall first, the first 10 candidates",
     metrics=tuple(one.with_defaults(k=10) for one in (METRICS[-1], *METRICS[:-1])),
+    literature="@downie2010",
 )
 
 TASK = Task(

@@ -381,6 +381,7 @@ def convention(classes: Classes | None = None) -> Convention:
         partial(score_by, partial(compute, classes), "tags"),
         explain=partial(evidence, classes=classes),
         bind=convention,
+        literature="@downie2010",
     )
 
 

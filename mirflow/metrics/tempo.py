@@ -557,6 +557,7 @@ MIR_EVAL = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@raffel2014",
 )
 
 TASK = Task(

@@ -236,6 +236,7 @@ CONVENTION = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@bock2016madmom",
 )
 
 

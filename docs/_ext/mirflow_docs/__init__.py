@@ -7,6 +7,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``introduction MODULE``   the docstring of a module
 ``functions MODULE``      the functions of a module, from their docstrings
 ``tasks``                 the tasks, with the numbers of their metrics, and links to their pages
+``conventions``           the conventions of all tasks with their rules
 ``pipeline``              the keys of pipeline files, from the model that checks them
 ``mapping``               likewise, the keys of mapping files
 ``commands``              the commands and their options
@@ -31,7 +32,7 @@ from .commands import commands_text
 from .keys import mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import show_made
-from .records import metrics_text, task_page, tasks_text
+from .records import conventions_text, metrics_text, task_page, tasks_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -42,6 +43,7 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "introduction": introduction_text,
     "functions": functions_text,
     "tasks": tasks_text,
+    "conventions": conventions_text,
     "pipeline": pipeline_text,
     "mapping": mapping_text,
     "commands": commands_text,

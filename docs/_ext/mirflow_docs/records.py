@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 import mirflow.metrics
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, get_task, tasks
+from mirflow.metrics.literature import spell_out
 from mirflow.metrics.measures import Metric, Parameter
 
 from .markdown import code, plain, table
@@ -50,8 +51,7 @@ def task_page(name: str, pages: Path) -> str:
         The folder with the pages that explain the tasks.
     """
     task = get_task(name)
-    alike = (one for one in tasks() if get_task(one).conventions is task.conventions)
-    page = next(one for one in alike if (pages / f"{one}.md").exists())
+    page = next(one for one in _alike(name) if (pages / f"{one}.md").exists())
     if page != name:
         functions = f"`from mirflow.metrics import {name}`: the functions of [{page}]({page}.md)."
     elif "mir_eval" in task.conventions:
@@ -67,6 +67,25 @@ def task_page(name: str, pages: Path) -> str:
             f"<!-- generated: functions mirflow.metrics.{name} -->"
         )
     return _PAGE.format(title=task.title, name=name, page=page, functions=functions)
+
+
+def _alike(name: str) -> list[str]:
+    """The tasks that share the conventions of one, itself among them."""
+    return [one for one in tasks() if get_task(one).conventions is get_task(name).conventions]
+
+
+def conventions_text() -> str:
+    """A table of the conventions, a row each; tasks with the same ones stand together."""
+    rows = []
+    for name in tasks():
+        alike = _alike(name)
+        if name != alike[0]:
+            continue
+        subject = ", ".join(f"[{code(one)}](reference/tasks/{one}.md)" for one in alike)
+        for rules in get_task(name).conventions.values():
+            rows.append((subject, code(rules.name), plain(rules.summary)))
+            subject = ""
+    return table(("task", "convention", "rules"), rows)
 
 
 def tasks_text() -> str:
@@ -87,7 +106,9 @@ def metrics_text(name: str) -> str:
     parts = []
     for position, rules in enumerate(task.conventions.values()):
         default = " (the default)" if position == 0 else ""
-        parts.append(f"## Convention `{rules.name}`{default}\n\n{_sentence(plain(rules.summary))}{_computed(rules)}\n")
+        source = f" {_sentence(plain(spell_out(rules.literature)))}" if rules.literature else ""
+        about = f"{_sentence(plain(rules.summary))}{source}{_computed(rules)}"
+        parts.append(f"## Convention `{rules.name}`{default}\n\n{about}\n")
         parts.append(_overview(name, rules))
         parts += [_record(name, rules, metric) for metric in rules.metrics]
     return "\n".join(parts)

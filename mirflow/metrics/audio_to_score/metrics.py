@@ -241,6 +241,7 @@ MV2H = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@mcleod2018",
 )
 _SCORE_TO_SCORE = tuple(
     replace(one, parameters=(*one.parameters, *_ALIGNMENT), itemwise=False).with_defaults(
@@ -254,6 +255,7 @@ UNALIGNED = Convention(
     _SCORE_TO_SCORE,
     clean,
     partial(score, unaligned=True, as_program=False),
+    literature="@mcleod2018; @mcleod2019",
 )
 PROGRAM = replace(
     UNALIGNED,
@@ -264,6 +266,7 @@ PROGRAM = replace(
         for one in _SCORE_TO_SCORE
     ),
     score=partial(score, unaligned=True, as_program=True),
+    literature="@mcleod2018; @mcleod2019",
 )
 
 TASK = Task(

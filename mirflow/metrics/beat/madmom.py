@@ -634,6 +634,7 @@ CONVENTION = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@bock2016madmom",
 )
 _scores = PairFunctions(
     METRICS,

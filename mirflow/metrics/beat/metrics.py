@@ -338,7 +338,13 @@ def _as_in_mirex(metric: Metric) -> Metric:
 
 _evidence = partial(evidence, "beats", METRICS)
 MIR_EVAL = Convention(
-    "mir_eval", "mir_eval 0.8.2: beats before 5 s are left out", METRICS, clean, score, explain=_evidence
+    "mir_eval",
+    "mir_eval 0.8.2: beats before 5 s are left out",
+    METRICS,
+    clean,
+    score,
+    explain=_evidence,
+    literature="@raffel2014",
 )
 MIREX = Convention(
     "mirex",
@@ -347,6 +353,7 @@ MIREX = Convention(
     clean,
     score,
     explain=_evidence,
+    literature="@downie2010",
 )
 CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)})
 

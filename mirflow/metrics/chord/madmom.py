@@ -376,4 +376,5 @@ CONVENTION = Convention(
     score,
     explain=partial(single_evidence, evidences),
     explain_many=evidences,
+    literature="@bock2016madmom",
 )

@@ -535,6 +535,7 @@ MIR_EVAL = Convention(
     GRIDS,
     explain=partial(single_evidence, evidences),
     explain_many=evidences,
+    literature="@raffel2014",
 )
 DECIBEL = Convention(
     "decibel",
@@ -543,4 +544,5 @@ DECIBEL = Convention(
     clean_unmerged,
     partial(score, merging=False),
     GRIDS,
+    literature="@odekerken2020",
 )

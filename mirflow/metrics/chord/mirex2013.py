@@ -602,4 +602,5 @@ CONVENTION = Convention(
     ),
     explain=partial(single_evidence, evidences),
     explain_many=evidences,
+    literature="@pauwels2013; @musoo2013",
 )

@@ -228,6 +228,7 @@ MIR_EVAL = Convention(
     METRICS,
     clean,
     score,
+    literature="@raffel2014",
 )
 
 FRAMELESS = Convention(
@@ -246,6 +247,7 @@ FRAMELESS = Convention(
     ),
     clean,
     partial(score, fold=str, decimals=5, unordered=True),
+    literature="@xi2025",
 )
 
 TASK = Task(

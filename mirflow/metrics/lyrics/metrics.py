@@ -368,12 +368,20 @@ def _without_words(side: Ragged) -> Bool:
     return np.asarray(words[offsets[1:]] == words[offsets[:-1]])
 
 
-def _convention(name: str, summary: str, rules: Rules, *, case: bool = True, kinds: Sequence[int] = ()) -> Convention:
+def _convention(
+    name: str, summary: str, rules: Rules, literature: str, *, case: bool = True, kinds: Sequence[int] = ()
+) -> Convention:
     """A convention with the metrics of words, of case, and of some kinds of marks."""
     left_out = {TAGS[tag] for tag in _MARKS if tag not in kinds} | (set() if case else {"case"})
     metrics = tuple(one for one in METRICS if not any(one.name.startswith(word) for word in left_out))
     return Convention(
-        name, summary, metrics, partial(clean, tokenise=rules.tokenise), rules.score, explain=rules.explain
+        name,
+        summary,
+        metrics,
+        partial(clean, tokenise=rules.tokenise),
+        rules.score,
+        explain=rules.explain,
+        literature=literature,
     )
 
 
@@ -382,18 +390,21 @@ CONVENTIONS = (
         "plain",
         "words divided at white space, in lower case, with what punctuation stands at them",
         Rules(plain_tokens),
+        "@morris2004",
         kinds=(LINE, SECTION),
     ),
     _convention(
         "alt_eval",
         "alt-eval 1.2.0: tokens of Moses by language, words without punctuation, in lower case",
         Rules(moses_tokens, moses_spellings),
+        "@cifka2024",
         kinds=tuple(_MARKS),
     ),
     _convention(
         "jiwer",
         "jiwer's defaults: words divided at blanks alone, case and punctuation count, as do line ends",
         Rules(jiwer_tokens, list, str),
+        "@jiwer",
         case=False,
     ),
 )

@@ -500,17 +500,20 @@ MIR_EVAL = Convention(
     score,
     GRIDS,
     explain=evidence,
+    literature="@raffel2014",
 )
 _MIREX = partial(Convention, clean=clean, score=score, grids=(HOP, *GRIDS), explain=partial(evidence, hop=float(HOP)))
 MIREX = _MIREX(
     "mirex",
     "MIREX as the literature has it: frames of 10 ms, each with the nearest sample",
     _as_in_mirex("nearest"),
+    literature="@downie2010",
 )
 MIREX_HOLD = _MIREX(
     "mirex_hold",
     "MIREX as mir_eval's authors ran it: frames of 10 ms, each with the sample before it",
     _as_in_mirex("hold"),
+    literature="@downie2010",
 )
 
 TASK = Task(

@@ -311,6 +311,7 @@ MIR_EVAL = Convention(
     score,
     (REFERENCE,),
     explain=evidence,
+    literature="@raffel2014",
 )
 
 TASK = Task("multipitch", "Multiple F0 estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("accuracy",))

@@ -328,6 +328,7 @@ MIR_EVAL = Convention(
     clean,
     score,
     default_measures=DEFAULT_MEASURES,
+    literature="@raffel2014",
 )
 
 TASK = Task(

@@ -569,6 +569,7 @@ MIR_EVAL = Convention(
     score,
     default_measures=(*_in_windows(detection), *(metric.name for metric in METRICS[3:])),
     explain=evidence,
+    literature="@raffel2014",
 )
 MIREX = Convention(
     "mirex",
@@ -581,6 +582,7 @@ MIREX = Convention(
         *_in_windows(_DETECTION),
         *(metric.name for metric in _DEVIATION),
     ),
+    literature="@downie2010",
 )
 
 _FUNCTIONAL = (
@@ -596,6 +598,7 @@ MIREX2025 = Convention(
     partial(score, fitted=False),
     default_measures=("label_accuracy", "iou", *_in_windows(detection)),
     explain=partial(evidence, fitted=False),
+    literature="@mirex2025structure",
 )
 
 _FRAMELESS = tuple(
@@ -608,6 +611,7 @@ FRAMELESS = Convention(
     _FRAMELESS,
     clean,
     partial(score, fold=str, decimals=kernel.DECIMALS),
+    literature="@xi2025",
 )
 
 TASK = Task(

@@ -638,14 +638,28 @@ def _museval_metrics() -> tuple[Metric, ...]:
     return (*scalars, *_invariant_metrics(False), *by_source, *by_frame, *_whole_track_metrics(False))
 
 
-MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score)
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2",
+    _mir_eval_metrics(),
+    clean,
+    score,
+    literature="@raffel2014",
+)
 _LENIENT: dict[str, Any] = {"clean": partial(clean, lenient=True), "score": partial(score, lenient=True)}
-MUSEVAL = Convention("museval", "museval 0.4.1: BSS Eval v4, medians over frames", _museval_metrics(), **_LENIENT)
+MUSEVAL = Convention(
+    "museval",
+    "museval 0.4.1: BSS Eval v4, medians over frames",
+    _museval_metrics(),
+    **_LENIENT,
+    literature="@stoeter2018",
+)
 MDX = Convention(
     "mdx",
     "Music and Sound Demixing Challenges (MDX, SDX): ratios of whole tracks",
     (*_whole_track_metrics(True), *(replace(one, default=False) for one in _invariant_metrics(False))),
     **_LENIENT,
+    literature="@mitsufuji2022",
 )
 
 TASK = Task(

@@ -71,6 +71,7 @@ MAESTRO = Convention(
     default_measures=_OF_PIANO,
     explain=evidence,
     reading=_PEDAL,
+    literature="@hawthorne2018",
 )
 MIREX2024 = Convention(
     "mirex2024",
@@ -81,6 +82,7 @@ MIREX2024 = Convention(
     default_measures=_OF_PIANO,
     explain=partial(evidence, keeping=clean_cut),
     reading=_PEDAL,
+    literature="@mirex2024piano; @yan2021",
 )
 ONSETS_AND_FRAMES = Convention(
     "onsets_and_frames",
@@ -91,6 +93,7 @@ ONSETS_AND_FRAMES = Convention(
     default_measures=_OF_PIANO,
     explain=partial(evidence, keeping=clean_early, resolve=decode_rows),
     reading=_PEDAL,
+    literature="@hawthorne2018",
 )
 
 TASK = Task(

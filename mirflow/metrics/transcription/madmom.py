@@ -208,6 +208,7 @@ CONVENTION = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@bock2016madmom",
 )
 
 

@@ -520,7 +520,15 @@ METRICS = (
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
 """Defaults of MIREX's program of 2015 that differ from mir_eval."""
 
-MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+    literature="@raffel2014",
+)
 MIREX2015 = Convention(
     "mirex2015",
     "MIREX 2015 note tracking: times rounded down to 10 ms, ends within 20 % without a least tolerance",
@@ -528,6 +536,7 @@ MIREX2015 = Convention(
     clean,
     score,
     explain=evidence,
+    literature="@mirex2015notes",
 )
 
 _TOLERANCE = Parameter(
@@ -585,4 +594,5 @@ MT3 = Convention(
     default_measures=_MT3_MEASURES,
     explain=partial(evidence, part=PITCHED, keeping=clean_all),
     reading=MappingProxyType({"drums": True}),
+    literature="@gardner2022",
 )

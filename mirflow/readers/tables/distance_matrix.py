@@ -20,7 +20,7 @@ from ...ragged import Float, Int
 from ..content import decode, digest_of, open_file, unreadable
 from ..layouts import is_number
 from ..options import Reading
-from .arrays import NamedArray, demand_distinct, load_array, read_names
+from .numpy_files import NamedArray, demand_distinct, load_array, read_names
 from .table import ARRAYS, RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
 
 _CORNER = "q/r"

@@ -15,8 +15,8 @@ from ...errors import InvalidAnnotationError, UnreadableError
 from ..content import digest_of
 from ..delimited import finish
 from ..options import Reading
-from .arrays import NamedArray, Names, demand_distinct, load_array, read_names
 from .distance_matrix import name_items
+from .numpy_files import NamedArray, Names, demand_distinct, load_array, read_names
 from .table import RowKey, TrackTable, tag_name_files
 
 _TRACKS = (
