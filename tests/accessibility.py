@@ -1,0 +1,31 @@
+"""Pages without barriers, as far as axe-core finds any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SCHEMES = ("light", "dark")
+PHONE = {"width": 390, "height": 844}
+
+
+def assert_accessible(page: Any, *, schemes: tuple[str, ...] = SCHEMES) -> None:
+    """Fail with what axe-core finds on a page of Playwright, in each colour scheme; the page's own policy may forbid
+    scripts, as axe-core comes through the browser's debugger.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is missing").Axe()
+    found = {}
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        for one in axe.run(page).response["violations"]:
+            places = "\n".join(f"    {node['html'][:200]}\n      {node['failureSummary']}" for node in one["nodes"][:5])
+            found[scheme, one["id"]] = f"{scheme}: {one['id']}: {one['help']}\n{places}"
+    page.emulate_media(color_scheme=None)
+    assert not found, f"{page.url}\n" + "\n".join(found.values())
+
+
+def assert_fits(page: Any) -> None:
+    """Fail if a page has to be scrolled sideways; what is wide scrolls in a box of its own."""
+    width, room = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert width <= room, f"{page.url}: {width} px wide on a screen of {room} px"
