@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,11 +14,12 @@ import numpy as np
 
 from ..analysis.aggregation import aggregate_scores, select
 from ..analysis.inference import intervals
-from ..analysis.inference.comparisons import mark_best
+from ..analysis.inference.comparisons import compare, like_best
 from ..analysis.scores import coords_of
 from ..analysis.selection import Query, headline_metric
 from ..errors import QueryError
 from ..ragged import Float
+from .captions import letters_note
 from .results import Result
 
 if TYPE_CHECKING:
@@ -85,6 +87,8 @@ class RankedSystem(msgspec.Struct, frozen=True):
         1 for the best by the headline metric; equal values have the same rank. Null without a value.
     like_best : bool or null
         Whether it does not differ significantly from the best by the headline metric; null where that was not tested.
+    letters : str
+        Systems that share a letter are not told apart by the headline metric; empty where that was not tested.
     metadata : mapping of str to str, number or null
         The coordinates of the system in the store.
     scores : mapping of str to AggregatedScore
@@ -94,6 +98,7 @@ class RankedSystem(msgspec.Struct, frozen=True):
     name: str
     rank: int | None
     like_best: bool | None
+    letters: str
     metadata: dict[str, str | int | float | bool | None]
     scores: dict[str, AggregatedScore]
 
@@ -113,6 +118,8 @@ class RankedEvaluation(msgspec.Struct, frozen=True):
         The metric that ranks the systems.
     level : float or null
         Level of the intervals; null without intervals.
+    comparison : str
+        How the systems were compared by the headline metric, in words; empty where they were not.
     metrics : list of RankedMetric
     systems : list of RankedSystem
     """
@@ -127,6 +134,7 @@ class RankedEvaluation(msgspec.Struct, frozen=True):
     undefined: str
     headline: str
     level: float | None
+    comparison: str
     metrics: list[RankedMetric]
     systems: list[RankedSystem]
 
@@ -199,17 +207,21 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
     result = Result.of(found)
     headline = headline_metric(ds) if query.metric is None else result.metrics[0]
     place = result.metrics.index(str(headline))
-    like_best = None
+    like_the_best, letters, comparison = None, [""] * len(result.systems), ""
     if level is not None and len(result.systems) > 1:
-        marked = mark_best(ds, query, found.isel(metric=[place]), level=level)
-        like_best = marked["like_best"].values[:, 0] if marked["like_best"].any() else None
+        own = replace(query, metric=[str(headline)], exact=True, system=result.systems, sort=None)
+        compared = compare(ds, own, level=level, sizes=False)
+        marks, comparison = like_best(compared)[:, 0], letters_note(compared, 0)
+        like_the_best = marks if marks.any() else None
+        letters = compared["letters"].values[:, 0].tolist()
     ranks = _ranks(result.value[:, 0, place], result.orientations[place])
     metadata = coords_of(found, "system")
     systems = [
         RankedSystem(
             system,
             rank,
-            None if like_best is None else bool(like_best[row]),
+            None if like_the_best is None else bool(like_the_best[row]),
+            letters[row],
             {key: _plain(found[key].values[row]) for key in metadata},
             {metric: _score(result, row, column) for column, metric in enumerate(result.metrics)},
         )
@@ -225,6 +237,7 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
         tracks=result.tracks,
         headline=str(headline),
         level=level,
+        comparison=comparison,
         metrics=[RankedMetric(*column) for column in columns],
         systems=systems,
     )

@@ -8,6 +8,8 @@ import jsonschema
 import pytest
 import yaml
 
+import mirflow
+
 from ..commands import invoke, printed, refused, rows
 from ..groups import make_group, random_group, write_store
 
@@ -66,6 +68,15 @@ def test_systems_like_the_best_are_those_that_queries_mark(store):
     assert {one["name"]: one["like_best"] for one in chord["systems"]} == {
         row["system"]: row["like_best"] for row in marked
     }
+
+
+def test_letters_are_those_of_comparisons(store):
+    (chord,) = exported(store, "-", "-g", "chord", "-m", "majmin")["evaluations"]
+    compared = mirflow.compare(store, "majmin", group="chord").dataset
+    letters = dict(zip(compared["system"].values.tolist(), compared["letters"].values[:, 0].tolist(), strict=True))
+    assert {one["name"]: one["letters"] for one in chord["systems"]} == letters
+    assert set(letters.values()) != {""}
+    assert chord["comparison"].startswith("systems that share a letter are not told apart at 0.05")
 
 
 def test_what_is_no_number_is_null_and_infinities_are_text(tmp_path):

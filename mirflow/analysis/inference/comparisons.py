@@ -284,6 +284,35 @@ def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
     return {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
 
 
+def tells_apart(compared: xr.Dataset) -> Bool:
+    """Whether a comparison has units enough to tell any two systems apart: bool (metrics,)."""
+    enough: Bool = compared["least_p_adjusted"].values < alpha_of(compared.attrs)
+    return enough
+
+
+def like_best(compared: xr.Dataset) -> Bool:
+    """Find the systems that do not differ significantly from the best one, itself among them.
+
+    Parameters
+    ----------
+    compared : xr.Dataset
+        Of :func:`compare`.
+
+    Returns
+    -------
+    bool (systems, metrics)
+        False for all systems where nothing can be told apart, or no value is better than another.
+    """
+    value, significant, tells = compared["value"].values, compared["significant"].values, tells_apart(compared)
+    marks: Bool = np.zeros(value.shape, dtype=np.bool_)
+    for metric, orientation in enumerate(names_of(compared, "orientation")):
+        own = value[:, metric]
+        if orientation != "none" and tells[metric] and not np.isnan(own).all():
+            best = int(np.nanargmin(own) if orientation == "lower" else np.nanargmax(own))
+            marks[:, metric] = ~significant[best, :, metric] & ~np.isnan(own)
+    return marks
+
+
 def mark_best(
     ds: xr.Dataset,
     query: Query,
@@ -320,15 +349,8 @@ def mark_best(
     systems = query.system if is_about_runs(ds, query) else names_of(result, "system")
     same = replace(query, metric=names, exact=True, system=systems, sort=None)
     found = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
-    tells = found["least_p_adjusted"].values < alpha_of(found.attrs)
-    value, significant = found["value"].values, found["significant"].values
-    marks: Bool = np.zeros(value.shape, dtype=np.bool_)
-    for metric, orientation in enumerate(names_of(found, "orientation")):
-        own = value[:, metric]
-        if orientation != "none" and tells[metric] and not np.isnan(own).all():
-            best = int(np.nanargmin(own) if orientation == "lower" else np.nanargmax(own))
-            marks[:, metric] = ~significant[best, :, metric] & ~np.isnan(own)
-    counts = found["n"].values[np.triu_indices(len(value), 1)]
+    tells, marks = tells_apart(found), like_best(found)
+    counts = found["n"].values[np.triu_indices(len(marks), 1)]
     attrs = {"test": ", ".join(dict.fromkeys(names_of(found, "test"))), "correction": found.attrs["correction"]}
     attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
     few = names_of(found, "metric", np.flatnonzero(~tells))
