@@ -39,8 +39,11 @@ class Commands(click.Group):
         if name not in self.commands:
             files = [module.name for module in pkgutil.iter_modules(__path__)]
             for file in [name] if name in files else files:
-                for command in vars(import_module(f"{__name__}.{file}")).values():
-                    if isinstance(command, click.Command):
+                declared = vars(import_module(f"{__name__}.{file}")).values()
+                found = [command for command in declared if isinstance(command, click.Command)]
+                groups = [group for group in found if isinstance(group, click.Group)]
+                for command in found:
+                    if not any(command in group.commands.values() for group in groups):
                         self.add_command(command)
         return super().get_command(context, name)
 

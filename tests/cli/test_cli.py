@@ -504,8 +504,10 @@ class TestHelp:
 
     def test_docs_name_every_command_and_option(self):
         documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-        for name in cli.list_commands(click.Context(cli)):
-            command = cli.commands[name]
+        commands = {name: cli.get_command(click.Context(cli), name) for name in cli.list_commands(click.Context(cli))}
+        groups = [(name, one) for name, one in commands.items() if isinstance(one, click.Group)]
+        commands |= {f"{name} {below}": own for name, one in groups for below, own in one.commands.items()}
+        for name, command in commands.items():
             assert f"`mirflow {name}" in documented
             for option in command.get_params(click.Context(command)):
                 hidden = getattr(option, "hidden", True)

@@ -1,0 +1,1 @@
+"""A server of results, submissions and graders' pages."""

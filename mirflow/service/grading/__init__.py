@@ -1,0 +1,1 @@
+"""Pages of graders and of who organises them."""

@@ -1,0 +1,1 @@
+"""Submissions: what is sent, whether it can be scored, and its scores."""

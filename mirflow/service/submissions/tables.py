@@ -1,0 +1,1 @@
+"""Tables of submissions in the database."""

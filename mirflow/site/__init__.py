@@ -1,0 +1,1 @@
+"""A results site: pages about stores as text, for a folder on disk and for a server."""
