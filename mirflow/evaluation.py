@@ -34,9 +34,10 @@ from .readers import read
 from .readers.audio_files import SUFFIXES as AUDIO
 from .readers.audio_files import audio_folders
 from .readers.content import dangling, is_listed_file
+from .readers.formats import SUFFIXES
 from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
 from .readers.objects import ObjectSource, is_read
-from .readers.options import SIDES, SUFFIXES, Reading, split_sides
+from .readers.options import SIDES, Reading, split_sides
 from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
 from .readers.tables.table import RowKey, TableSource, open_table
 from .readers.tables.table import holds_tracks as holds_many

@@ -27,9 +27,10 @@ from .readers import read_all, schema_problems
 from .readers.audio_files import SUFFIXES as AUDIO
 from .readers.audio_files import audio_folders
 from .readers.content import is_listed_file
+from .readers.formats import TABLES
 from .readers.jams import describe_absent, open_jams
 from .readers.namespaces import NAMESPACES
-from .readers.options import MAX_BYTES, TABLES, Reading, split_sides
+from .readers.options import MAX_BYTES, Reading, split_sides
 from .readers.tables.table import TableSource, holds_tracks, open_table
 from .store.packs import open_pack
 

@@ -17,13 +17,14 @@ from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..cells import Entry
 from ..errors import AnnotationError, MirflowError, MirflowWarning, UnknownNameError, suggest
+from ..readers.formats import WHOLE
 from ..readers.jams import annotators_of
 from ..readers.mirdata import MirdataDataset
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern, fill
 from ..readers.sources import gather, has_parts, matched_file, select_from
-from ..readers.tables.table import WHOLE, RowKey, TableSource, holds_tracks, open_table, spread_table
+from ..readers.tables.table import RowKey, TableSource, holds_tracks, open_table, spread_table
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Caution, Reference
 

@@ -8,9 +8,10 @@ from typing import Any
 from ..annotations.annotation import Annotation
 from ..annotations.source import Source
 from ..errors import InvalidAnnotationError
+from .formats import FORMATS
 from .jams import annotators_of, is_jams, open_jams, open_objects, schema_problems, to_jams
 from .namespaces import NAMESPACES, Namespace
-from .options import FORMATS, DelimitedOptions, Reading, describe_options
+from .options import DelimitedOptions, Reading, describe_options
 from .patterns import Pattern
 from .sources import FileSource, FilesSource, source_at
 

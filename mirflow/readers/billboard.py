@@ -100,7 +100,9 @@ class Phrase:
             passed += bar.length
 
 
-def parse_billboard(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+def parse_billboard(
+    data: bytes, reading: Reading, format: str = "billboard", name: str | Path = "<bytes>"
+) -> Annotation:
     """Chords, sections, beats or downbeats of a file of the McGill Billboard project.
 
     Parameters

@@ -17,7 +17,7 @@ from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Column
 from ..theory.written_lyrics import normalize_lyrics
-from .content import decode
+from .content import decode, demand_no_json
 from .layouts import SAMPLE, guess_task, look
 from .options import Reading
 
@@ -58,7 +58,8 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
     >>> parse_text(b"Oh my\\nlove\\n", Reading.of("lyrics")).labels
     ['Oh my', 'love']
     """
-    if format in ("csv", "tsv", "svl", "midi"):
+    demand_no_json(data, name)
+    if format in ("csv", "tsv"):
         message = f"lyrics are read from text, LRC, SRT, TextGrid and JAMS files, not from {format}"
         raise InvalidAnnotationError(message, path=name)
     text = decode(data, name, reading.delimited.encoding)
@@ -74,6 +75,7 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
 
 def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
     """Pieces of text with times as another kind: events at their starts, or intervals."""
+    demand_no_json(data, name)
     if reading.kind not in ("events", "intervals"):
         held = "text, events and intervals"
         raise InvalidAnnotationError(f"{format} files are read as {held}, not as {reading.kind}", path=name)

@@ -41,7 +41,7 @@ _HEADER = b"MThd"
 _BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, struct.error)
 
 
-def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | Path = "<bytes>") -> Annotation:
     """The notes in the bytes of a MIDI file.
 
     Parameters

@@ -19,10 +19,11 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, 
 from ..ragged import Column, Int
 from ..theory.general_midi import PROGRAMS
 from ..theory.pitch import to_hertz
+from .formats import SUFFIXES
 from .jams import is_jams, open_objects
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
-from .options import SUFFIXES, Reading
+from .options import Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
 from .sustain import SUSTAIN, extend_ends

@@ -19,48 +19,13 @@ from ..annotations.schema import KINDS, LATEST, kind_of
 from ..errors import AnnotationError, UnknownNameError, suggest
 from ..plugins import READERS, declared, find
 from ..ragged import Float
+from .formats import FORMATS, TABLES, Format, format_named
 from .label_maps import LabelMap, read_label_map
 from .namespaces import NAMESPACES, namespace_kind
 
 MAX_BYTES = 256 * 2**20
 MAX_AUDIO_BYTES = 2**36
 """Of audio files, which are read piece by piece, where no other limit is set."""
-Format = Literal[
-    "jams",
-    "lab",
-    "txt",
-    "csv",
-    "tsv",
-    "svl",
-    "midi",
-    "billboard",
-    "musicxml",
-    "kern",
-    "lrc",
-    "srt",
-    "textgrid",
-    "run",
-    "qrels",
-    "lists",
-    "groups",
-    "matrix",
-]
-FORMATS: tuple[str, ...] = get_args(Format)
-SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".xml", ".mxl", ".krn", ".key")
-"""Suffixes of annotation files; in folders the others are left alone."""
-_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {
-    "mid": "midi",
-    "sv": "svl",
-    "npy": "matrix",
-    "npz": "matrix",
-    "xml": "musicxml",
-    "mxl": "musicxml",
-    "krn": "kern",
-}
-BILLBOARD = "salami_chords.txt"
-"""Name of the files of the McGill Billboard project."""
-TABLES: tuple[str, ...] = ("run", "qrels", "lists", "groups", "matrix")
-"""Formats whose files always hold many tracks: rankings and what is relevant for queries."""
 COLUMNS = {kind.name: kind.columns for kind in KINDS.values() if kind.columns}
 KEYS = ("track", "system", "annotator")
 """Columns of the keys of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
@@ -559,9 +524,7 @@ class Reading(_Signed):
         """The format of a file: the declared one, else that of its suffix, else text."""
         if self.format is not None:
             return self.format
-        if path.endswith(BILLBOARD):
-            return "billboard"
-        found = _FORMATS_BY_SUFFIX.get(path.rpartition(".")[2].lower(), "txt")
+        found = format_named(path)
         return "txt" if found in TABLES and self.kind != "ranking" else found
 
 

@@ -50,7 +50,7 @@ class _Rows:
         return Annotation(reading.kind, columns, self.labels, lines=(), attrs={"source": str(name)})
 
 
-def parse_midi_score(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: str | Path = "<bytes>") -> Annotation:
     """The notation in the bytes of a quantised MIDI file.
 
     Each channel of each track is a voice. Sub-beats follow from the time signatures, which begin bars, from 4/4 where
@@ -107,7 +107,7 @@ def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
     return numerator, 2, 2 / denominator
 
 
-def parse_musicxml(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+def parse_musicxml(data: bytes, reading: Reading, format: str = "musicxml", name: str | Path = "<bytes>") -> Annotation:
     """The notation in the bytes of a MusicXML file, of which a quarter note lasts half a second.
 
     Voices are those of each part; repeats are not written out, and grace notes are left out.

@@ -29,7 +29,7 @@ _SMALL = 2**20
 _ATTRIBUTES = ("frame", "value", "duration", "level", "label")
 
 
-def parse_svl(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Path = "<bytes>") -> Annotation:
     """The layer in the bytes of a Sonic Visualiser file.
 
     Parameters

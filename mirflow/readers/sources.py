@@ -15,8 +15,9 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
 from .delimited import parse_delimited
+from .formats import FORMATS, load_reader
 from .note_frames import HOP, frames_of
-from .options import FORMATS, TABLES, Reading
+from .options import Reading
 from .patterns import Match, Pattern, fill, group_by
 from .positions import select_beats
 from .single_layout import PARSERS
@@ -32,36 +33,16 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         from .user_formats import parse_user_format
 
         return parse_user_format(data, reading, name)
-    if format in TABLES:
+    declared = FORMATS[format]
+    if declared.table:
         raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
-    if format in ("musicxml", "kern") and reading.kind != "sheet_music":
-        from .harmonies import parse_score
-
-        return parse_score(data, reading, format, name)
-    if format == "musicxml" or (format == "midi" and reading.kind == "sheet_music"):
-        from .sheet_music import parse_midi_score, parse_musicxml
-
-        return (parse_musicxml if format == "musicxml" else parse_midi_score)(data, reading, name)
-    if reading.kind == "multipitch" and (reading.hop is not None or format == "midi"):
+    if reading.kind == "multipitch" and (declared.notes or reading.hop is not None):
         as_notes = replace(reading, kind="notes", task="transcription", hop=None)
         return frames_of(parse_file(data, as_notes, format, name), reading.hop or HOP)
-    if format == "midi":
-        from .midi import parse_midi
-
-        return parse_midi(data, reading, name)
-    if format == "svl":
-        from .sonic_visualiser import parse_svl
-
-        return parse_svl(data, reading, name)
-    if format == "billboard":
-        from .billboard import parse_billboard
-
-        return parse_billboard(data, reading, name)
-    if reading.kind == "text" or format in ("lrc", "srt", "textgrid"):
-        from . import lyrics
-
-        demand_no_json(data, name)
-        return (lyrics.parse_text if reading.kind == "text" else lyrics.parse_timed)(data, reading, format, name)
+    address = declared.by_kind.get(reading.kind, declared.parser)
+    if address:
+        found: Annotation = load_reader(address)(data, reading, format, name)
+        return found
     if data.startswith(_NUMPY):
         many = "an array holds the tags of many tracks: load_collection reads it"
         message = many if reading.kind == "labels" else f"is an array of numpy, and {reading.kind} are read from text"

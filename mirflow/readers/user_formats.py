@@ -11,7 +11,7 @@ from ..annotations.arrays import from_arguments, from_columns
 from ..annotations.schema import KINDS
 from ..errors import AnnotationError, InvalidAnnotationError, PluginError
 from ..plugins import READERS, declare, describe_error, find
-from .options import FORMATS
+from .formats import FORMATS
 
 _Function = TypeVar("_Function", bound=Callable[[bytes], Any])
 

@@ -33,7 +33,7 @@ SONG = """# title: A Song
 
 
 def read(text: str, task: str, **options: object) -> tuple[list[float], list[str]]:
-    found = parse_billboard(text.encode(), Reading.of(task, **options), "salami_chords.txt")
+    found = parse_billboard(text.encode(), Reading.of(task, **options), name="salami_chords.txt")
     return found.columns["time" if "time" in found.columns else "start"].tolist(), list(found.labels or ())
 
 

@@ -210,7 +210,7 @@ def test_the_names_of_programs_are_those_of_general_midi() -> None:
 
 def test_a_file_of_millions_of_messages_is_refused() -> None:
     with pytest.raises(UnreadableError, match=r"big\.mid: too large: 17 MB is over the limit of 4 MB"):
-        parse_midi(b"MThd" + bytes(17 * 2**20), NOTES, "big.mid")
+        parse_midi(b"MThd" + bytes(17 * 2**20), NOTES, name="big.mid")
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_point_is_reported_with_its_line(point: str, messag
         b'dataset id="51" dimensions="2">', b'dataset id="51">'
     )
     with pytest.raises(InvalidAnnotationError, match=message):
-        parse_svl(text, MELODY, "a.svl")
+        parse_svl(text, MELODY, name="a.svl")
 
 
 def test_a_layer_has_a_rate() -> None:
@@ -126,7 +126,7 @@ LEAK = '<!DOCTYPE sv [<!ENTITY x SYSTEM "file:///etc/passwd">]><sv><data>&x;</da
 @pytest.mark.parametrize("text", [BOMB, LEAK])
 def test_entities_are_refused(text: str) -> None:
     with pytest.raises(UnreadableError, match="declares XML entities"):
-        parse_svl(text.encode(), MELODY, "a.svl")
+        parse_svl(text.encode(), MELODY, name="a.svl")
 
 
 def test_a_document_type_outside_is_not_fetched() -> None:
@@ -151,10 +151,10 @@ def test_a_document_type_outside_is_not_fetched() -> None:
 )
 def test_what_is_no_layer_is_unreadable(data: bytes, message: str) -> None:
     with pytest.raises(UnreadableError, match=message):
-        parse_svl(data, MELODY, "a.svl")
+        parse_svl(data, MELODY, name="a.svl")
 
 
 def test_what_grows_too_large_is_refused() -> None:
     bomb = bz2.compress(b"<sv>" + b" " * 10**6)
     with pytest.raises(UnreadableError, match="too large: more than 0 MB when decompressed"):
-        parse_svl(bomb, Reading.of(task="melody", max_bytes=10**5), "a.sv")
+        parse_svl(bomb, Reading.of(task="melody", max_bytes=10**5), name="a.sv")

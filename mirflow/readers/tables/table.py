@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BufferedReader
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 from ...annotations.annotation import Annotation
@@ -17,29 +15,16 @@ from ...annotations.schema import KINDS
 from ...annotations.source import Source
 from ...errors import AnnotationError, UnreadableError, problems_of, together
 from ..content import decode, digest_of, file_stat, open_file, unreadable
-from ..options import TABLES, Reading
+from ..formats import FORMATS, TABLES, WHOLE, load_reader
+from ..options import Reading
 from ..patterns import Match, Pattern
 
-WHOLE = ("matrix",)
-"""Formats that have rows of all items of a collection: those count that the other side has."""
-ROWS = "rows"
-TAGS = "tags"
 ARRAYS = (".npy", ".npz")
 """Suffixes of numpy's files."""
 HELD = 2**29
 """Bytes of opened tables that a process keeps."""
 
-_OPENERS = MappingProxyType(
-    {
-        ROWS: ".rows:open_rows",
-        "run": ".rankings:open_run",
-        "qrels": ".rankings:open_qrels",
-        "lists": ".rankings:open_lists",
-        "groups": ".item_groups:open_groups",
-        "matrix": ".distance_matrix:open_matrix",
-        TAGS: ".tag_matrix:open_tags",
-    }
-)
+_ROWS, _TAGS = ".tables.rows:open_rows", ".tables.tag_matrix:open_tags"
 
 
 class RowKey(NamedTuple):
@@ -233,12 +218,13 @@ def _held(table: TrackTable | AnnotationError) -> int:
 
 
 def _open(path: str, reading: Reading, name: str) -> TrackTable:
-    format = reading.format_of(path)
     if reading.kind == "labels" and path.lower().endswith(ARRAYS):
-        format = TAGS
-    module, _, function = _OPENERS.get(format, _OPENERS[ROWS]).partition(":")
-    opener: Callable[[str, Reading, str], TrackTable] = getattr(importlib.import_module(module, __package__), function)
-    return opener(path, reading, name)
+        address = _TAGS
+    else:
+        declared = FORMATS.get(reading.format_of(path))
+        address = (declared and declared.table) or _ROWS
+    table: TrackTable = load_reader(address)(path, reading, name)
+    return table
 
 
 def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None = None) -> list[TableSource]:
