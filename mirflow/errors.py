@@ -267,6 +267,10 @@ class QueryError(MirflowError, ValueError):
     """A question that the store cannot answer as it was put."""
 
 
+class GradingError(MirflowError, ValueError):
+    """A round of grading that cannot be drawn up, or judgements that cannot be evaluated, as asked."""
+
+
 class FigureError(MirflowError, ValueError):
     """A figure that cannot be drawn: nothing to show, a size or format that cannot be, no matplotlib."""
 
