@@ -153,45 +153,51 @@ def metrics_of_detections(
         and ``error_moments``.
     """
     common = {"parameters": parameters, "literature": literature, **common}
-    weights = {
-        "f_measure": f"mean of the numbers of {what} of both sides",
-        "precision": f"number of estimated {what}",
-        "recall": f"number of reference {what}",
-        "accuracy": f"number of {what} of either side, matched ones once",
-        "mean_error": f"number of matched {what}",
-        "std_error": f"number of matched {what}",
-    }
+    return (*_scalars(detect, what, common), *_tables(detect, what, common))
+
+
+def _scalars(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric, ...]:
     rates = {
         "f_measure": ("F-measure", "harmonic mean of precision and recall, 1 where both sides are empty"),
         "precision": ("Precision", f"share of the estimated {what} that are matched, 1 without any"),
         "recall": ("Recall", f"share of the reference {what} that are matched, 1 without any"),
         "accuracy": ("Accuracy", f"matched {what} over all {what} of either side, 1 without any"),
     }
+    weights = {
+        "f_measure": f"mean of the numbers of {what} of both sides",
+        "precision": f"number of estimated {what}",
+        "recall": f"number of reference {what}",
+        "accuracy": f"number of {what} of either side, matched ones once",
+        **dict.fromkeys(("mean_error", "std_error"), f"number of matched {what}"),
+    }
     error = f"of the times from matched reference {what} to the estimated ones"
-    of_errors = {"unit": "s", "perfect": 0.0}
-    scalars = family(
+    errors = {
+        "mean_error": {
+            "title": "Mean error",
+            "summary": f"mean {error}",
+            "range": (-_INFINITE, _INFINITE),
+            "orientation": "none",
+        },
+        "std_error": {
+            "title": "Standard deviation of errors",
+            "summary": f"standard deviation {error}",
+            "range": (0.0, _INFINITE),
+            "orientation": "lower",
+            "pooling": "none",
+        },
+    }
+    return family(
         {name: Weight(words, what) for name, words in weights.items()},
         {
             **{name: {"title": one[0], "summary": one[1], "itemwise": True} for name, one in rates.items()},
-            "mean_error": {
-                **of_errors,
-                "title": "Mean error",
-                "summary": f"mean {error}",
-                "range": (-_INFINITE, _INFINITE),
-                "orientation": "none",
-            },
-            "std_error": {
-                **of_errors,
-                "title": "Standard deviation of errors",
-                "summary": f"standard deviation {error}",
-                "range": (0.0, _INFINITE),
-                "orientation": "lower",
-                "pooling": "none",
-            },
+            **{name: {"unit": "s", "perfect": 0.0, **one} for name, one in errors.items()},
         },
         **common,
     )(partial(_read, detect))
-    table = common | {"orientation": "none", "pooling": "none", "perfect": None, "default": False}
+
+
+def _tables(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric, Metric]:
+    common = common | {"orientation": "none", "pooling": "none", "perfect": None, "default": False}
     none = Weight("none", what)
     counts = metric(
         "Counts",
@@ -200,7 +206,7 @@ def metrics_of_detections(
         summary=f"numbers of matched, of reference and of estimated {what}",
         range=(0.0, _INFINITE),
         dims=("count",),
-        **table,
+        **common,
     )(partial(_count, detect, what))
     moments = metric(
         "Moments of errors",
@@ -209,6 +215,6 @@ def metrics_of_detections(
         summary=f"number of matched {what}, and the sums of their errors and of the squares of these",
         range=(-_INFINITE, _INFINITE),
         dims=("moment",),
-        **table,
+        **common,
     )(partial(_add_up, detect, what))
-    return (*scalars, counts, moments)
+    return counts, moments

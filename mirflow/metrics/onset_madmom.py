@@ -15,7 +15,7 @@ from .cleaning import usable_pair
 from .detections import Detected, metrics_of_detections
 from .events import MADMOM, Events, clean, events_of, matched, score_pair, validate_pair
 from .measures import Measure, Parameter, Value
-from .pair import PairFunctions
+from .pair import EVERY, PairFunctions, documented
 from .util import Array
 
 _SLACK = 1e-12
@@ -141,6 +141,7 @@ _scores = PairFunctions(
 )
 
 
+@documented(EVERY)
 def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
     """All scores of one estimate.
 
@@ -151,15 +152,8 @@ def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str
     **parameters
         ``window``, ``combine`` and ``delay``, in seconds.
 
-    Returns
-    -------
-    dict of str to float
-        By the metrics' names; NaN where there is nothing to measure.
-
     Raises
     ------
-    TypeError
-        For any other keyword argument.
     ValueError
         For times that are not finite, later than 30,000 s or not in order, and arrays that are not flat.
 

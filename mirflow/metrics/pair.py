@@ -20,6 +20,12 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 _ORDER = ("Parameters", "Returns", "Raises", "Warns", "Notes", "References", "Examples")
+EVERY = """Returns
+-------
+dict of str to float
+    By the metrics' names; NaN where there is nothing to measure.
+"""
+"""Section of the docstrings of functions that return what `PairFunctions.every` does."""
 _UNITS = {"s": "seconds"}
 _RETURNS = {
     "float": "float",

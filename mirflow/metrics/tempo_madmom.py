@@ -15,7 +15,7 @@ from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_
 from .base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
 from .measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
-from .pair import PairFunctions
+from .pair import EVERY, PairFunctions, documented
 from .util import Array
 
 
@@ -264,6 +264,7 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
 _scores = PairFunctions(METRICS, _score_pair, _check)
 
 
+@documented(EVERY)
 def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
     """All scores of one estimate.
 
@@ -274,15 +275,8 @@ def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str
     **parameters
         ``tol``, ``sort``, ``max_len``, ``double`` and ``triple``, for all metrics that have them.
 
-    Returns
-    -------
-    dict of str to float
-        By the metrics' names.
-
     Raises
     ------
-    TypeError
-        For any other keyword argument.
     ValueError
         For tempi or strengths that are negative or not finite.
 

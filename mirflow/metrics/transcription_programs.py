@@ -85,11 +85,13 @@ def _sides(reference: Sequence[Array], estimate: Sequence[Array]) -> tuple[Ragge
     return rows[0], rows[1]
 
 
-def _score(names: str, reference: Ragged, estimate: Ragged, given: Mapping[str, Value | None]) -> tuple[float, ...]:
+def _score(
+    names: str, reference: Sequence[Array], estimate: Sequence[Array], given: Mapping[str, Value | None]
+) -> tuple[float, ...]:
     ending = NO_OFFSET if given.get("offset_ratio", 0.0) is None else ""
     values = {name: value for name, value in given.items() if value is not None}
     measures = [_METRICS[f"{names.format(rate)}{ending}"].measure(**values) for rate in RATES]
-    return tuple(MT3.score_pair(reference, estimate, measures).tolist())
+    return tuple(MT3.score_pair(*_sides(reference, estimate), measures).tolist())
 
 
 @_documented
@@ -121,12 +123,11 @@ def precision_recall_f1(
     >>> precision_recall_f1(notes, pitches, cello, drums, notes, pitches, viola, drums, granularity="midi_class")
     (1.0, 1.0, 1.0)
     """
-    sides = _sides(
-        (ref_intervals, ref_pitches, ref_programs, ref_drums), (est_intervals, est_pitches, est_programs, est_drums)
-    )
+    reference = ref_intervals, ref_pitches, ref_programs, ref_drums
+    estimate = est_intervals, est_pitches, est_programs, est_drums
     tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
     given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
-    return _score("program_{}", *sides, {**given, "granularity": granularity})
+    return _score("program_{}", reference, estimate, given | {"granularity": granularity})
 
 
 @_documented
@@ -155,12 +156,11 @@ def nondrum_precision_recall_f1(
     >>> nondrum_precision_recall_f1(notes, pitches, programs, [0, 1], notes[:1], pitches[:1], programs[:1], [0])
     (1.0, 1.0, 1.0)
     """
-    sides = _sides(
-        (ref_intervals, ref_pitches, ref_programs, ref_drums), (est_intervals, est_pitches, est_programs, est_drums)
-    )
+    reference = ref_intervals, ref_pitches, ref_programs, ref_drums
+    estimate = est_intervals, est_pitches, est_programs, est_drums
     tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
     given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
-    return _score("nondrum_program_{}", *sides, {**given, "granularity": granularity})
+    return _score("nondrum_program_{}", reference, estimate, given | {"granularity": granularity})
 
 
 @_documented
@@ -186,11 +186,10 @@ def drum_precision_recall_f1(
     >>> drum_precision_recall_f1(notes, pitches, kit, [1, 1], notes[:1], pitches[:1], kit[:1], [1])
     (1.0, 0.5, 0.6666666666666666)
     """
-    sides = _sides(
-        (ref_intervals, ref_pitches, ref_programs, ref_drums), (est_intervals, est_pitches, est_programs, est_drums)
-    )
+    reference = ref_intervals, ref_pitches, ref_programs, ref_drums
+    estimate = est_intervals, est_pitches, est_programs, est_drums
     given = {"onset_tolerance": onset_tolerance, "pitch_tolerance": pitch_tolerance, "strict": strict, "beta": beta}
-    return _score("drum_{}", *sides, given)
+    return _score("drum_{}", reference, estimate, given)
 
 
 @_documented

@@ -452,10 +452,11 @@ def alignments(reference: Notation, estimate: Notation, penalty: float, most: in
 def _walk_back(step: _Step, way: int) -> Alignment:
     aligned = [step.aligned]
     while step.before:
-        for step in step.before:  # noqa: B020 (the step before becomes the current one)
-            if way < step.ways:
-                break
+        before = iter(step.before)
+        step = next(before)
+        while way >= step.ways:
             way -= step.ways
+            step = next(before)
         aligned.append(step.aligned)
     return tuple(reversed(aligned))
 

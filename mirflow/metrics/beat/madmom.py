@@ -24,7 +24,7 @@ from ..cleaning import usable_pair
 from ..detections import Detected, metrics_of_detections, tabulate
 from ..events import MADMOM, Events, clean, events_of, matched, score_pair, validate_pair
 from ..measures import Measure, Parameter, Value, Weight, metric, metrics_in
-from ..pair import PairFunctions
+from ..pair import EVERY, PairFunctions, documented
 from ..util import Array
 from .kernel import place_in, variations
 
@@ -643,6 +643,7 @@ _scores = PairFunctions(
 )
 
 
+@documented(EVERY)
 def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
     """All scores of one estimate.
 
@@ -654,15 +655,8 @@ def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str
         Such as ``skip`` or ``triple``, for all metrics that have them; not those that mean different things in
         different metrics, such as ``window``.
 
-    Returns
-    -------
-    dict of str to float
-        By the metrics' names; NaN where there is nothing to measure.
-
     Raises
     ------
-    TypeError
-        For any other keyword argument.
     ValueError
         For times that are not finite, later than 30,000 s or not in order, and arrays that are not flat.
 

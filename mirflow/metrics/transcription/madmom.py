@@ -15,7 +15,7 @@ from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..detections import Detected, metrics_of_detections
 from ..events import MADMOM, MATCHINGS
 from ..measures import Measure, Parameter, Value
-from ..pair import PairFunctions
+from ..pair import EVERY, PairFunctions, documented
 from ..util import Array
 from .kernel import show_notes
 
@@ -235,6 +235,7 @@ def _score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], m
 _scores = PairFunctions(METRICS, _score_pair, _check)
 
 
+@documented(EVERY)
 def evaluate(reference: tuple[Array, Array], estimate: tuple[Array, Array], **parameters: Value) -> dict[str, float]:
     """All scores of one estimate.
 
@@ -245,15 +246,8 @@ def evaluate(reference: tuple[Array, Array], estimate: tuple[Array, Array], **pa
     **parameters
         ``window`` and ``delay``, in seconds.
 
-    Returns
-    -------
-    dict of str to float
-        By the metrics' names; NaN where there is nothing to measure.
-
     Raises
     ------
-    TypeError
-        For any other keyword argument.
     ValueError
         For values that are not finite, and where a note occurs several times and only some of these are matched.
 
