@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from ..errors import MirflowError, suggest
@@ -22,8 +23,14 @@ ROLES: dict[Role, frozenset[Role]] = {
     "organiser": frozenset({"reader", "submitter", "grader", "organiser"}),
 }
 """Roles, with those whose pages they may see."""
-Kind = Literal["link", "token", "session"]
+Kind = Literal["link", "token", "session", "proxy"]
+"""Ways to come: a personal link makes a session, a program has a token, and a proxy has asked somebody else."""
 BITS = 128
+LIFETIMES: Mapping[Kind, dt.timedelta] = {
+    "link": dt.timedelta(days=365),
+    "token": dt.timedelta(days=365),
+    "session": dt.timedelta(days=30),
+}
 
 
 class AccountError(MirflowError):
@@ -41,7 +48,7 @@ class Viewer:
     name : str
     role : str
     token : int
-        Id of the link, token or session by which the viewer came.
+        Id of the token or session by which the viewer came; 0 of one whom a proxy has let in.
     """
 
     user: int
@@ -94,6 +101,63 @@ def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> 
     if token.expires is not None and token.expires <= now:
         return None
     return Viewer(token.user_id, token.user.name, token.user.role, token.id)  # type: ignore[arg-type]
+
+
+def find_named(session: Session, name: str) -> Viewer | None:
+    """The viewer of a name that a proxy has found out; None if there is no such account."""
+    user = session.scalar(select(User).where(User.name == name, User.revoked.is_(None)))
+    return None if user is None else Viewer(user.id, user.name, user.role, 0)  # type: ignore[arg-type]
+
+
+def mark_used(session: Session, viewer: Viewer, now: dt.datetime) -> None:
+    """Keep when a token or a session was last used."""
+    session.execute(update(Token).where(Token.id == viewer.token).values(used=now))
+
+
+def log_in(session: Session, secret: str, before: Viewer | None, now: dt.datetime) -> tuple[Viewer, str] | None:
+    """Make a session of a personal link, in place of the one that the browser had; None of a link that is not valid.
+
+    Returns
+    -------
+    tuple of Viewer and str
+        Who came, and the session's secret.
+    """
+    found = find_viewer(session, secret, "link", now)
+    if found is None:
+        return None
+    mark_used(session, found, now)
+    if before is not None:
+        revoke_token(session, before.user, before.token, now)
+    user = session.get_one(User, found.user)
+    return found, issue(session, user, "session", now, LIFETIMES["session"])
+
+
+def valid_tokens(session: Session, user: int, now: dt.datetime) -> list[Token]:
+    """The links, tokens and sessions of an account that are still good, the newest first."""
+    chosen = select(Token).where(Token.user_id == user, Token.revoked.is_(None)).order_by(Token.id.desc())
+    return [token for token in session.scalars(chosen) if token.expires is None or token.expires > now]
+
+
+def revoke_token(session: Session, user: int, token: int, now: dt.datetime) -> bool:
+    """Revoke a link, token or session of an account; False if the account has none with this id."""
+    mine = (Token.id == token, Token.user_id == user, Token.revoked.is_(None))
+    found = session.scalar(select(Token).where(*mine))
+    if found is not None:
+        found.revoked = now
+    return found is not None
+
+
+def renew_link(session: Session, user: User, now: dt.datetime, lifetime: dt.timedelta | None) -> str:
+    """Make a new personal link of an account; the old ones, and what was opened with them, are revoked."""
+    for token in user.tokens:
+        if token.kind in ("link", "session"):
+            token.revoked = token.revoked or now
+    return issue(session, user, "link", now, lifetime)
+
+
+def users(session: Session) -> list[User]:
+    """All accounts by name, those that are revoked as well."""
+    return list(session.scalars(select(User).order_by(User.name)))
 
 
 def find_user(session: Session, name: str) -> User:

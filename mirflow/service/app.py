@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import ipaddress
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import uvicorn
+from python_multipart.exceptions import FormParserError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
-from ..errors import MirflowError
-from .security import GuardedRoute, Security
-from .service import HOST, PORT, Service, open_service
+from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
+from .accounts import AccountError
+from .connections import HEAD_BYTES, KEPT_SECONDS, Punctual
+from .security import GuardedRoute, Security, shown_path, wants_json
+from .service import HOST, PORT, Network, Service, open_service
 
 __all__ = ["create_app", "serve"]
+
+
+_SHOWN = (AccountError, MetricError, QueryError, UnknownNameError)
+"""Errors whose messages answer what somebody has asked; others may name files, and are for the server's log."""
+_LOG = logging.getLogger("mirflow.service")
+_WORDS = {
+    404: "There is no such page.",
+    405: "This page cannot be asked in this way.",
+}
 
 
 def create_app(service: Service) -> Starlette:
@@ -31,7 +45,12 @@ def create_app(service: Service) -> Starlette:
     app = Starlette(
         routes=_routes(service),
         middleware=[Middleware(Security, service=service)],
-        exception_handlers={HTTPException: _refusal, MirflowError: _error},
+        exception_handlers={
+            HTTPException: _refusal,
+            MirflowError: _error,
+            FormParserError: _malformed,
+            ClientDisconnect: _gone,
+        },
     )
     app.state.service = service
     return app
@@ -47,15 +66,44 @@ def _health(request: Request) -> Response:
 
 def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return PlainTextResponse(f"{error.detail}\n", error.status_code, headers=error.headers)
+    return _tell(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
 
 
 def _error(request: Request, error: Exception) -> Response:
-    """A message that mirflow wrote for the person who asks."""
-    return PlainTextResponse(f"{error}\n", 400)
+    """A message that mirflow wrote for the person who asks, or words without any detail."""
+    if isinstance(error, _SHOWN):
+        return _tell(request, 400, str(error))
+    _LOG.error("%s %s: %s", request.method, shown_path(request.scope), error)
+    return _tell(request, 503, "This cannot be answered now. The server's log has the reason.")
 
 
-def serve(paths: Sequence[str | Path], host: str = HOST, port: int = PORT, base_url: str = "") -> None:
+def _malformed(request: Request, error: Exception) -> Response:
+    return _tell(request, 400, "The form cannot be read.")
+
+
+def _gone(request: Request, error: Exception) -> Response:
+    """An answer that nobody reads."""
+    return Response(status_code=400, headers={"Connection": "close"})
+
+
+def _tell(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An error as the one who asks reads it: a page for people, JSON for programs that say so, else text."""
+    headers = {**(headers or {}), "Cache-Control": "no-store"}
+    if wants_json(request):
+        return JSONResponse({"error": text}, status, headers)
+    return PlainTextResponse(f"{text}\n", status, headers)
+
+
+def serve(
+    paths: Sequence[str | Path],
+    host: str = HOST,
+    port: int = PORT,
+    base_url: str = "",
+    *,
+    proxies: Sequence[str] = (),
+    user_header: str = "",
+    access_log: bool = False,
+) -> None:
     """Serve stores or a campaign until the process is told to stop.
 
     Parameters
@@ -66,20 +114,59 @@ def serve(paths: Sequence[str | Path], host: str = HOST, port: int = PORT, base_
     port : int
     base_url : str
         Address by which people reach the server, if a proxy stands before it.
+    proxies : sequence of str
+        Addresses or networks of proxies, whose word on the client's address is taken.
+    user_header : str
+        Header by which these proxies say whom they have let in.
+    access_log : bool
+        Whether a line for every request is written to the standard error.
     """
     service = open_service(paths, base_url or f"http://{host}:{port}")
+    service.proxies, service.user_header = networks(proxies), user_header
+    _begin_logs(access_log)
     config = uvicorn.Config(
         create_app(service),
         host=host,
         port=port,
-        access_log=False,
+        http=Punctual,
+        access_log=False,  # it would write personal links
         server_header=False,
         log_level="warning",
         proxy_headers=False,
-        timeout_keep_alive=15,
-        h11_max_incomplete_event_size=2**16,
+        timeout_keep_alive=KEPT_SECONDS,
+        timeout_graceful_shutdown=5,
+        h11_max_incomplete_event_size=HEAD_BYTES,
         lifespan="off",
         ws="none",
         workers=int(os.environ.get("MIRFLOW_WEB_WORKERS", "1")),
     )
     uvicorn.Server(config).run()
+
+
+def networks(texts: Sequence[str]) -> list[Network]:
+    """Addresses and networks of proxies.
+
+    Raises
+    ------
+    MirflowError
+        If one is neither.
+    """
+    found: list[Network] = []
+    for text in texts:
+        try:
+            found.append(ipaddress.ip_network(text))
+        except ValueError as error:
+            raise MirflowError(f"{text!r} is no address and no network: {error}") from None
+    return found
+
+
+def _begin_logs(access: bool) -> None:
+    """Send the server's messages to the standard error; they hold no secrets."""
+    shown = logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    for name, level in (("mirflow.service", logging.WARNING), ("mirflow.access", logging.INFO)):
+        log = logging.getLogger(name)
+        log.propagate = False
+        if name == "mirflow.service" or access:
+            log.setLevel(level)
+            log.addHandler(shown)

@@ -145,7 +145,9 @@ class Database:
 
 def _engine(url: str) -> Engine:
     sqlite = url.startswith("sqlite")
-    engine = create_engine(url, connect_args={"timeout": WAIT} if sqlite else {}, pool_pre_ping=not sqlite)
+    engine = create_engine(
+        url, connect_args={"timeout": WAIT} if sqlite else {}, pool_pre_ping=not sqlite, hide_parameters=True
+    )
     if sqlite:
         event.listen(engine, "connect", _configure)
         event.listen(engine, "begin", _begin)

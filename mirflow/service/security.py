@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hmac
 import inspect
+import ipaddress
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -18,79 +21,140 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .accounts import Kind, Role, Viewer, find_viewer
+from .accounts import Kind, Role, Viewer, find_named, find_viewer, mark_used
+from .limits import SMALL, BoundedBody, bucket_of
 from .service import Service
 
-COOKIE = "mirflow_session"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver"})
+"""Names by which a server on one's own machine is called."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
     "media-src 'self' blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-HEADERS = {
+HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
+    # Not no-referrer: browsers would send forms of our own pages with the origin "null", like those of other sites.
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 """Of every answer that does not say otherwise."""
+FIELDS = 500
+"""Fields of a form at most."""
 
 _LOG = logging.getLogger("mirflow.service")
+_ACCESS = logging.getLogger("mirflow.access")
+_USED_SECONDS = 3600.0
+_USED_KEPT = 10_000
 Endpoint = Callable[[Request], Awaitable[Response] | Response]
 
 
 class GuardedRoute(Route):
-    """A route that says who may call it.
+    """A route that says who may call it, and how much may be sent to it.
 
     Parameters
     ----------
     path : str
     endpoint : callable
-        Takes a request, gives a response; a plain function runs in a thread.
+        Takes a request, gives a response; a plain function runs in a thread. Fields of a small form are in
+        ``request.state.form``.
     role : str or None
         Whose rights are needed; None: anybody may call it.
     methods : sequence of str
     form : bool
-        Whether the token against forged requests may come as a field of a small form.
+        Whether the token against forged requests may come as a field of a small form. If not, the endpoint reads the
+        body, and gives the token in it to `check_forgery` before anything else.
+    body : int or callable
+        Bytes of a body at most; a function takes the service.
+    rate : str or None
+        Name of the rate that limits an account or an address. By default "change" where something is changed.
     """
 
     def __init__(
-        self, path: str, endpoint: Endpoint, *, role: Role | None, methods: Sequence[str] = ("GET",), form: bool = True
+        self,
+        path: str,
+        endpoint: Endpoint,
+        *,
+        role: Role | None,
+        methods: Sequence[str] = ("GET",),
+        form: bool = True,
+        body: int | Callable[[Service], int] = SMALL,
+        rate: str | None = None,
     ) -> None:
-        async def guarded(request: Request) -> Response:
-            viewer = request.state.viewer
-            if role is not None and (viewer is None or not viewer.may(role)):
-                raise HTTPException(403 if viewer else 401)
-            if request.method not in SAFE and viewer is not None and not request.state.bearer:
-                await _check_forgery(request, form)
-            found = endpoint(request) if _is_async(endpoint) else await run_in_threadpool(endpoint, request)
-            return await found if isinstance(found, Awaitable) else found
+        super().__init__(path, self._guarded, methods=list(methods), name=getattr(endpoint, "__name__", path))
+        self.role, self.form, self.body, self.rate = role, form, body, rate
+        self.guards = endpoint
+        self._is_async = inspect.iscoroutinefunction(endpoint)
 
-        super().__init__(path, guarded, methods=list(methods), name=getattr(endpoint, "__name__", path))
-        self.role = role
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request whose body is bounded."""
+        most = self.body if isinstance(self.body, int) else self.body(scope["app"].state.service)
+        await super().handle(scope, BoundedBody(scope, receive, most), send)
+
+    async def _guarded(self, request: Request) -> Response:
+        viewer: Viewer | None = request.state.viewer
+        if self.role is not None and (viewer is None or not viewer.may(self.role)):
+            raise HTTPException(403, "Your account may not do this.") if viewer else _unknown(request)
+        changes = request.method not in SAFE
+        rate = self.rate or ("change" if changes else None)
+        if rate is not None:
+            request.app.state.service.rates.take(rate, who_asks(request))
+        request.state.form = await _small_form(request) if changes and self.form else {}
+        if changes and viewer is not None and not request.state.bearer and self.form:
+            check_forgery(request, str(request.state.form.get("csrf", "")))
+        found = self.guards(request) if self._is_async else await run_in_threadpool(self.guards, request)
+        return await found if isinstance(found, Awaitable) else found
 
 
-def _is_async(endpoint: Any) -> bool:
-    return inspect.iscoroutinefunction(endpoint)
+def _unknown(request: Request) -> HTTPException:
+    said = "This token is unknown, expired or revoked." if request.state.bearer else "Open your personal link first."
+    return HTTPException(401, said, {"WWW-Authenticate": "Bearer"})
 
 
-async def _check_forgery(request: Request, form: bool) -> None:
-    """Refuse a request of a browser that does not carry the token of its session."""
-    given = request.headers.get("x-csrf-token", "")
-    kind = request.headers.get("content-type", "").partition(";")[0]
-    if not given and form and kind == "application/x-www-form-urlencoded":
-        given = str((await request.form()).get("csrf", ""))
-    if not given and not form:
-        return  # the endpoint reads its own body, and checks the token in it
-    if not hmac.compare_digest(given.encode(), request.state.csrf.encode()):
-        raise HTTPException(403, "The form is too old. Load the page again.")
+def wants_json(request: Request) -> bool:
+    """Whether a program asks, which reads JSON rather than a page."""
+    accepted = request.headers.get("accept", "")
+    return "application/json" in accepted and "text/html" not in accepted
+
+
+def who_asks(request: Request) -> str:
+    """The account, or else the address, whose rates a request uses."""
+    viewer: Viewer | None = request.state.viewer
+    return f"user {viewer.user}" if viewer else bucket_of(request.state.address)
+
+
+async def _small_form(request: Request) -> Mapping[str, Any]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return {}
+    return await request.form(max_fields=FIELDS)
+
+
+def check_forgery(request: Request, given: str = "") -> None:
+    """Refuse a request of a browser that does not carry the token of its session, in a header or as given.
+
+    Raises
+    ------
+    HTTPException
+    """
+    if request.state.bearer:
+        return
+    given = request.headers.get("x-csrf-token", "") or given
+    if not request.state.csrf or not hmac.compare_digest(given.encode(), request.state.csrf.encode()):
+        raise HTTPException(403, "The page is too old, or another site asked for this. Load the page again.")
 
 
 def csrf_token(service: Service, session: str) -> str:
     """The token that forms of a session carry."""
     return hmac.new(service.secret, b"csrf " + session.encode(), sha256).hexdigest()
+
+
+def cookie_name(service: Service) -> str:
+    """Name of the session's cookie; browsers keep one with this prefix from all but the same host by https."""
+    return "__Host-mirflow" if service.secure else "mirflow_session"
 
 
 class Security:
@@ -105,62 +169,161 @@ class Security:
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app = app
         self.service = service
+        self._used: OrderedDict[int, float] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started = False
-
-        async def guarded(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
+        state = scope.setdefault("state", {})
+        state.update(viewer=None, csrf="", bearer=False, form={}, address=self._address(scope))
+        answer = _Answer(state, send)
+        began = time.monotonic()
         refused = self._refuse(Headers(scope=scope), scope["method"])
-        if refused is not None:
-            await refused(scope, receive, guarded)
-            return
         try:
-            await self._find_viewer(scope)
-            await self.app(scope, receive, guarded)
+            if refused is not None:
+                await refused(scope, receive, answer)
+            else:
+                await self._find_viewer(scope)
+                await self.app(scope, receive, answer)
         except Exception:
-            _LOG.exception("%s %s failed", scope["method"], scope["path"])
-            if not started:
-                await PlainTextResponse("Something went wrong here.", 500)(scope, receive, guarded)
+            _LOG.exception("%s %s failed", scope["method"], shown_path(scope))
+            if answer.status is not None:
+                raise
+            await PlainTextResponse("Something went wrong here.\n", 500)(scope, receive, answer)
+        finally:
+            viewer, spent = state["viewer"], 1000 * (time.monotonic() - began)
+            who = f"user {viewer.user}" if viewer else "-"
+            shown = (state["address"], who, scope["method"], shown_path(scope), answer.status, spent)
+            _ACCESS.info("%s %s %s %s %s %.0f ms", *shown)
 
     def _refuse(self, headers: Headers, method: str) -> Response | None:
         """Refuse requests for other hosts, and changes that pages of other sites ask for."""
-        host = headers.get("host", "")
-        known = urlsplit(self.service.base_url).netloc
-        if host != known and urlsplit(f"//{host}").hostname not in ("localhost", "127.0.0.1", "::1", "testserver"):
-            return PlainTextResponse("This server has another address.", 421)
+        host = headers.get("host", "").lower()
+        if not self._is_ours(host) or len(headers.getlist("host")) > 1:
+            text = "This server has another address; the option --base-url of mirflow serve names it.\n"
+            return PlainTextResponse(text, 421)
+        if method in SAFE:
+            return None
         origin = headers.get("origin")
-        if method not in SAFE and origin is not None and urlsplit(origin).netloc != host:
-            return PlainTextResponse("Another site asked for this.", 403)
+        foreign = origin is not None and not self._is_ours(_netloc(origin))
+        if foreign or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return PlainTextResponse("Another site asked for this.\n", 403)
         return None
 
+    def _is_ours(self, host: str) -> bool:
+        """Whether a host is this server's, and no name that somebody else has led to its address."""
+        if not host:
+            return False
+        if host == _netloc(self.service.base_url):
+            return True
+        try:
+            return urlsplit(f"//{host}").hostname in LOCAL
+        except ValueError:
+            return False
+
+    def _address(self, scope: Scope) -> str:
+        """The client's address, as the proxy before the server says if there is one."""
+        address = str(scope["client"][0]) if scope.get("client") else "unknown"
+        if not self._is_proxy(address):
+            return address
+        told = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
+        for one in reversed([part.strip() for part in told.split(",") if part.strip()]):
+            try:
+                ipaddress.ip_address(one)
+            except ValueError:
+                return address
+            address = one
+            if not self._is_proxy(one):
+                break
+        return address
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(found.version == network.version and found in network for network in self.service.proxies)
+
     async def _find_viewer(self, scope: Scope) -> None:
-        state = scope.setdefault("state", {})
-        state.update(viewer=None, csrf="", bearer=False)
-        headers = Headers(scope=scope)
-        scheme, _, secret = headers.get("authorization", "").partition(" ")
-        kind: Kind = "token"
-        if scheme.lower() != "bearer":
-            secret, kind = Request(scope).cookies.get(COOKIE, ""), "session"
-        if not secret or self.service.database is None:
+        if self.service.database is None:
             return
-        state["viewer"] = await run_in_threadpool(self._viewer, secret, kind)
-        state["bearer"] = kind == "token"
-        if kind == "session":
+        state, headers = scope["state"], Headers(scope=scope)
+        scheme, _, secret = headers.get("authorization", "").partition(" ")
+        named = self._named_by_proxy(scope, headers)
+        if scheme.lower() == "bearer":
+            state["bearer"] = True
+            state["viewer"] = await run_in_threadpool(self._viewer, secret.strip(), "token")
+        elif named:
+            state["viewer"] = await run_in_threadpool(self._viewer, named, "proxy")
+            state["csrf"] = csrf_token(self.service, f"proxy {named}")
+        elif secret := Request(scope).cookies.get(cookie_name(self.service), ""):
+            state["viewer"] = await run_in_threadpool(self._viewer, secret, "session")
             state["csrf"] = csrf_token(self.service, secret)
+
+    def _named_by_proxy(self, scope: Scope, headers: Headers) -> str:
+        """The account that a proxy has let in; what anybody else writes into the header is not read."""
+        peer = str(scope["client"][0]) if scope.get("client") else ""
+        header = self.service.user_header
+        return headers.get(header, "") if header and self._is_proxy(peer) else ""
 
     def _viewer(self, secret: str, kind: Kind) -> Viewer | None:
         assert self.service.database is not None
+        now = self.service.clock()
         with self.service.database.read() as session:
-            return find_viewer(session, secret, kind, self.service.clock())
+            viewer = find_named(session, secret) if kind == "proxy" else find_viewer(session, secret, kind, now)
+        if viewer is not None and viewer.token:
+            last = self._used.get(viewer.token)
+            if last is None or now.timestamp() - last > _USED_SECONDS:
+                self._used[viewer.token] = now.timestamp()
+                if len(self._used) > _USED_KEPT:
+                    self._used.popitem(last=False)
+                with self.service.database.write() as session:
+                    mark_used(session, viewer, now)
+        return viewer
+
+
+class _Answer:
+    """Sends an answer with the headers of every answer.
+
+    Parameters
+    ----------
+    state : dict
+        Of the request.
+    send : callable
+    """
+
+    def __init__(self, state: dict[str, Any], send: Send) -> None:
+        self._state, self._send = state, send
+        self.status: int | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            if self._state["viewer"] is not None:
+                headers.setdefault("Cache-Control", "private, no-store")
+        await self._send(message)
+
+
+def _netloc(address: str) -> str:
+    try:
+        return urlsplit(address).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def shown_path(scope: Scope) -> str:
+    """The path of a request as logs show it: encoded, without a query, and without the secret of a personal link.
+
+    Examples
+    --------
+    >>> shown_path({"path": "/login/7Kx", "raw_path": b"/login/7Kx"}), shown_path({"path": "/a b", "raw_path": None})
+    ('/login/...', '/a%20b')
+    """
+    raw = scope.get("raw_path")
+    path = quote(raw.decode("latin-1") if raw else scope["path"], safe="/%")
+    return "/login/..." if scope["path"].lower().lstrip("/").startswith("login") else path[:300]

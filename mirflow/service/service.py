@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import datetime as dt
+import ipaddress
 import os
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from ..errors import MirflowError
 from ..pipeline.campaign import Campaign, is_campaign, load_campaign
+from .audit import AuditLog
 from .database import Database
+from .limits import RateLimits
 
 PORT = 8765
 HOST = "127.0.0.1"
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _now() -> dt.datetime:
@@ -42,6 +48,11 @@ class Service:
         Address by which people reach the server; empty: the address that it listens on.
     clock : callable
         Gives the time in UTC.
+    proxies : sequence of network
+        Addresses of proxies, whose word on the client's address is taken.
+    user_header : str
+        Header by which a proxy says whom it has let in; empty: none is believed.
+    rates : RateLimits
     """
 
     title: str
@@ -50,9 +61,22 @@ class Service:
     path: Path | None = None
     folder: Path | None = None
     database: Database | None = None
-    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     base_url: str = ""
     clock: Callable[[], dt.datetime] = _now
+    proxies: Sequence[Network] = ()
+    user_header: str = ""
+    rates: RateLimits = field(default_factory=RateLimits)
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        """The log of who did what."""
+        return AuditLog(self._folder / "audit.jsonl", self.clock)
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers come by https, so that cookies may be kept from all else."""
+        return self.base_url.startswith("https:")
 
     @property
     def public_folder(self) -> Path:
@@ -124,10 +148,13 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
 def _secret(folder: Path) -> bytes:
     """The key of a campaign, made at first; only its owner can read it."""
     file = folder / "secret.key"
-    try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_bytes()
-    with os.fdopen(handle, "wb") as written:
-        written.write(secrets.token_bytes(32))
+    if not file.exists():
+        made = folder / f".secret.{secrets.token_hex(8)}"
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as written:
+            written.write(secrets.token_bytes(32))
+        # Of several processes that begin at once one has made the key, and all have the same.
+        with suppress(FileExistsError):
+            os.link(made, file)
+        made.unlink()
     return file.read_bytes()

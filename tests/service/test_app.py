@@ -36,7 +36,7 @@ def test_every_answer_says_what_a_page_may_load(service: Service) -> None:
     for address in ("/health", "/nowhere"):
         answer = client.get(address)
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
 
 
 def test_a_request_for_another_host_is_refused(service: Service) -> None:

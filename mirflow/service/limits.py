@@ -1,0 +1,178 @@
+"""Limits of requests: how often, how large, how slowly."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil
+from threading import Lock
+from types import MappingProxyType
+
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive, Scope
+
+KEPT = 20_000
+"""Accounts and addresses that are remembered at most; the one that was silent for longest is forgotten first."""
+IDLE = 20.0
+"""Seconds that a body may pause."""
+SLOWEST = 8 * 1024
+"""Bytes in a second that a long body has to bring on average."""
+PATIENCE = 30.0
+"""Seconds that every body has, however short it is."""
+SMALL = 64 * 1024
+"""Bytes of a body, where a route says nothing else."""
+_CLOSE = {"Connection": "close"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A token bucket: so many requests at once, and so many a second in the long run.
+
+    Parameters
+    ----------
+    burst : float
+    per_second : float
+    """
+
+    burst: float
+    per_second: float
+
+
+RATES: Mapping[str, Rate] = MappingProxyType(
+    {
+        "login": Rate(20, 0.2),  # an address that tries links or tokens
+        "upload": Rate(100, 1.0),
+        "change": Rate(300, 10.0),  # a grader who was off line sends an hour's judgements at once
+        "query": Rate(120, 20.0),  # tables that are computed
+    }
+)
+"""Rates that routes name; pages that are read have none."""
+
+
+class RateLimits:
+    """How much of its rates every account and address has left.
+
+    Parameters
+    ----------
+    rates : mapping of str to Rate
+    clock : callable
+        Seconds that only grow.
+    kept : int
+        Buckets that are remembered.
+    """
+
+    def __init__(
+        self, rates: Mapping[str, Rate] = RATES, clock: Callable[[], float] = time.monotonic, kept: int = KEPT
+    ) -> None:
+        self.rates, self._clock, self._kept = rates, clock, kept
+        self._left: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def take(self, rate: str, who: str, cost: float = 1.0) -> None:
+        """Take one request from the bucket of an account or an address.
+
+        Raises
+        ------
+        HTTPException
+            429 with Retry-After, if it is empty.
+        """
+        wait = self._wait(rate, who, cost)
+        if wait > 0:
+            raise HTTPException(429, "Too many requests. Wait a moment.", {"Retry-After": str(ceil(wait))})
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def _wait(self, rate: str, who: str, cost: float) -> float:
+        """Seconds to wait; 0 if the request was taken."""
+        bucket, now, key = self.rates[rate], self._clock(), (rate, who)
+        with self._lock:
+            left, seen = self._left.get(key, (bucket.burst, now))
+            left = min(bucket.burst, left + (now - seen) * bucket.per_second)
+            wait = 0.0 if left >= cost else (cost - left) / bucket.per_second
+            self._left[key] = left if wait else left - cost, now
+            self._left.move_to_end(key)
+            if len(self._left) > self._kept:
+                self._left.popitem(last=False)
+        return wait
+
+
+def bucket_of(address: str) -> str:
+    """The address whose bucket a client shares: of IPv6 its network, as one customer has all of it.
+
+    Examples
+    --------
+    >>> bucket_of("192.0.2.7"), bucket_of("2001:db8::7:1"), bucket_of("no address")
+    ('192.0.2.7', '2001:db8::/64', 'no address')
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
+
+
+class BoundedBody:
+    """The body of a request, which ends with an error when it is too large or too slow.
+
+    Parameters
+    ----------
+    scope : Scope
+    receive : callable
+        As the server gives it.
+    most : int
+        Bytes.
+
+    Raises
+    ------
+    HTTPException
+        413, if the length that is announced is too large.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, most: int) -> None:
+        self._receive, self._most = receive, most
+        self._begin: float | None = None
+        self._bytes = 0
+        self._ended = False
+        lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+        if any(length.isdigit() and int(length[:20]) > most for length in lengths):
+            self._refuse()
+
+    async def __call__(self) -> Message:
+        """The next part."""
+        if self._ended:  # what comes now is the end of the connection, which may be far
+            return await self._receive()
+        loop = asyncio.get_running_loop()
+        self._begin = loop.time() if self._begin is None else self._begin
+        left = PATIENCE + self._bytes / SLOWEST - (loop.time() - self._begin)
+        try:
+            async with asyncio.timeout(max(0.0, min(IDLE, left))):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, "The request came too slowly.", _CLOSE) from None
+        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > self._most:
+            self._refuse()
+        return message
+
+    def _refuse(self) -> None:
+        raise HTTPException(413, f"The request is too large: at most {shown_size(self._most)}.", _CLOSE)
+
+
+def shown_size(count: int) -> str:
+    """Bytes as people read them.
+
+    Examples
+    --------
+    >>> shown_size(65536), shown_size(100_000_000)
+    ('65.5 kB', '100 MB')
+    """
+    size, units = float(count), ["bytes", "kB", "MB", "GB", "TB"]
+    while size >= 1000 and len(units) > 1:
+        size, _ = size / 1000, units.pop(0)
+    return f"{size:.3g} {units[0]}"
