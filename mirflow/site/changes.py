@@ -1,0 +1,140 @@
+"""Changes from one state of a site to the next: new systems, other leaders, other scores."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+import msgspec
+
+from ..errors import counted
+from ..reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem
+from .pages import show_gain, show_number
+
+LONGEST = 12
+"""Lines of a change; of more it says how many."""
+_LONG_AGO = "1970-01-01T00:00:00+00:00"
+"""The time of scores that do not say when they were computed."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What changed in an evaluation.
+
+    Parameters
+    ----------
+    id : str
+        A tag URI (RFC 4151), the same for ever.
+    time : str
+        When it was scored, ISO 8601.
+    store, evaluation : str
+    title : str
+        In a line.
+    details : list of str
+        In plain words, a line each.
+    """
+
+    id: str
+    time: str
+    store: str
+    evaluation: str
+    title: str
+    details: list[str]
+
+
+def find_changes(
+    before: Mapping[str, Leaderboard], after: Mapping[str, Leaderboard], authority: str = "localhost"
+) -> list[Change]:
+    """Compare the leaderboards of two states of a site.
+
+    Parameters
+    ----------
+    before, after : mapping of str to Leaderboard
+        By the names of the stores.
+    authority : str
+        Host name that the identifiers of the changes begin with.
+
+    Returns
+    -------
+    list of Change
+        The newest first: one for each evaluation that is new, gone or different.
+    """
+    found = []
+    newest = max((one.created for board in after.values() for one in board.evaluations), default="")
+    for store in dict.fromkeys([*after, *before]):
+        old = {one.name: one for one in before[store].evaluations} if store in before else {}
+        new = {one.name: one for one in after[store].evaluations} if store in after else {}
+        for name in dict.fromkeys([*new, *old]):
+            title, details = _differences(old.get(name), new.get(name))
+            if not title:
+                continue
+            time = (new[name].created if name in new else newest) or _LONG_AGO
+            text = "\n".join([store, name, time, title, *details])
+            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            where = f"{quote(store, safe='')}/{quote(name, safe='')}/{digest}"
+            heading = f"{name} ({store}): {title}"
+            found.append(Change(f"tag:{authority},{time[:10]}:{where}", time, store, name, heading, details))
+    return sorted(found, key=lambda one: one.time, reverse=True)
+
+
+def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None) -> tuple[str, list[str]]:
+    """A title and lines; nothing where nothing differs."""
+    if after is None:
+        return "no longer here", []
+    if before is None:
+        on = f"{counted(len(after.systems), 'system')} on {counted(after.tracks, 'track')}"
+        first = [f"leads: {_scored(after, one)}" for one in after.systems if one.rank == 1]
+        return f"new, {on}", _at_most([f"ranked by {after.headline}", *first])
+    old, new = ({one.name: one for one in own.systems} for own in (before, after))
+    added, gone = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
+    words, details = [], []
+    if added:
+        words.append(counted(len(added), "new system"))
+        details += [f"new: {_scored(after, new[name])}" for name in added]
+    if gone:
+        words.append(f"{counted(len(gone), 'system')} gone")
+        details += [f"gone: {name}" for name in gone]
+    led, leads = _leaders(before), _leaders(after)
+    if led != leads:
+        words.append("another leader")
+        details.append(f"leads: {', '.join(leads) or 'nobody'}; before: {', '.join(led) or 'nobody'}")
+    if before.headline != after.headline:
+        words.append("another metric ranks")
+        details.append(f"ranked by {after.headline}; before: {before.headline}")
+    if before.tracks != after.tracks:
+        words.append(counted(after.tracks, "track"))
+        details.append(f"{counted(after.tracks, 'track')}; before: {before.tracks}")
+    moved = list(_moved(before, after))
+    if moved:
+        words.append(f"other scores of {counted(len({name for name, _ in moved}), 'system')}")
+        details += [text for _, text in moved]
+    return ", ".join(words), _at_most(details)
+
+
+def _at_most(lines: list[str]) -> list[str]:
+    return lines if len(lines) <= LONGEST else [*lines[:LONGEST], f"and {len(lines) - LONGEST} more"]
+
+
+def _leaders(evaluation: RankedEvaluation) -> list[str]:
+    return [one.name for one in evaluation.systems if one.rank == 1]
+
+
+def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
+    place = f", rank {system.rank} of {len(evaluation.systems)}" if system.rank else ""
+    return f"{system.name}, {show_number(system.scores[evaluation.headline].value)}{place}"
+
+
+def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[str, str]]:
+    """Systems whose values are others, the headline's in figures and the number of other metrics."""
+    old = {one.name: one.scores for one in before.systems}
+    for system in after.systems:
+        scores = old.get(system.name, {})
+        others = [name for name, one in system.scores.items() if name in scores and scores[name].value != one.value]
+        if after.headline in others:
+            values = scores[after.headline].value, system.scores[after.headline].value
+            by = [one for one in values if isinstance(one, float)]
+            gain = f" ({show_gain(by[1] - by[0])})" if len(by) == 2 else ""
+            text = f"{system.name}: {after.headline} {show_number(values[1])}, before {show_number(values[0])}{gain}"
+            yield system.name, text
+        elif others:
+            yield system.name, f"{system.name}: {counted(len(others), 'metric')} other than before: {others[0]}, ..."
