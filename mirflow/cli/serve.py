@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import MirflowError
 from .common_options import Command
+from .output import choose_format, emit, output_options
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from ..service.database import User
+    from ..service.service import Service
 
 _START = "start"
 
@@ -51,10 +62,151 @@ def serve_command() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port to listen on.")
 @click.option("--base-url", default="", help="Address by which people reach the server through a proxy.")
-def start_command(paths: tuple[Path, ...], host: str, port: int, base_url: str) -> None:
-    """Serve stores to be browsed, or a campaign, until interrupted."""
+@click.option(
+    "--trust-proxy", "proxies", multiple=True, metavar="ADDRESS", help="Address or network of a proxy; repeatable."
+)
+@click.option("--trust-proxy-user", "user_header", default="", metavar="HEADER", help="Where it names the account.")
+@click.option("--access-log", is_flag=True, help="Print a line for every request.")
+def start_command(
+    paths: tuple[Path, ...],
+    host: str,
+    port: int,
+    base_url: str,
+    proxies: tuple[str, ...],
+    user_header: str,
+    access_log: bool,
+) -> None:
+    """Serve stores to be browsed, or a campaign, until interrupted.
+
+    A proxy that is trusted says in X-Forwarded-For from where a request comes, and in the HEADER of --trust-proxy-user
+    whom it has let in.
+    """
     demand_packages()
     from ..service.app import serve
 
-    click.echo(f"http://{host}:{port}/", err=True)
-    serve(paths, host, port, base_url)
+    if user_header and not proxies:
+        raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
+    click.echo(base_url or f"http://{host}:{port}/", err=True)
+    serve(paths, host, port, base_url, proxies=proxies, user_header=user_header, access_log=access_log)
+
+
+campaign_argument = click.argument("campaign", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_role = click.option(
+    "--role",
+    type=click.Choice(("reader", "submitter", "grader", "organiser")),
+    default="reader",
+    show_default=True,
+    help="What the account may do.",
+)
+_days = click.option(
+    "--days", type=click.IntRange(1), default=365, show_default=True, help="Days until the link or token expires."
+)
+_base_url = click.option(
+    "--base-url", default="http://127.0.0.1:8765", show_default=True, help="Address of the server, for the link."
+)
+
+
+@serve_command.group("users")
+def users_command() -> None:
+    """Accounts of a campaign: add, list and revoke them, and make links and tokens."""
+
+
+@users_command.command("add")
+@campaign_argument
+@click.argument("name")
+@_role
+@click.option("--lab", default="", help="Where the person belongs.")
+@click.option("--token", is_flag=True, help="Make a token for programs too.")
+@_days
+@_base_url
+def add_command(campaign: Path, name: str, role: Any, lab: str, token: bool, days: int, base_url: str) -> None:
+    """Add an account; print its personal link, which is kept nowhere."""
+    from ..service.accounts import add_user
+
+    with _accounts(campaign) as (service, session):
+        user = add_user(session, name, role, service.clock(), lab)
+        _print_secrets(service, session, user, days, base_url, link=True, token=token)
+        service.audit.record(_operator(), "add account", account=name, role=role)
+
+
+@users_command.command("link")
+@campaign_argument
+@click.argument("name")
+@click.option("--token", is_flag=True, help="Make a token for programs instead; what there was stays.")
+@_days
+@_base_url
+def link_command(campaign: Path, name: str, token: bool, days: int, base_url: str) -> None:
+    """Print a new personal link of an account; the one before and its sessions are revoked."""
+    from ..service.accounts import find_user
+
+    with _accounts(campaign) as (service, session):
+        user = find_user(session, name)
+        _print_secrets(service, session, user, days, base_url, link=not token, token=token)
+        service.audit.record(_operator(), "make token" if token else "renew link", account=name)
+
+
+@users_command.command("list")
+@campaign_argument
+@output_options
+def list_command(campaign: Path, style: str | None, output: Path | None) -> None:
+    """List accounts, with the number of links, sessions and tokens that are good."""
+    from ..reports.tables import Table
+    from ..service.accounts import users, valid_tokens
+
+    rows: list[tuple[str | int | None, ...]] = []
+    with _accounts(campaign) as (service, session):
+        for user in users(session):
+            good = [token.kind for token in valid_tokens(session, user.id, service.clock())]
+            used = max((token.used for token in user.tokens if token.used), default=None)
+            counts = [good.count(kind) for kind in ("link", "session", "token")]
+            days = [None if time is None else time.date().isoformat() for time in (user.created, used, user.revoked)]
+            rows.append((user.name, user.role, user.lab, *counts, *days))
+    columns = ("name", "role", "lab", "links", "sessions", "tokens", "created", "used", "revoked")
+    emit([Table(columns, tuple(rows))], choose_format(style, output), output)
+
+
+@users_command.command("revoke")
+@campaign_argument
+@click.argument("name")
+def revoke_command(campaign: Path, name: str) -> None:
+    """Revoke an account with all its links, sessions and tokens; what it did stays."""
+    from ..service.accounts import find_user, revoke
+
+    with _accounts(campaign) as (service, session):
+        revoke(session, find_user(session, name), service.clock())
+        service.audit.record(_operator(), "revoke account", account=name)
+    click.echo(f"{name}: revoked", err=True)
+
+
+@contextmanager
+def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
+    """The campaign's service and a session that changes accounts."""
+    demand_packages()
+    from ..service.service import open_service
+
+    service = open_service([campaign])
+    if service.database is None:
+        raise click.UsageError(f"{campaign}: is no campaign file, and stores have no accounts")
+    with service.database.write() as session:
+        yield service, session
+
+
+def _operator() -> str:
+    """Who acts on this machine, for the audit log."""
+    try:
+        return f"{getpass.getuser()} at the command line"
+    except (KeyError, OSError):
+        return "the command line"
+
+
+def _print_secrets(
+    service: Service, session: Session, user: User, days: int, base_url: str, *, link: bool, token: bool
+) -> None:
+    from ..service.accounts import issue, renew_link
+
+    now, lifetime = service.clock(), timedelta(days=days)
+    if link:
+        click.echo(f"{base_url.rstrip('/')}/login/{renew_link(session, user, now, lifetime)}")
+    if token:
+        click.echo(f"token {issue(session, user, 'token', now, lifetime)}")
+    click.echo(f"for {user.name} ({user.role}), until {(now + lifetime).date()}; shown only now", err=True)

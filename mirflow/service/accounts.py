@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from ..errors import MirflowError, suggest
@@ -126,6 +126,8 @@ def log_in(session: Session, secret: str, before: Viewer | None, now: dt.datetim
     if found is None:
         return None
     mark_used(session, found, now)
+    old = (Token.user_id == found.user, Token.kind == "session", Token.expires < now - LIFETIMES["session"])
+    session.execute(delete(Token).where(*old))
     if before is not None:
         revoke_token(session, before.user, before.token, now)
     user = session.get_one(User, found.user)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvicorn
@@ -14,13 +14,15 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
+from . import account_pages
 from .accounts import AccountError
 from .connections import HEAD_BYTES, KEPT_SECONDS, Punctual
-from .security import GuardedRoute, Security, shown_path, wants_json
+from .pages import asset, tell
+from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Network, Service, open_service
 
 __all__ = ["create_app", "serve"]
@@ -57,7 +59,11 @@ def create_app(service: Service) -> Starlette:
 
 
 def _routes(service: Service) -> list[BaseRoute]:
-    return [GuardedRoute("/health", _health, role=None)]
+    return [
+        GuardedRoute("/health", _health, role=None),
+        GuardedRoute("/static/{name}", asset, role=None),
+        *account_pages.routes(service),
+    ]
 
 
 def _health(request: Request) -> Response:
@@ -66,32 +72,24 @@ def _health(request: Request) -> Response:
 
 def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _tell(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
+    return tell(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
 
 
 def _error(request: Request, error: Exception) -> Response:
     """A message that mirflow wrote for the person who asks, or words without any detail."""
     if isinstance(error, _SHOWN):
-        return _tell(request, 400, str(error))
+        return tell(request, 400, str(error))
     _LOG.error("%s %s: %s", request.method, shown_path(request.scope), error)
-    return _tell(request, 503, "This cannot be answered now. The server's log has the reason.")
+    return tell(request, 503, "This cannot be answered now. The server's log has the reason.")
 
 
 def _malformed(request: Request, error: Exception) -> Response:
-    return _tell(request, 400, "The form cannot be read.")
+    return tell(request, 400, "The form cannot be read.")
 
 
 def _gone(request: Request, error: Exception) -> Response:
     """An answer that nobody reads."""
     return Response(status_code=400, headers={"Connection": "close"})
-
-
-def _tell(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as the one who asks reads it: a page for people, JSON for programs that say so, else text."""
-    headers = {**(headers or {}), "Cache-Control": "no-store"}
-    if wants_json(request):
-        return JSONResponse({"error": text}, status, headers)
-    return PlainTextResponse(f"{text}\n", status, headers)
 
 
 def serve(

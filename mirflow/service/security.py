@@ -114,12 +114,6 @@ def _unknown(request: Request) -> HTTPException:
     return HTTPException(401, said, {"WWW-Authenticate": "Bearer"})
 
 
-def wants_json(request: Request) -> bool:
-    """Whether a program asks, which reads JSON rather than a page."""
-    accepted = request.headers.get("accept", "")
-    return "application/json" in accepted and "text/html" not in accepted
-
-
 def who_asks(request: Request) -> str:
     """The account, or else the address, whose rates a request uses."""
     viewer: Viewer | None = request.state.viewer

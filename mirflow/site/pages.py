@@ -49,6 +49,8 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "judgements": "/grading/{round}/judgements",
         "audio": "/audio/{audio}",
         "account": "/account",
+        "new_token": "/account/tokens",
+        "revoke_token": "/account/revoke",
         "logout": "/logout",
     }
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -25,17 +24,7 @@ from mirflow.service.limits import SMALL
 from mirflow.service.security import HEADERS, GuardedRoute, Security, cookie_name, csrf_token
 from mirflow.service.service import Service
 
-BEGIN = dt.datetime(2027, 1, 1, tzinfo=dt.UTC)
-
-
-@dataclass
-class Clock:
-    """A clock that tests move."""
-
-    now: dt.datetime = field(default=BEGIN)
-
-    def __call__(self) -> dt.datetime:
-        return self.now
+from .accounts import BEGIN, Clock
 
 
 def _say(request: Request) -> Response:

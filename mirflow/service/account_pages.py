@@ -1,0 +1,157 @@
+"""Pages of accounts: logging in by a personal link, logging out, links, sessions and tokens."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute
+
+from .accounts import LIFETIMES, Viewer, issue, log_in, revoke_token, valid_tokens
+from .database import Database, Token, User
+from .pages import page, tell
+from .security import GuardedRoute, cookie_name
+from .service import Service
+
+MOST_DAYS = 366
+"""Days that a token for programs may last."""
+MOST_TOKENS = 50
+"""Links, sessions and tokens of an account at a time."""
+_WHAT = {"link": "personal link", "session": "session", "token": "token"}
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """The routes; none without a database."""
+    if service.database is None:
+        return []
+    return [
+        GuardedRoute("/login/{secret}", ask_to_log_in, role=None),
+        GuardedRoute("/login/{secret}", log_in_by_link, role=None, methods=("POST",), rate="login"),
+        GuardedRoute("/logout", log_out, role="reader", methods=("POST",)),
+        GuardedRoute("/account", account, role="reader"),
+        GuardedRoute("/account/tokens", new_token, role="reader", methods=("POST",)),
+        GuardedRoute("/account/revoke", revoke, role="reader", methods=("POST",)),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownToken:
+    """A link, session or token as its owner sees it."""
+
+    id: int
+    what: str
+    made: str
+    used: str
+    until: str
+
+
+def ask_to_log_in(request: Request) -> Response:
+    """A page with a button: programs that look at links in mails press none, and log in nobody."""
+    return page(request, "login.html", days=LIFETIMES["session"].days)
+
+
+def log_in_by_link(request: Request) -> Response:
+    """Begin a session."""
+    service, database = _of(request)
+    with database.write() as session:
+        found = log_in(session, request.path_params["secret"], request.state.viewer, service.clock())
+    if found is None:
+        text = "This link is unknown, expired or revoked. Ask the organisers for a new one."
+        return tell(request, 401, text)
+    viewer, secret = found
+    service.audit.record(viewer.name, "log in", address=request.state.address)
+    answer = RedirectResponse("/grading/" if viewer.role == "grader" else "/", 303)
+    answer.set_cookie(
+        cookie_name(service),
+        secret,
+        max_age=int(LIFETIMES["session"].total_seconds()),
+        httponly=True,
+        secure=service.secure,
+        samesite="lax",
+    )
+    return answer
+
+
+def log_out(request: Request) -> Response:
+    """End the session; what a page keeps to send later stays in the browser."""
+    service, database = _of(request)
+    viewer: Viewer = request.state.viewer
+    with database.write() as session:
+        revoke_token(session, viewer.user, viewer.token, service.clock())
+    service.audit.record(viewer.name, "log out")
+    answer = RedirectResponse("/", 303)
+    answer.delete_cookie(cookie_name(service), httponly=True, secure=service.secure, samesite="lax")
+    return answer
+
+
+def account(request: Request) -> Response:
+    """The account of who asks."""
+    return _account(request)
+
+
+def new_token(request: Request) -> Response:
+    """Make a token for programs, which is shown once."""
+    service, database = _of(request)
+    viewer: Viewer = request.state.viewer
+    given = str(request.state.form.get("days", ""))
+    days = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
+    if not 1 <= days <= MOST_DAYS:
+        raise HTTPException(400, f"A token lasts 1 to {MOST_DAYS} days.")
+    now = service.clock()
+    with database.write() as session:
+        if len(valid_tokens(session, viewer.user, now)) >= MOST_TOKENS:
+            raise HTTPException(409, "There are too many sessions and tokens. Revoke some.")
+        secret = issue(session, session.get_one(User, viewer.user), "token", now, dt.timedelta(days=days))
+    service.audit.record(viewer.name, "make token", days=days)
+    return _account(request, secret, now + dt.timedelta(days=days))
+
+
+def revoke(request: Request) -> Response:
+    """Revoke a link, session or token of the account."""
+    service, database = _of(request)
+    viewer: Viewer = request.state.viewer
+    given = str(request.state.form.get("token", ""))
+    token = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+    with database.write() as session:
+        found = revoke_token(session, viewer.user, token, service.clock())
+    if not found:
+        raise HTTPException(404)
+    service.audit.record(viewer.name, "revoke token", token=token)
+    return RedirectResponse("/" if token == viewer.token else "/account", 303)
+
+
+def _account(request: Request, secret: str = "", expires: dt.datetime | None = None) -> Response:
+    service, database = _of(request)
+    viewer: Viewer = request.state.viewer
+    with database.read() as session:
+        user = session.get_one(User, viewer.user)
+        tokens = [_shown(token, viewer) for token in valid_tokens(session, viewer.user, service.clock())]
+    return page(
+        request,
+        "account.html",
+        here="account",
+        lab=user.lab,
+        since=_day(user.created),
+        tokens=tokens,
+        secret=secret,
+        expires=_day(expires),
+        most_days=MOST_DAYS,
+    )
+
+
+def _shown(token: Token, viewer: Viewer) -> ShownToken:
+    what = _WHAT[token.kind] + (" (this one)" if token.id == viewer.token else "")
+    return ShownToken(token.id, what, _day(token.created), _day(token.used), _day(token.expires))
+
+
+def _day(time: dt.datetime | None) -> str:
+    return "-" if time is None else time.date().isoformat()
+
+
+def _of(request: Request) -> tuple[Service, Database]:
+    service: Service = request.app.state.service
+    assert service.database is not None
+    return service, service.database

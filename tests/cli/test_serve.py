@@ -1,0 +1,75 @@
+"""Accounts are made, listed and revoked where the campaign is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mirflow.service.accounts import find_viewer
+from mirflow.service.service import open_service
+
+from ..commands import invoke, printed, refused, rows
+
+CAMPAIGN = """\
+campaign: Chords
+evaluations:
+  - task: chord
+    reference: reference/{track}.jams
+    estimates: "{track}.lab"
+splits:
+  dev: dev
+"""
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(CAMPAIGN)
+    return path
+
+
+def secrets(text: str) -> list[str]:
+    return [line.rpartition("/" if "/login/" in line else " ")[2] for line in text.splitlines()]
+
+
+def is_good(campaign: Path, secret: str, kind: str) -> bool:
+    service = open_service([campaign])
+    assert service.database is not None
+    with service.database.read() as session:
+        return find_viewer(session, secret, kind, service.clock()) is not None  # type: ignore[arg-type]
+
+
+def test_users(campaign: Path) -> None:
+    made = printed(
+        "serve", "users", "add", campaign, "ada", "--role", "submitter", "--token", "--base-url", "https://a/"
+    )
+    assert made.startswith("https://a/login/")
+    link, token = secrets(made)
+    assert is_good(campaign, link, "link")
+    assert is_good(campaign, token, "token")
+    (newer,) = secrets(printed("serve", "users", "link", campaign, "ada", "--days", "7"))
+    assert is_good(campaign, newer, "link")
+    assert not is_good(campaign, link, "link")
+    assert is_good(campaign, token, "token")
+    (row,) = rows("serve", "users", "list", campaign)
+    assert (row["name"], row["role"], row["links"], row["tokens"], row["revoked"]) == ("ada", "submitter", 1, 1, None)
+    invoke("serve", "users", "revoke", campaign, "ada", code=0)
+    assert not is_good(campaign, newer, "link")
+    assert not is_good(campaign, token, "token")
+    kept = (campaign.parent / "state" / "audit.jsonl").read_text()
+    kept += (campaign.parent / "state" / "campaign.db").read_bytes().decode("latin-1")
+    assert not [secret for secret in (link, token, newer) if secret in kept]
+
+
+def test_users_that_cannot_be(campaign: Path) -> None:
+    printed("serve", "users", "add", campaign, "ada")
+    assert "there is an account 'ada'" in refused("serve", "users", "add", campaign, "ada")
+    assert "did you mean 'ada'?" in refused("serve", "users", "revoke", campaign, "adda")
+    assert "1 to 100 printable characters" in refused("serve", "users", "add", campaign, "a\nb")
+    assert "is no campaign file" in refused("serve", "users", "list", __file__)
+
+
+def test_headers_of_nobody_in_particular_are_not_trusted(campaign: Path) -> None:
+    assert "needs --trust-proxy" in refused("serve", campaign, "--trust-proxy-user", "Remote-User")
+    assert "'localhost' is no address and no network" in refused("serve", campaign, "--trust-proxy", "localhost")
