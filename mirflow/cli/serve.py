@@ -17,9 +17,7 @@ from .common_options import Command
 from .output import choose_format, emit, output_options
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
-    from ..service.database import User
+    from ..service.database import Session, User
     from ..service.service import Service
 
 _START = "start"

@@ -16,6 +16,8 @@ from sqlalchemy.types import TypeDecorator
 
 from ..errors import MirflowError
 
+__all__ = ["Base", "Database", "DatabaseError", "Session", "Token", "User", "UtcDateTime", "Version"]
+
 SCHEMA = 1
 """Version of the tables; raised when they change."""
 WAIT = 30.0
