@@ -1,0 +1,285 @@
+"""Commands of ``mirflow grading``: from the lists of systems to judgements that are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import GradingError
+from .common_options import Command, ReadingCommand
+
+if TYPE_CHECKING:
+    from ..grading.queries import Pieces
+    from ..reports.tables import Entry
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUT = click.Path(dir_okay=False, path_type=Path)
+_SEED = 2**63
+
+
+class _Family(click.Group):
+    """Commands under a name of their own, with its place in ``mirflow --help``."""
+
+    def __init__(self, *arguments: Any, place: int = 99, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.place = place
+
+
+@click.group("grading", cls=_Family, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
+def grading_command() -> None:
+    """From the lists of systems to judgements by people that are scored: draw, pool, assign, overview, close, groups.
+
+    Each step reads and writes tables; the pages for graders (mirflow serve) read the same ones.
+    """
+
+
+def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
+    """A table of quantities on the standard error, as the output is a file."""
+    from ..reports.tables import Table, to_text
+
+    click.echo(to_text(Table(("what", "value"), tuple(rows), title)), nl=False, err=True)
+
+
+def _refuse_existing(*paths: Path, force: bool) -> None:
+    for path in paths:
+        if path.exists() and not force:
+            raise click.UsageError(f"{path} exists; graders may have begun with it: name another, or add --force")
+
+
+_force = click.option("--force", is_flag=True, help="Write over files that exist.")
+
+
+@grading_command.command("draw", cls=Command)
+@click.argument("pieces", type=_FILE)
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the queries to write.")
+@click.option("--number", "-n", type=click.IntRange(1), help="How many queries, at random.")
+@click.option("--each", type=click.IntRange(1), help="How many of each value of --by, in place of --number.")
+@click.option("--by", metavar="COLUMN", help="Column for --each, such as genre.")
+@click.option("--where", "-w", help="Only pieces for which it holds: \"genre == 'Rock' and year < 1980\".")
+@click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces not to draw: a table or a list.")
+@click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
+@click.option("--seed", type=click.IntRange(0, _SEED), help="Of the random numbers. Default: a new one, printed.")
+@_force
+def draw_command(
+    pieces: Path,
+    output: Path,
+    number: int | None,
+    each: int | None,
+    by: str | None,
+    where: str | None,
+    leave_out: tuple[Path, ...],
+    piece: str | None,
+    seed: int | None,
+    force: bool,
+) -> None:
+    """Draw queries from PIECES, a table with a row for each piece of the collection, and write their rows."""
+    from ..grading.queries import count_by, draw, read_names, read_pieces, write_queries
+
+    _refuse_existing(output, force=force)
+    if (number is None) == (each is None) or (each is None) != (by is None):
+        raise click.UsageError("say --number, or --each with --by")
+    seed = _new_seed() if seed is None else seed
+    collection = read_pieces(pieces, piece)
+    left_out = {name for path in leave_out for name in read_names(path)} & set(collection.names)
+    found = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
+    notes = {"seed": seed, "drawn from": pieces.name, "of each": f"{each} by {by}" if by else None, "where": where}
+    write_queries(collection, found, output, {name: value for name, value in notes.items() if value is not None})
+    rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
+    rows += [
+        (f"queries of {by} {value}", many) for value, many in (count_by(collection, found, by) if by else {}).items()
+    ]
+    _print([*rows, ("queries", len(found)), ("seed", seed)], f"{output}: queries drawn")
+
+
+def _new_seed() -> int:
+    import secrets
+
+    return secrets.randbits(31)
+
+
+@grading_command.command("pool", cls=ReadingCommand)
+@click.argument("lists", nargs=-1, required=True, metavar="LISTS...")
+@click.option("--queries", "-q", type=_FILE, required=True, help="Table of the queries, as draw writes it.")
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the pairs to judge to write.")
+@click.option("--key", type=_OUT, help="Where to write who returned what. Default: OUTPUT with .key.csv.")
+@click.option("--top", "-n", type=click.IntRange(1), default=5, show_default=True, help="Candidates of each system.")
+@click.option("--pieces", type=_FILE, help="Table of the pieces, for --same and their names.")
+@click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
+@click.option("--same", multiple=True, metavar="COLUMN", help="Leave out candidates with the query's value: artist.")
+@click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces that are no candidates.")
+@click.option("--seed", help="Secret that the ids are made of. Default: a new one, kept in the key.")
+@_force
+def pool_command(
+    lists: tuple[str, ...],
+    queries: Path,
+    output: Path,
+    key: Path | None,
+    top: int,
+    pieces: Path | None,
+    piece: str | None,
+    same: tuple[str, ...],
+    leave_out: tuple[Path, ...],
+    seed: str | None,
+    force: bool,
+    options: Mapping[str, Any],
+) -> None:
+    """Pool the first candidates of all systems for each query, each once, under ids that tell nothing of systems.
+
+    LISTS are what the task retrieval reads: "runs/{system}.csv", "{system}/{track}.txt", matrices of distances. The
+    query itself, and candidates that --same or --leave-out names, are left out, and the next in rank move up.
+    """
+    import secrets
+
+    from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
+    from ..grading.queries import read_names, read_pieces, read_queries
+
+    if same and pieces is None:
+        raise click.UsageError(f"--same {same[0]} needs --pieces, the table that has this column")
+    _refuse_existing(output, key or key_path(output), force=force)
+    asked = read_queries(queries)
+    collection: Pieces | None = None if pieces is None else read_pieces(pieces, piece)
+    left_out = {name for path in leave_out for name in read_names(path)}
+    rankings = read_rankings(lists, asked, () if collection is None else collection.names, **options)
+    secret = seed or secrets.token_hex(16)
+    found = pool(rankings, asked, top, secret, pieces=collection, same=same, exclude=left_out)
+    place = write_pool(found, output, key)
+    _print(summarise_pool(found, top), f"{output}: candidates pooled")
+    for system, query, many in found.short(top)[:5]:
+        click.echo(f"warning: system {system!r} has {many} of {top} candidates for {query!r}", err=True)
+    click.echo(f"{place} tells the systems: only for the organiser", err=True)
+
+
+@grading_command.command("assign", cls=Command)
+@click.argument("pool", type=_FILE)
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the assignments to write.")
+@click.option("--graders", "-g", required=True, metavar="NUMBER|FILE", help="How many, or a list of their names.")
+@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders of each pair.")
+@click.option(
+    "--by", type=click.Choice(("query", "pair")), default="query", show_default=True, help="What one turn is."
+)
+@click.option("--repeats", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share judged again.")
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Of a judgement."
+)
+@click.option("--seed", type=click.IntRange(0, _SEED), help="Of the orders. Default: a new one, kept in the table.")
+@_force
+def assign_command(
+    pool: Path,
+    output: Path,
+    graders: str,
+    per_pair: int,
+    by: str,
+    repeats: float,
+    minutes: float,
+    seed: int | None,
+    force: bool,
+) -> None:
+    """Assign graders to the pairs of POOL, the least judged first, and print how much work it is.
+
+    Whenever graders stop, the numbers of judgements of two pairs differ by at most one, if they keep pace. The pages
+    for graders assign by the same rule as they come, and need no table.
+    """
+    from ..grading.assignment import assign, summarise, write_plan
+    from ..grading.pool import key_path, read_key, read_pairs
+    from ..grading.queries import read_names
+
+    _refuse_existing(output, force=force)
+    if graders.isdecimal():
+        names = [f"grader{number:0{len(graders)}}" for number in range(1, int(graders) + 1)]
+    else:
+        names = read_names(graders)
+    seed = _new_seed() if seed is None else seed
+    plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)  # type: ignore[arg-type]
+    write_plan(plan, output)
+    work = summarise(plan, minutes)
+    rows: list[tuple[str, Entry]] = []
+    if key_path(pool).exists():
+        key = read_key(key_path(pool))
+        rows = [("systems", len(key.systems)), ("candidates returned", len(key.returned))]
+    rows += [
+        ("queries", work.queries),
+        ("unique pairs", work.pairs),
+        ("graders", work.graders),
+        ("graders of a pair", work.graders_per_pair),
+        ("queries of a grader", _extent(work.queries_per_grader)),
+        ("pairs of a grader", _extent(work.pairs_per_grader)),
+        ("judgements", work.judgements),
+        ("hidden repeats", work.repeats),
+        ("hours of all graders", f"{work.hours:.1f}"),
+        ("hours of the busiest", f"{work.most_hours:.1f}"),
+        (f"feasible (at most {work.limit:g} minutes)", "yes" if work.feasible else "no"),
+        ("seed", seed),
+    ]
+    _print(rows, f"{output}: graders assigned")
+
+
+def _extent(numbers: tuple[int, float, int]) -> str:
+    least, mean, most = numbers
+    return f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"
+
+
+@grading_command.command("close", cls=Command)
+@click.argument("judgements", type=_FILE)
+@click.option("--key", type=_FILE, required=True, help="The key that pool wrote.")
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to write."
+)
+@click.option("--events", type=_FILE, help="Log of events, JSON lines, to copy beside without names.")
+@click.option(
+    "--withdrawn", multiple=True, metavar="GRADER", help="Forget this grader's judgements. Repeat for several."
+)
+@click.option(
+    "--known",
+    type=click.Choice(("keep", "leave out")),
+    default="keep",
+    show_default=True,
+    help="Judgements of pieces that the grader knew.",
+)
+@click.option(
+    "--unjudged",
+    type=click.Choice(("refuse", "zero", "skip")),
+    default="refuse",
+    show_default=True,
+    help="How the pipeline scores candidates without a judgement.",
+)
+@click.option(
+    "--scale", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Largest fine judgement."
+)
+@click.option("--names", is_flag=True, help="Keep the graders' names in place of numbers.")
+@_force
+def close_command(
+    judgements: Path,
+    key: Path,
+    output: Path,
+    events: Path | None,
+    withdrawn: tuple[str, ...],
+    known: str,
+    unjudged: str,
+    scale: float,
+    names: bool,
+    force: bool,
+) -> None:
+    """Close a round: write the judgements that count, the systems' lists and a pipeline that scores them.
+
+    JUDGEMENTS has the columns grader, query, candidate, broad and fine, and perhaps repeat, cannot_hear, known, time.
+    """
+    from ..grading.judgements import close, read_judgements, write_closed
+    from ..grading.pool import read_key
+
+    _refuse_existing(output / "judgements.csv", force=force)
+    rows = read_judgements(judgements)
+    for name in withdrawn:
+        if not any(one.grader == name for one in rows):
+            raise GradingError(f"{judgements}: no judgement of a grader {name!r}, who is to be forgotten")
+    pool = read_key(key)
+    closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)  # type: ignore[arg-type]
+    pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)  # type: ignore[arg-type]
+    _print([*closed.counts.items()], f"{output}: round closed")
+    if closed.unjudged and unjudged == "refuse":
+        query, piece = closed.unjudged[0]
+        more = f"{len(closed.unjudged)} pairs, such as {piece!r} of {query!r}"
+        click.echo(f"warning: nobody judged {more}: lists with them are not scored; see --unjudged", err=True)
+    click.echo(f"mirflow run {pipeline}", err=True)

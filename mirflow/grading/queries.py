@@ -1,0 +1,186 @@
+"""Queries: pieces drawn from a collection, at random or as many of each genre."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..analysis.selection import Column, holds
+from ..errors import GradingError, InvalidAnnotationError, counted
+from ..pipeline.load import typed
+from .tables import Table, read_table, write_table
+
+NAMES = ("piece", "track", "track_id", "item", "query", "candidate", "song", "file", "path", "id")
+"""Headings of the column that names pieces, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of a collection, and what is known of each.
+
+    Parameters
+    ----------
+    table : Table
+    key : str
+        The column of their names.
+    """
+
+    table: Table
+    key: str
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the pieces, in the order of the table."""
+        return self.table.column(self.key)
+
+    def values(self, column: str) -> dict[str, str]:
+        """What a column says of each piece; empty: nothing."""
+        return dict(zip(self.names, self.table.column(column), strict=True))
+
+    def chosen(self, expression: str) -> set[str]:
+        """The pieces for which an expression over the columns holds, as ``genre == 'Rock' and year < 1980``."""
+        columns: dict[str, Column] = {name: _typed(self.table.column(name)) for name in self.table.columns}
+        found = holds(expression, columns, len(self.names))
+        return {name for name, true in zip(self.names, found.tolist(), strict=True) if true}
+
+
+def _typed(texts: Sequence[str]) -> Column:
+    """A column as expressions take it: of numbers where all that is filled is one, else of texts."""
+    found = typed(texts)
+    if all(one is None or isinstance(one, int | float) for one in found) and any(texts):
+        return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+    return np.array(texts, dtype=np.str_)
+
+
+def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> Pieces:
+    """The pieces in a table, one a row.
+
+    Parameters
+    ----------
+    key : str or None
+        The column of their names; None: the first of `NAMES` that there is.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        Without such a column, and with the line of a piece that occurs twice or has no name.
+    """
+    table = read_table(path)
+    found = key or next((name for name in NAMES if name in table.columns), None)
+    if found is None:
+        message = f"no column names the pieces: call it {NAMES[0]}, or say which one does: {', '.join(table.columns)}"
+        raise InvalidAnnotationError(message, path=table.name)
+    first: dict[str, int] = {}
+    for line, name in zip(table.lines, table.filled(found), strict=True):
+        if name in first:
+            raise InvalidAnnotationError(
+                f"{name!r} occurs twice, first on line {first[name]}", path=table.name, line=line
+            )
+        first[name] = line
+    return Pieces(table, found)
+
+
+def draw(
+    pieces: Pieces,
+    number: int | None = None,
+    *,
+    each: int | None = None,
+    by: str | None = None,
+    seed: int = 0,
+    where: str | None = None,
+    exclude: Collection[str] = (),
+) -> list[str]:
+    """Draw queries from a collection, each at most once.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    number : int or None
+        How many, at random.
+    each : int or None
+        How many of each value of the column `by`, in place of `number`; pieces without a value are not drawn.
+    by : str or None
+        A column, such as ``genre``.
+    seed : int
+    where : str or None
+        Only pieces for which this holds.
+    exclude : collection of str
+        Names of pieces that are not drawn.
+
+    Returns
+    -------
+    list of str
+        In the order of the table, as the order of queries should say nothing. It does not depend on the order of the
+        rows which pieces are drawn.
+
+    Raises
+    ------
+    GradingError
+        If there are not enough pieces, or a name of `exclude` is no piece.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010:
+    60 queries at random in AMS 2006 (section 4.2), ten of each of ten genres in AMS 2007 (section 4.3).
+    """
+    if (number is None) == (each is None) or (each is None) != (by is None):
+        raise GradingError("say how many queries are drawn, or how many of each value of a column")
+    names = pieces.names
+    known = set(names)
+    unknown = next((name for name in exclude if name not in known), None)
+    if unknown is not None:
+        raise GradingError(f"{unknown!r} is to be left out, and is no piece of {pieces.table.name}")
+    free = (pieces.chosen(where) if where else known) - set(exclude)
+    values = pieces.values(by) if by is not None else dict.fromkeys(names, "")
+    groups: dict[str, list[str]] = {}
+    for name in sorted(free):
+        if by is None or values[name]:
+            groups.setdefault(values[name], []).append(name)
+    if not groups:
+        raise GradingError(f"no piece is left to draw from {pieces.table.name}")
+    wanted = number if number is not None else each
+    assert wanted is not None
+    if wanted < 1:
+        raise GradingError(f"at least one query has to be drawn, not {wanted}")
+    rng = np.random.default_rng(seed)
+    drawn: set[str] = set()
+    for value, group in sorted(groups.items()):
+        if len(group) < wanted:
+            of = f" of {by} {value!r}" if by is not None else ""
+            raise GradingError(f"{counted(len(group), 'piece')}{of} to draw {wanted} from: draw fewer, or leave it out")
+        drawn |= {group[place] for place in rng.choice(len(group), wanted, replace=False).tolist()}
+    return [name for name in names if name in drawn]
+
+
+def count_by(pieces: Pieces, names: Collection[str], column: str) -> dict[str, int]:
+    """How many of some pieces have each value of a column."""
+    values = pieces.values(column)
+    return dict(sorted(Counter(values[name] for name in names).items()))
+
+
+def write_queries(
+    pieces: Pieces, names: Sequence[str], path: str | os.PathLike[str], notes: Mapping[str, object]
+) -> None:
+    """Write the rows of some pieces, the column of their names first as ``query``; how they were drawn as notes."""
+    others = [column for column in pieces.table.columns if column not in (pieces.key, "query")]
+    columns = [pieces.values(column) for column in others]
+    rows = [(name, *(values[name] for values in columns)) for name in names]
+    write_table(path, ["query", *others], rows, notes)
+
+
+def read_queries(path: str | os.PathLike[str]) -> list[str]:
+    """The queries in a table, in its order; see `read_pieces` for the names of their column."""
+    table = read_table(path)
+    return read_pieces(path, "query" if "query" in table.columns else None).names
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    """Names of pieces in a file: of a table, or one a line."""
+    table = read_table(path)
+    if len(table.columns) == 1 and table.columns[0] not in NAMES:
+        return [table.columns[0], *table.column(table.columns[0])]
+    return read_pieces(path).names
