@@ -17,7 +17,7 @@ from .annotations.annotation import Annotation
 from .annotations.classes import Classes
 from .annotations.schema import Kind, kind_of
 from .annotations.source import MemorySource, Source
-from .cells import FAILED, Cells, Status, concatenate_cells, no_cells
+from .cells import FAILED, WARNING, Cells, Status, concatenate_cells, no_cells
 from .engine.block import BLOCK, TrackWork, block_size
 from .engine.runs import raise_failure
 from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
@@ -343,7 +343,7 @@ class Accumulator:
         Warns
         -----
         MirflowWarning
-            If pairs have no score, and `missing` is None.
+            If pairs have no score, or none of some metrics, and `missing` is None.
         """
         from .analysis.queries import aggregate as aggregate_over_tracks
 
@@ -360,6 +360,8 @@ class Accumulator:
                 f"{len(failed)} of {counted(len(cells), 'pair')} have no score and are left out, the first being "
                 f"{text}; dataset() has them all, missing='skip' leaves them out without a warning"
             )
+        elif missing is None:
+            self._warn_of_gaps(cells)
         order = self._canonical(cells)
         if aggregate is None and missing in (None, "skip") and len(cells):
             values, names = _standard(cells.take(order), self._rules.measures), list(cells.measures)
@@ -368,6 +370,20 @@ class Accumulator:
             found = aggregate_over_tracks(part, aggregate=aggregate, missing=missing)
             values, names = found["value"].values[0], found["metric"].values.tolist()
         return {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
+
+    def _warn_of_gaps(self, cells: Cells) -> None:
+        """Warn of scored pairs without a score of some metrics, where a message says why."""
+        why = np.array([bool(text) and not text.startswith(WARNING) for text in cells.message], dtype=np.bool_)
+        gaps = np.isnan(cells.score) & (cells.weight != 0) & why[:, np.newaxis]
+        rows = np.flatnonzero(gaps.any(axis=1))
+        if len(rows):
+            first = int(rows[0])
+            names = [name for name, gap in zip(cells.measures, gaps.any(axis=0).tolist(), strict=True) if gap]
+            shown = f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+            warn_caller(
+                f"some metrics ({shown}) have no score of {len(rows)} of {counted(len(cells), 'pair')}, as of "
+                f"track {cells.track[first]!r}: {cells.message[first]}; missing='skip' gives no warning"
+            )
 
     def _canonical(self, cells: Cells) -> Int:
         """Places of the cells in an order that depends on the pairs alone, as sums do on it in their last bits."""

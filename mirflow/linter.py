@@ -29,6 +29,7 @@ from .readers.audio_files import audio_folders
 from .readers.content import is_listed_file
 from .readers.formats import TABLES
 from .readers.jams import describe_absent, open_jams
+from .readers.label_maps import UNMAPPED
 from .readers.namespaces import NAMESPACES
 from .readers.options import MAX_BYTES, Reading, split_sides
 from .readers.tables.table import TableSource, holds_tracks, open_table
@@ -276,6 +277,9 @@ def _check_file(
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
     for annotation in annotations:
+        if UNMAPPED in annotation.attrs:
+            who = str(annotation.attrs.get("annotator", ""))
+            yield FileProblem("warning", "map", str(annotation.attrs[UNMAPPED]), annotator=who)
         if annotation.attrs.get("pedal") == "ignored":
             yield FileProblem("note", "pedal", _UNUSED_PEDAL)
         if annotation.kind == "audio":

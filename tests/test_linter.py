@@ -140,7 +140,7 @@ def test_every_namespace_of_a_jams_file_is_checked_once(tmp_path: Path) -> None:
     (check,) = check_paths([path], schema=False)
     assert [found.message for found in check.problems if found.severity == "error"] == [
         "tempo is negative: -1.0 beats per minute",
-        "not a key: 'H:minor'",
+        "not a key: 'H:minor'; keys are written like C, A minor, F#:maj or X",
     ]
     assert {found.rule for found in check.problems if found.severity == "note"} == {"imperfect"}
 

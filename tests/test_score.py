@@ -178,6 +178,14 @@ def test_a_task_that_is_no_text_is_an_error() -> None:
 NOTES = [[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]
 
 
+def test_midi_numbers_on_both_sides_are_warned_of() -> None:
+    numbers, higher = (NOTES, [60.0, 62.0, 64.0]), (NOTES, [60.0, 62.0, 65.0])
+    message = "the pitches of both sides are whole numbers from 60 to 64 and from 60 to 65: are they MIDI numbers"
+    with pytest.warns(MirflowWarning, match=message):
+        scores = mirflow.score({"a": numbers}, {"a": higher}, "transcription", metrics=["f_measure"])
+    assert scores.score.item() == 1.0  # 64 and 65 Hz are 27 cents apart: the warning is of scores that are too good
+
+
 @pytest.mark.parametrize(
     ("pitches", "message"),
     [

@@ -26,8 +26,9 @@ from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
+from ..readers.label_maps import UNMAPPED
 from .pair_scores import BROKEN, LOST, score_pairs
-from .plausibility import extents, implausible, pitches_in_two_units, unmatched_labels
+from .plausibility import extents, implausible, numbered_pitches, unmapped_labels, unmatched_labels
 
 BLOCK = 64
 """Tracks of a block where nobody says otherwise."""
@@ -519,7 +520,9 @@ def _note_implausible(
     ]
     kind = kind_of(work.task)
     odd_pairs = implausible(kind.name, *sides)
-    tests: list[Callable[[Annotation, Annotation], str | None]] = [pitches_in_two_units] if kind.pitched else []
+    tests: list[Callable[[Annotation, Annotation], str | None]] = [numbered_pitches] if kind.pitched else []
+    if any(UNMAPPED in one.attrs for one in (*references.annotations, *estimates.annotations)):
+        tests.append(unmapped_labels)
     if convention.doubt is not None:
         tests.append(partial(convention.doubt, work.measures))
     needs = {measure.metric.needs for measure in work.measures}

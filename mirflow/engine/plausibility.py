@@ -13,6 +13,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..ragged import Bool, Float
+from ..readers.label_maps import UNMAPPED
 from ..theory.pitch import midi_to_hz
 
 RATIO = 10.0
@@ -121,19 +122,24 @@ def midi_numbers(annotation: Annotation) -> str | None:
     return f"whole numbers from {pitch.min():.0f} to {pitch.max():.0f}"
 
 
-def pitches_in_two_units(reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about a pair of which one side has MIDI numbers and the other frequencies.
+def numbered_pitches(reference: Annotation, estimate: Annotation) -> str | None:
+    """Warning about a pair of which a side, or each, has MIDI numbers where Hz is expected.
 
-    They are whole numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an octave.
+    Those of one side are whole numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an
+    octave; those of both are whole numbers: by their distances in cents other notes match than by their numbers.
 
     Examples
     --------
     >>> hertz = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([220.0, 0.0, 233.1])})
     >>> numbers = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([57.02, 0.0, 58.1])})
-    >>> pitches_in_two_units(hertz, numbers)  # doctest: +ELLIPSIS
+    >>> numbered_pitches(hertz, numbers)  # doctest: +ELLIPSIS
     "the estimate's pitches are numbers from 57.02 to 58.1: are they MIDI numbers? Hz is expected; ..."
-    >>> pitches_in_two_units(numbers, numbers)
+    >>> numbered_pitches(numbers, numbers)
     """
+    ranges = midi_numbers(reference), midi_numbers(estimate)
+    if ranges[0] and ranges[1]:
+        both = ranges[0] if ranges[0] == ranges[1] else f"{ranges[0]} and {ranges[1].removeprefix('whole numbers ')}"
+        return f"the pitches of both sides are {both}: are they MIDI numbers? {PITCH_HINT}"
     for name, side, other in (("reference", reference, estimate), ("estimate", estimate, reference)):
         pitch = _low_pitches(side)
         given = _sounding(other) if len(pitch) else pitch
@@ -162,6 +168,23 @@ def _sounding(annotation: Annotation) -> Float:
     """Frequencies of what sounds or might."""
     pitch: Float = np.abs(annotation.columns.get("pitch", annotation.columns.get("frequency", np.zeros(0))))
     return pitch[np.isfinite(pitch) & (pitch > 0)]
+
+
+def unmapped_labels(reference: Annotation, estimate: Annotation) -> str | None:
+    """Warning about a pair of which a side has labels that its map of labels hardly knows.
+
+    Examples
+    --------
+    >>> from mirflow.readers.label_maps import read_label_map
+    >>> letters = Annotation("intervals", {"start": np.arange(2.0), "end": np.arange(1.0, 3.0)}, ["A", "B"])
+    >>> mapped = read_label_map("functions7").apply(letters)
+    >>> unmapped_labels(mapped, letters)
+    "the reference: 2 of 2 labels ('A', 'B') are not in the map and became 'inst': is it the right map?"
+    """
+    for name, side in (("reference", reference), ("estimate", estimate)):
+        if found := side.attrs.get(UNMAPPED):
+            return f"the {name}: {found}"
+    return None
 
 
 def unmatched_labels(reference: Annotation, estimate: Annotation, fold: bool = False) -> str | None:

@@ -48,6 +48,7 @@ from ..theory.keys import (
     RELATIVE_OF_FIFTH_UP,
     SAME,
     UNNAMED,
+    not_a_key,
     parse_key,
     relation_table,
 )
@@ -332,7 +333,8 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist()
     ([1, 0, 0], [1, 0, 0])
     >>> [flaw.message for flaw in cleaned.flaws.values()]
-    ["not a key: 'H major'", "a track has one key, and this is another one: 'A major'"]
+    ["not a key: 'H major'; keys are written like C, A minor, F#:maj or X", \
+"a track has one key, and this is another one: 'A major'"]
     """
     label, texts = rows.columns["label"], [*rows.labels, ""]  # the last one serves items without a label
     keys = [parse_key(text) for text in rows.labels]
@@ -342,7 +344,7 @@ def clean(rows: Ragged) -> Cleaned:
     return keep_first(
         rows,
         [
-            (key < 0, lambda item: f"not a key: {texts[label[item]]!r}"),
+            (key < 0, lambda item: not_a_key(texts[label[item]])),
             (key != key[first], lambda item: f"a track has one key, and this is another one: {texts[label[item]]!r}"),
         ],
     )

@@ -42,6 +42,7 @@ from ..theory.keys import (
     RELATIVE_OF_FIFTH_DOWN,
     SAME,
     UNNAMED,
+    not_a_key,
     parse_key,
     relation_table,
 )
@@ -190,12 +191,12 @@ def clean(rows: Ragged) -> Cleaned:
     ...                "label": np.array([0, 0, 1])}, (np.array([2, 1]),), ("C major", "H major"))
     >>> cleaned = clean(rows)
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([1, 0], [1, 0], "not a key: 'H major'")
+    ([1, 0], [1, 0], "not a key: 'H major'; keys are written like C, A minor, F#:maj or X")
     """
     findings, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted"))
     label, texts = rows.columns["label"], [*rows.labels, ""]
     unknown: Bool = np.array([parse_key(text) is None for text in texts], dtype=np.bool_)[label]
-    problems.append((unknown, lambda item: f"not a key: {texts[label[item]]!r}"))
+    problems.append((unknown, lambda item: not_a_key(texts[label[item]])))
     if findings & {"overlap", "unsorted"}:
         problems.append(find_overlaps(rows, problems))
     cleaned = set_aside(rows, problems, irregular)

@@ -92,7 +92,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         columns = [column for column, measure in enumerate(measures) if measure["pedal"] == pedal]
         references, estimates = (of_pedal(rows, pedal) for rows in (pairs.references, pairs.estimates))
         own = replace(pairs, references=references, estimates=estimates)
-        scores = score_notes(own, [measures[column] for column in columns])
+        scores = score_notes(own, [_of_notes(measures[column]) for column in columns])
         unused = own.counts[0] == 0
         found[0][:, columns] = np.where(unused[:, np.newaxis], np.nan, scores.score)
         found[1][:, columns] = np.where(unused[:, np.newaxis], 0.0, scores.weight)
@@ -118,8 +118,14 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     if not sides[0].counts[0].sum():
         raise AnnotationError(f"the reference has no {pedal} pedal, so there is nothing to explain")
     notes = [Annotation("notes", side.columns) for side in sides]
-    found = evidence_of_notes(notes[0], notes[1], measure)
+    found = evidence_of_notes(notes[0], notes[1], _of_notes(measure))
     return {name: column for name, column in found.items() if not name.endswith("_pitch")}
+
+
+def _of_notes(measure: Measure) -> Measure:
+    """The measure of notes by which one of pedals is computed."""
+    given = {name: value for name, value in measure.parameters.items() if name != _PEDAL.name}
+    return _BY_NAME[measure.metric.name].measure(**given)
 
 
 _PEDAL = Parameter("pedal", "sustain", choices=PEDALS, help="the pedal")
@@ -145,7 +151,7 @@ def _of_pedals(metric: Metric) -> Metric:
         **about,
         weight=metric.weight.replace("notes", "stretches").replace("pitches", "pedals"),
         weight_unit=metric.weight_unit.replace("notes", "stretches"),
-        parameters=(_PEDAL, *metric.parameters),
+        parameters=(_PEDAL, *(one for one in metric.parameters if one.name not in _LEFT)),
         key="",
         aliases=(),
         default=True,

@@ -27,6 +27,8 @@ from .content import decode, read_bytes
 _FOLDER = Path(__file__).with_name("maps")
 _MAX_BYTES = 2**22
 _KEYS = ("equal", "contain", "default")
+UNMAPPED = "unmapped"
+"""Attribute of annotations whose labels a map hardly knows."""
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -62,24 +64,42 @@ class LabelMap:
 
     def map(self, labels: Iterable[str]) -> list[str]:
         """The labels in place of some; what has no label gets none."""
-        results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
-        equal, known = {one.lower(): one for one in results} | dict(self.equal), {"": ""}
-        return [
-            known[label] if label in known else known.setdefault(label, self._one(label, equal)) for label in labels
-        ]
-
-    def _one(self, label: str, equal: Mapping[str, str]) -> str:
-        lowered = label.lower()
-        found = equal.get(lowered)
-        if found is None:
-            found = next((other for part, other in self.contain if part in lowered), self.default)
-        return label if found is None else found
+        given = list(labels)
+        known = self._known(given)
+        return [self._other(label) if (found := known[label]) is None else found for label in given]
 
     def apply(self, annotation: Annotation) -> Annotation:
-        """An annotation with mapped labels; one without labels as it is."""
+        """An annotation with mapped labels; one without labels as it is.
+
+        Its attribute `UNMAPPED` says if the map is silent about more than half of the labels, which then have the
+        default in common.
+        """
         if annotation.labels is None:
             return annotation
-        return replace(annotation, labels=self.map(annotation.labels))
+        known = self._known(annotation.labels)
+        labels = [self._other(one) if (found := known[one]) is None else found for one in annotation.labels]
+        lost = [one for one in annotation.labels if known[one] is None]
+        attrs = dict(annotation.attrs)
+        if self.default is not None and len(lost) > 1 and 2 * len(lost) > sum(map(bool, labels)):
+            shown = ", ".join(map(repr, sorted(set(lost))[:3]))
+            attrs[UNMAPPED] = (
+                f"{len(lost)} of {sum(map(bool, labels))} labels ({shown}) are not in the map and became "
+                f"{self.default!r}: is it the right map?"
+            )
+        return replace(annotation, labels=labels, attrs=attrs)
+
+    def _known(self, labels: Iterable[str]) -> dict[str, str | None]:
+        """What the map says of each label; None: nothing."""
+        results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
+        equal = {one.lower(): one for one in results} | dict(self.equal) | {"": ""}
+        return {label: self._find(label.lower(), equal) for label in dict.fromkeys(labels)}
+
+    def _find(self, lowered: str, equal: Mapping[str, str]) -> str | None:
+        found = equal.get(lowered)
+        return found if found is not None else next((other for part, other in self.contain if part in lowered), None)
+
+    def _other(self, label: str) -> str:
+        return label if self.default is None else self.default
 
 
 def shipped_maps() -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .harte import pitch_class_to_semitone
+from .leadsheet import translate_symbol
 
 MODES: Final = ("major", "minor", "other", "dorian", "phrygian", "lydian", "mixolydian", "locrian")
 """The modes, in the order of their codes. ``other`` is any mode that is neither major nor minor."""
@@ -68,6 +69,26 @@ def parse_key(label: str) -> Key | None:
         return None
     tonic = pitch_class_to_semitone(form["letter"].upper() + form["accidentals"])
     return Key(tonic, _CODES[form["mode"] or "major"])
+
+
+def not_a_key(label: str) -> str:
+    """The message on a label that names no key.
+
+    Examples
+    --------
+    >>> not_a_key("H moll")
+    "not a key: 'H moll'; keys are written like C, A minor, F#:maj or X"
+    >>> not_a_key("Am7").partition("; ")[2]
+    'keys are written like C, A minor, F#:maj or X; this is a chord: of chords say task chord'
+    >>> not_a_key("Am").partition("; ")[2]
+    'keys are written like C, A minor, F#:maj or X; for A minor write A:min'
+    """
+    message = f"not a key: {label!r}; keys are written like C, A minor, F#:maj or X"
+    chord = translate_symbol(label)
+    key = chord and parse_key(chord)
+    if key:
+        return f"{message}; for {label[:-1]} {MODES[key.mode]} write {chord}"
+    return f"{message}; this is a chord: of chords say task chord" if chord else message
 
 
 @cache

@@ -85,7 +85,7 @@ def leadsheet_to_harte(symbol: str) -> str:
     >>> [leadsheet_to_harte(symbol) for symbol in ("Am7", "Bb7", "Fmaj7/C", "Cm7b5", "C-7", "Csus", "G7(b9)", "N.C.")]
     ['A:min7', 'Bb:7', 'F:maj7/5', 'C:hdim7', 'C:min7', 'C:sus4', 'G:7(b9)', 'N']
     """
-    found = _translate(symbol)
+    found = translate_symbol(symbol)
     if found is None:
         raise InvalidChordException(f"not a chord symbol of lead sheets: {symbol!r}", symbol)
     return found
@@ -102,11 +102,16 @@ def not_a_chord(label: str) -> str:
     'chords are written like C, A:min7/b3, F#:(1,5) or N; for symbols like this one declare notation: leadsheet'
     """
     message = f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N"
-    return message if _translate(label) is None else f"{message}; for symbols like this one declare notation: leadsheet"
+    return (
+        message
+        if translate_symbol(label) is None
+        else f"{message}; for symbols like this one declare notation: leadsheet"
+    )
 
 
 @lru_cache(maxsize=1 << 14)
-def _translate(symbol: str) -> str | None:
+def translate_symbol(symbol: str) -> str | None:
+    """Harte's label of a chord symbol; None of what is none."""
     text = symbol.strip().translate(_SIGNS)
     if text in NO_CHORDS:
         return NO_CHORD

@@ -20,6 +20,7 @@ from mirflow.errors import AnnotationError
 from mirflow.metrics import key
 from mirflow.metrics.base import get_task
 from mirflow.metrics.key import clean
+from mirflow.theory.keys import not_a_key
 
 from .batches import score_pairs
 
@@ -173,10 +174,10 @@ def test_empty_sides() -> None:
 @pytest.mark.parametrize(
     ("bad", "item", "message"),
     [
-        (annotation("H major"), 0, "not a key: 'H major'"),
-        (annotation("C major", "C:maj", ""), 2, "not a key: ''"),
+        (annotation("H major"), 0, not_a_key("H major")),
+        (annotation("C major", "C:maj", ""), 2, not_a_key("")),
         (annotation("C major", "A minor"), 1, "a track has one key, and this is another one: 'A minor'"),
-        (annotation("J", "A minor"), 0, "not a key: 'J'"),
+        (annotation("J", "A minor"), 0, not_a_key("J")),
     ],
 )
 def test_flaws(bad: Annotation, item: int, message: str) -> None:
@@ -196,7 +197,7 @@ def test_a_key_that_is_told_again_is_counted() -> None:
 def test_an_item_without_a_label_is_no_key() -> None:
     rows = to_ragged([annotation("C")])
     rows.columns["label"][0] = -1
-    assert clean(rows).flaws[0].message == "not a key: ''"
+    assert clean(rows).flaws[0].message == not_a_key("")
 
 
 def test_evaluate_and_explain_from_annotations() -> None:

@@ -113,3 +113,9 @@ class TestDoors:
             mirflow.evaluate(folder / "ref/a.csv", folder / "est/mine/a.csv", "pedal")
         with pytest.raises(ValueError, match="not a pedal: 'organ'"):
             pedal.recall((np.array([[0.0, 1.0]]), ["organ"]), (np.zeros((0, 2)), []))
+
+
+def test_pedals_have_no_parameters_of_pitch() -> None:
+    parameters = {parameter.name for metric in pedal.METRICS for parameter in metric.parameters}
+    assert {"pedal", "onset_tolerance", "offset_ratio", "frames"} <= parameters
+    assert not {"pitch_tolerance", "chroma"} & parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,27 @@ def test_a_file_that_is_no_map_is_refused(own: Path, text: str, message: str) ->
     own.write_text(text)
     with pytest.raises(AnnotationError, match=message):
         mirflow.read_label_map(own)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["A", "B", "A", ""], r"3 of 3 labels \('A', 'B'\) are not in the map and became 'inst': is it the right map"),
+        (["chorus 1", "verse", "gtr"], ""),
+        (["gtr"], ""),
+    ],
+)
+def test_labels_that_the_map_hardly_knows_are_warned_of(tmp_path: Path, labels: list[str], message: str) -> None:
+    reference, estimate = song(tmp_path / "R/a.txt", *labels), song(tmp_path / "E/a.txt", *labels)
+    scores = mirflow.evaluate_paths(
+        reference, estimate, task="segment", metrics=["label_accuracy"], labels="functions7"
+    )
+    assert scores.score.item() == 1.0
+    assert bool(scores.message.item()) == bool(message)
+    found = [one for check in mirflow.check(estimate, task="segment", labels="functions7") for one in check.problems]
+    assert ("map" in {one.rule for one in found}) == bool(message)
+    if message:
+        assert re.search(f"^warning: {estimate}: the reference: {message}", scores.message.item())
 
 
 def test_labels_may_be_mapped_twice(own: Path) -> None:
