@@ -504,9 +504,22 @@ def write_parquet(table: Table, path: Path) -> None:
     QueryError
         If pyarrow is not installed.
     """
+    made = to_arrow(table)
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(made, path)
+
+
+def to_arrow(table: Table) -> Any:
+    """The rows of a table as one of pyarrow: text, whole numbers and float64, null for what is not there.
+
+    Raises
+    ------
+    QueryError
+        If pyarrow is not installed.
+    """
     try:
         import pyarrow as arrow
-        import pyarrow.parquet
     except ImportError:
         message = (
             "Parquet needs pyarrow: pip install 'mirflow[parquet]' ('.[parquet]' in a checkout), or choose csv or json"
@@ -524,4 +537,4 @@ def write_parquet(table: Table, path: Path) -> None:
         else:
             texts = [None if entry is None else str(entry) for entry in entries]
             arrays[name] = arrow.array(texts, arrow.string())
-    pyarrow.parquet.write_table(arrow.table(arrays), path)
+    return arrow.table(arrays)

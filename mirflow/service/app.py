@@ -18,8 +18,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import account_pages
+from . import account_pages, api, results, stores_http
 from .accounts import AccountError
+from .addresses import NamesInPaths
+from .answers import Front
 from .connections import HEAD_BYTES, KEPT_SECONDS, Punctual
 from .pages import asset, tell
 from .security import GuardedRoute, Security, shown_path
@@ -46,7 +48,11 @@ def create_app(service: Service) -> Starlette:
     """
     app = Starlette(
         routes=_routes(service),
-        middleware=[Middleware(Security, service=service)],
+        middleware=[
+            Middleware(NamesInPaths),
+            Middleware(Security, service=service),
+            Middleware(Front, answers=service.answers),
+        ],
         exception_handlers={
             HTTPException: _refusal,
             MirflowError: _error,
@@ -63,6 +69,9 @@ def _routes(service: Service) -> list[BaseRoute]:
         GuardedRoute("/health", _health, role=None),
         GuardedRoute("/static/{name}", asset, role=None),
         *account_pages.routes(service),
+        *api.routes(service),
+        *stores_http.routes(service),
+        *results.routes(service),
     ]
 
 

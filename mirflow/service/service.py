@@ -14,9 +14,11 @@ from pathlib import Path
 
 from ..errors import MirflowError
 from ..pipeline.campaign import Campaign, is_campaign, load_campaign
+from .answers import Answers
 from .audit import AuditLog
 from .database import Database
 from .limits import RateLimits
+from .snapshots import Stores
 
 PORT = 8765
 HOST = "127.0.0.1"
@@ -78,6 +80,18 @@ class Service:
         """Whether browsers come by https, so that cookies may be kept from all else."""
         return self.base_url.startswith("https:")
 
+    @cached_property
+    def shelf(self) -> Stores:
+        """Stores that anybody may browse: those beside the campaign, and the public copies of open splits."""
+        splits = self.campaign.splits if self.campaign is not None else {}
+        copies = {name: self.public_folder / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
+        return Stores({**copies, **self.stores})
+
+    @cached_property
+    def answers(self) -> Answers:
+        """Answers to readers, kept for as long as their stores are not published anew."""
+        return Answers(self.shelf, f"{self.title} {self.base_url}")
+
     @property
     def public_folder(self) -> Path:
         """Folder of the public copies of the splits' stores."""
@@ -131,6 +145,8 @@ def _open_campaign(path: Path, base_url: str) -> Service:
     database = Database(campaign.database or f"sqlite:///{folder / 'campaign.db'}")
     database.create()
     stores = _named([beside / campaign.root / store for store in campaign.stores])
+    for name in sorted(stores.keys() & campaign.splits.keys()):
+        raise MirflowError(f"{path}: a store and a split have the name {name!r}; rename one")
     return Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), base_url)
 
 

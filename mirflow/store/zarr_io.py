@@ -80,7 +80,7 @@ class GenerationStore(LocalStore):
             return value
         what = ""
         if value is None:
-            what = "lost" if _is_lost(self.root / chunk[1]) else ""
+            what = "lost" if is_lost(self.root / chunk[1]) else ""
         elif byte_range is None:
             what = _flaw(value.to_bytes())
         if what:
@@ -101,7 +101,7 @@ def _flaw(data: bytes) -> str:
     return ""
 
 
-def _is_lost(array: Path) -> bool:
+def is_lost(array: Path) -> bool:
     """True if a chunk that an array lacks was written once: always, unless the array tells how many were."""
     attrs = json.loads((array / "zarr.json").read_bytes())["attributes"]
     return WRITTEN not in attrs or _chunks(array, array.stat().st_ino) < attrs[WRITTEN]

@@ -1,0 +1,256 @@
+"""Answers to readers: made once for each generation of the stores that they show, and kept as bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..errors import MirflowError
+from .snapshots import Stores
+
+MOST_BYTES = 64_000_000
+"""Answers that are kept, all together."""
+LARGEST = 8_000_000
+"""Bytes of an answer that is kept."""
+AT_ONCE = 2
+"""Answers that are made at the same time."""
+MOST_ADDRESSES = 20_000
+"""Addresses of kept answers that are found at once."""
+WAITING = 400
+"""Requests that wait until answers are made; more are told to come again."""
+_COMPRESSED = ("text/", "application/json", "application/problem+json", "application/atom+xml", "image/svg+xml")
+_LEAST_COMPRESSED = 1_000
+
+
+@dataclass(frozen=True)
+class Content:
+    """What an address shows.
+
+    Parameters
+    ----------
+    body : bytes
+    media_type : str
+    headers : dict of str to str
+    status : int
+    """
+
+    body: bytes
+    media_type: str
+    headers: dict[str, str] = field(default_factory=dict)
+    status: int = 200
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An answer as it goes out, plain and compressed."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+    compressed: bytes | None
+    etag: str
+
+
+class Answers:
+    """Answers by address and generation.
+
+    Parameters
+    ----------
+    stores : Stores
+    salt : str
+        Whatever else answers depend on, such as the title of the site.
+    most_bytes : int
+    """
+
+    def __init__(self, stores: Stores, salt: str = "", most_bytes: int = MOST_BYTES) -> None:
+        self.stores = stores
+        self._salt = f"{version('mirflow')} {salt}"
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+        self._made: dict[tuple[str, str], asyncio.Future[Kept]] = {}
+        self._front: dict[tuple[bytes, bytes], tuple[tuple[str, ...], str]] = {}
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answers")
+        self._waiting = 0
+
+    def generation(self, names: Sequence[str]) -> str:
+        """Text that changes when one of some stores is published anew.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            If one of them is not there.
+        """
+        tokens = " ".join(f"{name}@{self.stores.current(name).token}" for name in names)
+        return digest(f"{self._salt} {tokens}")
+
+    async def answer(
+        self, request: Request, names: Sequence[str], make: Callable[[], Content], *, variant: str = ""
+    ) -> Response:
+        """The answer to a request of anybody: a kept one, or one that is made now, once for all who wait for it.
+
+        Parameters
+        ----------
+        request : Request
+        names : sequence of str
+            Stores that the answer depends on.
+        make : callable
+            Makes it; runs in a thread.
+        variant : str
+            What the answer depends on beside the address, such as the format that was asked for.
+        """
+        generation = self.generation(names)
+        target = f"{request.url.path}?{request.url.query} {variant}"
+        etag = digest(f"{generation} {target}")
+        if is_known(request.headers.get("if-none-match", ""), etag):
+            return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": "no-cache"})
+        kept = await self._get((generation, target), etag, make)
+        if not variant and kept.status == 200:
+            self._set_front(request.scope, names, (generation, target))
+        return KeptResponse(kept)
+
+    async def _get(self, key: tuple[str, str], etag: str, make: Callable[[], Content]) -> Kept:
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept.move_to_end(key)
+            return kept
+        under_way = self._made.get(key)
+        if under_way is not None:
+            return await asyncio.shield(under_way)
+        if self._waiting >= WAITING:
+            raise HTTPException(503, "Too many people ask at the moment. Try again.", headers={"Retry-After": "2"})
+        future: asyncio.Future[Kept] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._made[key] = future
+        self._waiting += 1
+        try:
+            kept = await asyncio.get_running_loop().run_in_executor(self._pool, lambda: _keep(make(), etag))
+        except BaseException as error:
+            future.set_exception(error if isinstance(error, Exception) else HTTPException(503))
+            raise
+        finally:
+            self._waiting -= 1
+            del self._made[key]
+        future.set_result(kept)
+        if kept.status == 200:
+            self._remember(key, kept)
+        return kept
+
+    def _remember(self, key: tuple[str, str], kept: Kept) -> None:
+        """Keep an answer; those that nobody asked for longest make room."""
+        size = len(kept.body) + len(kept.compressed or b"")
+        if size > LARGEST:
+            return
+        self._kept[key] = kept
+        self._bytes += size
+        while self._bytes > self._most_bytes:
+            _, old = self._kept.popitem(last=False)
+            self._bytes -= len(old.body) + len(old.compressed or b"")
+
+    def _set_front(self, scope: Scope, names: Sequence[str], key: tuple[str, str]) -> None:
+        """Let a kept answer be found by what a server knows of a request before any route is looked for."""
+        if key in self._kept:
+            if len(self._front) > MOST_ADDRESSES:
+                self._front.clear()
+            self._front[scope["raw_path"], scope["query_string"]] = tuple(names), key[1]
+
+    def find(self, scope: Scope) -> Kept | None:
+        """The kept answer to a request, if it shows the generations of now."""
+        found = self._front.get((scope.get("raw_path", b""), scope["query_string"]))
+        if found is None:
+            return None
+        names, target = found
+        try:
+            key = self.generation(names), target
+        except MirflowError:
+            return None
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept.move_to_end(key)
+        return kept
+
+
+class Front:
+    """Middleware that gives kept answers to those who are not logged in, before a route is looked for.
+
+    Parameters
+    ----------
+    app : ASGI application
+    answers : Answers
+    """
+
+    def __init__(self, app: ASGIApp, answers: Answers) -> None:
+        self.app = app
+        self.answers = answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["state"].get("viewer") is None:
+            kept = self.answers.find(scope)
+            if kept is not None:
+                await KeptResponse(kept)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+class KeptResponse(Response):
+    """A kept answer as a response: compressed for those who take that, and nothing where they have it already."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+        super().__init__(status_code=kept.status)
+        self.raw_headers = list(kept.headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer."""
+        kept, known, packed = self.kept, False, False
+        for name, value in scope["headers"]:
+            if name == b"accept-encoding":
+                packed = kept.compressed is not None and b"gzip" in value
+            elif name == b"if-none-match":
+                known = is_known(value.decode("latin-1"), kept.etag)
+        headers, status, body = self.raw_headers, kept.status, kept.body
+        if known:
+            headers, status, body = [one for one in headers if one[0] != b"content-type"], 304, b""
+        elif packed and kept.compressed is not None:
+            body = kept.compressed
+            headers = [*headers, (b"content-encoding", b"gzip"), (b"content-length", str(len(body)).encode())]
+        else:
+            headers = [*headers, (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+def digest(text: str) -> str:
+    """A short digest of a text, for tags of answers."""
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def is_known(given: str, etag: str) -> bool:
+    """True if a browser names an answer among those that it has (``If-None-Match``)."""
+    return given.strip() == "*" or any(one.strip().removeprefix("W/") == f'"{etag}"' for one in given.split(","))
+
+
+def _keep(content: Content, etag: str) -> Kept:
+    """An answer with its headers, compressed if that makes it smaller."""
+    kind = content.media_type
+    headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
+    if content.status == 200:
+        # It may be kept by browsers, which have to ask whether it still holds.
+        headers += [(b"etag", f'W/"{etag}"'.encode()), (b"cache-control", b"no-cache")]
+    headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in content.headers.items()]
+    packed = None
+    if kind.startswith(_COMPRESSED) and _LEAST_COMPRESSED <= len(content.body) <= LARGEST:
+        packed = gzip.compress(content.body, 6, mtime=0)
+    return Kept(content.status, headers, content.body, packed, etag)

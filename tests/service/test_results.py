@@ -1,0 +1,181 @@
+"""Pages of results show what the stores hold now, under addresses that hold any name."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from mirflow.errors import MirflowError
+from mirflow.service.answers import Answers
+from mirflow.service.app import create_app
+from mirflow.service.service import Service, open_service
+from mirflow.service.snapshots import Stores
+
+from .test_stores_http import publish
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "onsets.zarr"
+    publish(path, "ada", "50% b/c <b>")
+    return path
+
+
+@pytest.fixture
+def service(store: Path, demo_store: Path) -> Service:
+    return Service("Results of a lab", {"onsets": store, "demo": demo_store})
+
+
+@pytest.fixture
+def client(service: Service) -> TestClient:
+    return TestClient(create_app(service))
+
+
+def links(text: str) -> set[str]:
+    """Addresses that a page names, without places in them."""
+    return {found.partition("#")[0] for found in re.findall(r'(?:href|src)="([^"]*)"', text)} - {""}
+
+
+def test_every_link_leads_somewhere(client: TestClient) -> None:
+    seen, pending = {"/feed.xml"}, {"/"}
+    while pending:
+        address = pending.pop()
+        seen.add(address)
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        if answer.headers["content-type"].startswith("text/html"):
+            pending |= links(answer.text) - seen
+    assert "/stores/onsets/onset/systems/50%25%20b%2Fc%20%3Cb%3E/" in seen
+    assert "/stores/onsets/onset/tracks/pop%2Fx/" in seen
+    assert "/stores/demo/chord_mirex2013/" in seen
+
+
+def test_names_are_shown_as_text(client: TestClient) -> None:
+    page = client.get("/stores/onsets/onset/").text
+    assert "50% b/c &lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_names_with_slashes_are_not_those_of_other_pages(client: TestClient) -> None:
+    assert client.get("/stores/onsets/onset/tracks/pop%2Fx/").status_code == 200
+    for address in ("/stores/onsets/onset/tracks/pop/x/", "/stores/onsets/onset/tracks/pop%252Fx/"):
+        assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "address", ["/stores/none/", "/stores/demo/none/", "/stores/demo/chord/systems/x/", "/static/none.css", "/%FF/"]
+)
+def test_what_is_not_there_is_not_found(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404
+    assert "Traceback" not in answer.text
+
+
+def test_a_publish_is_seen_at_the_next_request(client: TestClient, store: Path) -> None:
+    address = "/stores/onsets/onset/"
+    first = client.get(address)
+    again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["content-security-policy"].startswith("default-src 'none'")
+    publish(store, "ada", "new one")
+    second = client.get(address, headers={"If-None-Match": first.headers["etag"]})
+    assert second.status_code == 200
+    assert "new one" in second.text
+    assert "50% b/c" not in second.text
+    assert "new one" in client.get("/").text
+
+
+def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service: Service, store: Path) -> None:
+    shelf = service.shelf
+    snapshot = shelf.read(shelf.current("onsets"))
+    for _ in range(3):
+        publish(store, "later")
+    assert snapshot.is_gone()
+    ds = snapshot.boards["onset"]
+    assert ds["system"].values.tolist() == ["ada", "50% b/c <b>"]
+    assert ds["message"].values.tolist() == [[""] * 3] * 2
+    assert shelf.ask("onsets", lambda one: one.boards["onset"]["system"].values.tolist()) == ["later"]
+
+
+def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> None:
+    plain = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "identity"})
+    packed = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(plain.content)
+    assert packed.text == plain.text
+    head = client.head("/stores/demo/chord/", headers={"Accept-Encoding": "identity"})
+    assert (head.content, head.headers["content-length"]) == (b"", str(len(plain.content)))
+
+
+def test_assets_are_kept_for_good(client: TestClient) -> None:
+    address = next(one for one in links(client.get("/").text) if one.startswith("/static/site."))
+    assert "immutable" in client.get(address).headers["cache-control"]
+
+
+def test_the_leaderboard_of_a_store_and_of_an_evaluation(client: TestClient) -> None:
+    whole = client.get("/stores/demo.json").json()
+    part = client.get("/stores/demo/chord.json").json()
+    assert [one["name"] for one in whole["evaluations"]] == ["chord", "chord_mirex2013"]
+    assert part["evaluations"] == whole["evaluations"][:1]
+
+
+def test_memory_for_answers_is_bounded(client: TestClient, service: Service) -> None:
+    answers = service.answers
+    answers._most_bytes = 40_000
+    for track in range(30):
+        client.get(f"/api/v1/stores/demo/evaluations/chord/scores?metric=majmin&where=tempo > {track}")
+    assert answers._bytes <= 40_000
+    assert answers._bytes == sum(len(one.body) + len(one.compressed or b"") for one in answers._kept.values())
+
+
+def test_scores_in_memory_are_bounded(store: Path, demo_store: Path) -> None:
+    shelf = Stores({"onsets": store, "demo": demo_store}, most_bytes=1)
+    first = shelf.read(shelf.current("onsets"))
+    shelf.read(shelf.current("demo"))
+    assert "boards" not in first.__dict__
+    assert first.boards["onset"].sizes["system"] == 2
+
+
+def test_an_answer_is_made_once_for_all_who_wait(service: Service) -> None:
+    client, made, begun = TestClient(create_app(service)), [], threading.Barrier(6)
+
+    def make(snapshot: object) -> list[int]:
+        made.append(1)
+        return made
+
+    def look() -> None:
+        begun.wait()
+        assert service.shelf.current("demo").once("made", lambda: make(None)) == [1]
+
+    threads = [threading.Thread(target=look) for _ in range(6)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert client.get("/health").status_code == 200
+
+
+def test_too_many_who_wait_are_told_to_come_again(client: TestClient, service: Service) -> None:
+    service.answers._waiting = 10**6
+    answer = client.get("/stores/demo/chord_mirex2013/")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+
+
+def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Path) -> None:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(
+        "campaign: Chords\n"
+        "evaluations: [{task: chord, reference: '{track}.jams', estimates: '{track}.lab'}]\n"
+        f"splits: {{demo: dev}}\nstores: ['{demo_store}']\n"
+    )
+    with pytest.raises(MirflowError, match="a store and a split have the name 'demo'"):
+        open_service([path])
+
+
+def test_answers_of_other_titles_have_other_tags(service: Service) -> None:
+    other = Answers(service.shelf, "another title")
+    assert service.answers.generation(["demo"]) != other.generation(["demo"])
