@@ -43,14 +43,17 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 @click.command("schema", cls=Command, place=12, short_help="Print the JSON Schema of pipeline files.")
 @click.option("--mapping", is_flag=True, help="Of the files that describe published tables.")
 @click.option("--leaderboard", is_flag=True, help="Of the files that `mirflow export` writes.")
-def schema_command(mapping: bool, leaderboard: bool) -> None:
+@click.option("--campaign", is_flag=True, help="Of the files that `mirflow serve` takes.")
+def schema_command(mapping: bool, leaderboard: bool, campaign: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
-    if mapping and leaderboard:
-        raise click.UsageError("--mapping or --leaderboard, not both")
+    if mapping + leaderboard + campaign > 1:
+        raise click.UsageError("--mapping, --leaderboard or --campaign, not two of them")
     if mapping:
         from ..published.score_tables import mapping_schema as json_schema
     elif leaderboard:
         from ..reports.leaderboard import json_schema
+    elif campaign:
+        from ..pipeline.campaign import json_schema
     else:
         from ..pipeline import json_schema
     click.echo(json.dumps(json_schema(), indent=2))

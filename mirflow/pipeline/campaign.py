@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ..errors import PipelineError
-from .document import dump_document, read_document, validate
-from .model import Evaluation, Execution, Shorthand, Strict, identifier
+from ..annotations.schema import kind_of
+from ..errors import PipelineError, Problem, UnknownNameError
+from ..readers.patterns import Pattern
+from .discovery import OpenPack, absolute, find_references
+from .document import dump_document, read_document, schema_of, validate
+from .model import Evaluation, Execution, Resolved, Shorthand, Strict, Trouble, identifier, resolve
 
 Audience = Literal["organiser", "lab", "public"]
 Visibility = Literal["private", "lab", "public"]
@@ -55,7 +60,7 @@ class Split(Shorthand):
     hidden: bool = False
     """References are not shown: no scores by track, no timelines, and scores that are rounded and rationed."""
     quota: int | None = Field(default=None, gt=0)
-    """Submissions of an account that are scored in a period; default: any number."""
+    """Submissions of an account that are scored in a period; default: any number. Refused ones do not count."""
     per: Literal["day", "week", "month", "campaign"] = "month"
     """The period of the quota, in UTC."""
     round: float | None = Field(default=None, gt=0)
@@ -159,7 +164,7 @@ class Campaign(Strict):
 
 
 def load_campaign(path: str | Path) -> Campaign:
-    """Read a campaign file; raises all problems of its form at once.
+    """Read a campaign file without looking for any file that it names; raises all problems of its form at once.
 
     Raises
     ------
@@ -167,9 +172,50 @@ def load_campaign(path: str | Path) -> Campaign:
     """
     document = read_document(path)
     campaign, problems = validate(document, Campaign, "campaign")
+    if campaign is not None:
+        problems += [document.problem(place, why) for place, why in _unfit(campaign)]
     if campaign is None or problems:
         raise PipelineError(problems, path)
     return campaign
+
+
+def _unfit(campaign: Campaign) -> Iterator[Trouble]:
+    """What a pipeline may say of an evaluation, and a campaign may not."""
+    names: set[str] = set()
+    for position, evaluation in enumerate(campaign.evaluations):
+        place = "evaluations", position
+        estimates = evaluation.estimates.path
+        if evaluation.name in names:
+            yield (*place, "name"), f"another evaluation has the name {evaluation.name!r}; give this one its own"
+        names.add(evaluation.name)
+        if evaluation.systems is not None:
+            yield (*place, "systems"), "the systems are the submissions; leave it out"
+        if "system" in Pattern(estimates).names:
+            yield (
+                (*place, "estimates"),
+                f"{estimates!r}: is relative to a submission, which is the {{system}}; leave it out",
+            )
+        if Path(estimates).is_absolute() or ".." in Path(estimates).parts:
+            yield (*place, "estimates"), f"{estimates!r}: must lie within what is submitted"
+        if estimates.endswith(".zarr"):
+            yield (*place, "estimates"), f"{estimates!r}: packs are not taken from strangers; files are"
+        try:
+            audio = kind_of(evaluation.task).name == "audio"
+        except UnknownNameError as error:
+            yield (*place, "task"), str(error)
+        else:
+            if audio:
+                yield (*place, "task"), f"{evaluation.task}: its estimates are audio, which is not taken from strangers"
+    for at, one in enumerate(campaign.grading):
+        if one.name in {other.name for other in campaign.grading[:at]}:
+            yield ("grading", at, "name"), f"another round has the name {one.name!r}; give this one its own"
+    if campaign.audio is not None and "track" not in Pattern(campaign.audio.pattern).names:
+        yield ("audio", "pattern"), f"has no {{track}}: {campaign.audio.pattern!r}"
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of campaign files, for editors."""
+    return schema_of(Campaign)
 
 
 def is_campaign(path: str | Path) -> bool:
@@ -177,8 +223,25 @@ def is_campaign(path: str | Path) -> bool:
     return Path(path).suffix.lower() in (".yaml", ".yml")
 
 
-def pipeline_of(path: str | Path, split: str, submissions: Path, systems: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write the text of the pipeline that scores the submissions of a split.
+def split_root(path: str | Path, campaign: Campaign, split: str) -> Path:
+    """The folder that the paths of the evaluations are relative to in a split; perhaps this host does not have it."""
+    return Path(absolute(str(path))).parent / campaign.root / campaign.splits[split].root
+
+
+def state_folder(path: str | Path, campaign: Campaign) -> Path:
+    """The folder of accounts, submissions and stores."""
+    return Path(absolute(str(path))).parent / campaign.folder
+
+
+def pipeline_of(
+    path: str | Path,
+    split: str,
+    submissions: Path,
+    systems: Sequence[str] | None = None,
+    *,
+    evaluations: Collection[str] | None = None,
+) -> str:
+    """Write the text of the pipeline that scores submissions on a split.
 
     Parameters
     ----------
@@ -187,25 +250,138 @@ def pipeline_of(path: str | Path, split: str, submissions: Path, systems: Mappin
     split : str
     submissions : Path
         Folder with a folder for each system.
-    systems : mapping
-        The systems in the order of the tables, with their metadata.
+    systems : sequence of str or None
+        None: all that there are; a single one is looked for in its own folder, however many there are.
+    evaluations : collection of str or None
+        Names of some evaluations; None: all.
     """
     campaign, data = load_campaign(path), read_document(path).data
-    folder = Path(path).resolve().parent
-    evaluations = []
-    for written in data["evaluations"]:
-        given = written["estimates"]
-        side = dict(given) if isinstance(given, Mapping) else {"path": given}
-        side["path"] = str(submissions / "{system}" / side["path"])
-        evaluations.append(
-            {**written, "estimates": side, "systems": {name: dict(one) for name, one in systems.items()}}
-        )
+    root = split_root(path, campaign, split)
+    # Relative, as files are told apart by name and time: a folder that is moved as a whole stays what it was.
+    place = os.path.relpath(submissions, root).replace(os.sep, "/")
+    system = systems[0] if systems is not None and len(systems) == 1 else "{system}"
+    written = []
+    for evaluation, given in zip(campaign.evaluations, data["evaluations"], strict=True):
+        if evaluations is not None and evaluation.name not in evaluations:
+            continue
+        side = given["estimates"]
+        side = dict(side) if isinstance(side, Mapping) else {"path": side}
+        side["path"] = f"{place}/{system}/{side['path']}"
+        listed = {} if systems is None else {"systems": list(systems)}
+        written.append({**given, "estimates": side, **listed, "on_error": "record"})
     return dump_document(
         {
             "name": split,
-            "root": str(folder / campaign.root / campaign.splits[split].root),
-            "evaluations": evaluations,
+            "root": str(root),
+            "evaluations": written,
             "store": f"{split}.zarr",
             "execution": campaign.execution.model_dump(),
         }
     )
+
+
+def reference_tracks(
+    path: str | Path, campaign: Campaign, split: str, open_pack: OpenPack | None = None
+) -> dict[str, list[dict[str, str]]]:
+    """Find the references of a split: by evaluation the values of their placeholders, such as the track.
+
+    Raises
+    ------
+    PipelineError
+        With all problems: names that are not known, references that are not there.
+    """
+    document, root = read_document(path), split_root(path, campaign, split)
+    found: dict[str, list[dict[str, str]]] = {}
+    problems: list[Problem] = []
+    if not root.is_dir():
+        raise PipelineError([document.problem(("splits", split, "root"), f"there is no folder {str(root)!r}")], path)
+    for position, evaluation in enumerate(campaign.evaluations):
+        troubles: list[Trouble] = []
+        resolved = resolve(evaluation, str(root), str(Path(absolute(str(path))).parent))
+        if isinstance(resolved, Resolved):
+            found[evaluation.name] = find_references(evaluation, resolved, str(root), open_pack, troubles)
+        else:
+            troubles = resolved
+        problems += [
+            document.problem(("evaluations", position, *step), f"{why} (split {split})") for step, why in troubles
+        ]
+    if problems:
+        raise PipelineError(problems, path)
+    return found
+
+
+@dataclass(frozen=True)
+class CampaignCheck:
+    """What a campaign file leads to.
+
+    Parameters
+    ----------
+    tracks : mapping of str to mapping of str to int
+        Number of tracks with a reference, by split and evaluation.
+    notes : tuple of str
+        What is taken as it is, but should be looked at.
+    """
+
+    tracks: Mapping[str, Mapping[str, int]]
+    notes: tuple[str, ...]
+
+
+def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> CampaignCheck:
+    """Look whether everything that a campaign file names is there, on the host that scores.
+
+    Raises
+    ------
+    PipelineError
+        With all problems: of form, references that are not found, splits that share tracks, folders that cannot be
+        written, stores and tables that are not there.
+    """
+    campaign, document = load_campaign(path), read_document(path)
+    beside = Path(absolute(str(path))).parent
+    problems: list[Problem] = []
+    tracks: dict[str, dict[str, set[str]]] = {}
+    for split in campaign.splits:
+        try:
+            found = reference_tracks(path, campaign, split, open_pack)
+        except PipelineError as error:
+            problems += error.problems
+            continue
+        tracks[split] = {name: {place.get("track", "") for place in places} for name, places in found.items()}
+    problems += [document.problem(("splits", name), why) for name, why in _shared_tracks(tracks)]
+    folder = state_folder(path, campaign)
+    nearest = next(one for one in (folder, *folder.parents) if one.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        problems.append(document.problem(("folder",), f"{str(folder)!r} cannot be written"))
+    for position, store in enumerate(campaign.stores):
+        if not (beside / campaign.root / store / "zarr.json").is_file():
+            problems.append(document.problem(("stores", position), f"there is no store {store!r}"))
+    for position, one in enumerate(campaign.grading):
+        for key in ("queries", "candidates", *(("consent",) if one.consent else ())):
+            if not (beside / campaign.root / getattr(one, key)).is_file():
+                why = f"there is no file {getattr(one, key)!r}"
+                problems.append(document.problem(("grading", position, key), why))
+    if problems:
+        raise PipelineError(problems, path)
+    counts = {split: {name: len(own) for name, own in found.items()} for split, found in tracks.items()}
+    return CampaignCheck(counts, tuple(_notes(campaign)))
+
+
+def _shared_tracks(tracks: Mapping[str, Mapping[str, set[str]]]) -> Iterator[tuple[str, str]]:
+    """Tracks of two splits: what is told of one of them would tell of the other."""
+    splits = list(tracks)
+    for place, split in enumerate(splits):
+        for other in splits[:place]:
+            mine, theirs = (set().union(*tracks[name].values()) for name in (split, other))
+            both = sorted(mine & theirs)
+            if both:
+                some = ", ".join(map(repr, both[:3])) + (", ..." if len(both) > 3 else "")
+                yield split, f"has {len(both)} tracks of the split {other}: {some}; a track belongs to one split"
+
+
+def _notes(campaign: Campaign) -> Iterator[str]:
+    for name, split in campaign.splits.items():
+        if split.hidden and split.quota is None:
+            yield f"splits.{name}: is hidden without a quota: many submissions can find out its references"
+        if split.hidden and split.ladder is None:
+            yield f"splits.{name}: is hidden without a ladder: scores that hardly differ tell of single tracks"
+        if not split.hidden and (split.ladder is not None or split.round is not None):
+            yield f"splits.{name}: round and ladder are for hidden splits; its scores are shown as they are"

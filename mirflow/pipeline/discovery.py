@@ -196,6 +196,22 @@ def discover(
     return found
 
 
+def find_references(
+    evaluation: Evaluation, resolved: Resolved, root: str, open_pack: OpenPack | None, troubles: list[Trouble]
+) -> list[dict[str, str]]:
+    """The values of the placeholders of every reference of an evaluation, such as its track, without any estimates.
+
+    What is wrong is added to `troubles`.
+    """
+    found = Discovery(evaluation, resolved, root, open_pack, troubles)
+    if evaluation.reference.mirdata is None:
+        references = _find_side(found, "reference", False)
+    else:
+        references, _ = _tracks_of_mirdata(found, False)
+    places = ({name: one for name, one in values.items() if name != "annotator"} for _, values in references)
+    return [dict(one) for one in dict.fromkeys(tuple(place.items()) for place in places)]
+
+
 def _qualified(found: Sequence[Found], shared: Sequence[str]) -> list[Found]:
     return [(one, {**named, "track": "/".join(named[name] for name in (*shared, "track"))}) for one, named in found]
 

@@ -104,8 +104,13 @@ class Service:
 
     @property
     def submissions_folder(self) -> Path:
-        """Folder of what was submitted: SPLIT/SYSTEM/file."""
+        """Folder of uploads that are not checked yet, by their ids."""
         return self._folder / "submissions"
+
+    @property
+    def systems_folder(self) -> Path:
+        """Folder of what was submitted and is scored: SYSTEM/file."""
+        return self._folder / "systems"
 
     @property
     def _folder(self) -> Path:
@@ -140,7 +145,7 @@ def _open_campaign(path: Path, base_url: str) -> Service:
     campaign = load_campaign(path)
     beside = path.resolve().parent
     folder = beside / campaign.folder
-    for made in (folder, folder / "stores", folder / "public", folder / "submissions"):
+    for made in (folder, folder / "stores", folder / "public", folder / "submissions", folder / "systems"):
         made.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(campaign.database or f"sqlite:///{folder / 'campaign.db'}")
     database.create()

@@ -1,1 +1,195 @@
-"""Tables of submissions in the database."""
+"""Tables of submissions: what was sent by whom, what was found in it, and what may be told of its scores."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from typing import Literal
+
+from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from ..database import Base, User
+
+State = Literal["received", "checking", "refused", "accepted", "scoring", "scored", "failed"]
+"""Of a submission, in the order in which it goes through them; the last state is refused, scored or failed."""
+OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring")
+"""States of submissions that the worker still has to do something with."""
+CLOSED: tuple[State, ...] = ("refused", "failed")
+"""States that give a submission's name back."""
+Severity = Literal["error", "warning", "note"]
+Relation = Literal["own", "leader"]
+Outcome = Literal["better", "worse", "not told apart"]
+
+
+class Submission(Base):
+    """What somebody sent once; only its state, its visibility and its withdrawal ever change.
+
+    ``number`` is the order of arrival. ``digest`` is the SHA-256 of the sorted names and bytes of its files,
+    ``sent_digest`` of what was sent, such as a zip file. ``rules`` and ``mirflow`` are the versions that were in force
+    when it arrived. ``key`` is the name without regard to case, which no two submissions share.
+    """
+
+    __tablename__ = "submission"
+    __table_args__ = (
+        Index(
+            "submission_key",
+            "key",
+            unique=True,
+            sqlite_where=text("state NOT IN ('refused', 'failed')"),
+            postgresql_where=text("state NOT IN ('refused', 'failed')"),
+        ),
+        Index("submission_state", "state", "number"),
+        {"sqlite_autoincrement": True},
+    )
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True, default=lambda: secrets.token_hex(8))
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    name: Mapped[str]
+    key: Mapped[str]
+    splits: Mapped[str]
+    visibility: Mapped[str]
+    received: Mapped[dt.datetime]
+    sent_digest: Mapped[str]
+    size: Mapped[int]
+    rules: Mapped[str]
+    mirflow: Mapped[str]
+    state: Mapped[str] = mapped_column(default="received")
+    reason: Mapped[str] = mapped_column(Text, default="")
+    digest: Mapped[str] = mapped_column(default="")
+    files: Mapped[int] = mapped_column(default=0)
+    errors: Mapped[int] = mapped_column(default=0)
+    warnings: Mapped[int] = mapped_column(default=0)
+    notes: Mapped[int] = mapped_column(default=0)
+    finished: Mapped[dt.datetime | None]
+    withdrawn: Mapped[dt.datetime | None]
+    worker: Mapped[str] = mapped_column(default="")
+    lease: Mapped[dt.datetime | None]
+    tries: Mapped[int] = mapped_column(default=0)
+    retry: Mapped[dt.datetime | None]
+    user: Mapped[User] = relationship()
+
+    @property
+    def split_names(self) -> tuple[str, ...]:
+        """The splits that it is to be scored on."""
+        return tuple(filter(None, self.splits.split(",")))
+
+
+class Finding(Base):
+    """What was found in a file of a submission: how bad it is, where, what."""
+
+    __tablename__ = "finding"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), index=True)
+    path: Mapped[str] = mapped_column(Text)
+    line: Mapped[int | None]
+    severity: Mapped[str]
+    rule: Mapped[str]
+    message: Mapped[str] = mapped_column(Text)
+
+
+class Progress(Base):
+    """How far the worker is with a submission: files that are checked, or tracks that are scored."""
+
+    __tablename__ = "progress"
+
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), primary_key=True)
+    stage: Mapped[str]
+    done: Mapped[int] = mapped_column(default=0)
+    total: Mapped[int] = mapped_column(default=0)
+    updated: Mapped[dt.datetime]
+
+
+class Released(Base):
+    """A score that may be told: of a hidden split rounded and after the ladder, without interval.
+
+    ``improved`` is false where the ladder keeps a score back: `value` is then the account's best before. ``rules`` is
+    the version of the rules that the score belongs to; a row is never overwritten.
+    """
+
+    __tablename__ = "released"
+    __table_args__ = (UniqueConstraint("submission_id", "split", "evaluation", "metric"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), index=True)
+    split: Mapped[str]
+    evaluation: Mapped[str]
+    metric: Mapped[str]
+    rules: Mapped[str]
+    value: Mapped[float | None]
+    low: Mapped[float | None]
+    high: Mapped[float | None]
+    tracks: Mapped[int]
+    lower_is_better: Mapped[bool] = mapped_column(default=False)
+    headline: Mapped[bool] = mapped_column(default=False)
+    improved: Mapped[bool] = mapped_column(default=True)
+    date: Mapped[dt.datetime]
+    submission: Mapped[Submission] = relationship()
+
+
+class Verdict(Base):
+    """How a submission compared, when it was scored, with another one: an earlier one of the account, or the leader.
+
+    Of a hidden split `difference` is that of the released scores, and there is neither interval nor p.
+    """
+
+    __tablename__ = "verdict"
+    __table_args__ = (UniqueConstraint("submission_id", "split", "evaluation", "metric", "relation"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), index=True)
+    other_id: Mapped[int] = mapped_column(ForeignKey("submission.number"))
+    relation: Mapped[str]
+    split: Mapped[str]
+    evaluation: Mapped[str]
+    metric: Mapped[str]
+    outcome: Mapped[str]
+    difference: Mapped[float | None]
+    low: Mapped[float | None]
+    high: Mapped[float | None]
+    p: Mapped[float | None]
+    tracks: Mapped[int]
+    other: Mapped[Submission] = relationship(foreign_keys=[other_id])
+
+
+class Rules(Base):
+    """A version of the rules with the evaluations that it means; what it means never changes."""
+
+    __tablename__ = "rules"
+
+    version: Mapped[str] = mapped_column(primary_key=True)
+    evaluations: Mapped[str] = mapped_column(Text)
+    date: Mapped[dt.datetime]
+
+
+class PublicCopy(Base):
+    """What the public copy of a split was made of, so that it is made again when that changes."""
+
+    __tablename__ = "public_copy"
+
+    split: Mapped[str] = mapped_column(primary_key=True)
+    digest: Mapped[str]
+    date: Mapped[dt.datetime]
+
+
+class Trouble(Base):
+    """Why the worker cannot go on, for organisers: a broken store, a full disk; one row at most."""
+
+    __tablename__ = "trouble"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    message: Mapped[str] = mapped_column(Text)
+    since: Mapped[dt.datetime]
+
+
+class Scored(Base):
+    """That a submission was scored on a split by a version of the rules."""
+
+    __tablename__ = "scored"
+
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), primary_key=True)
+    split: Mapped[str] = mapped_column(primary_key=True)
+    rules: Mapped[str] = mapped_column(primary_key=True)
+    date: Mapped[dt.datetime]

@@ -1,0 +1,436 @@
+"""Child processes that read what strangers sent: limited in memory, time, files and folders, and without network.
+
+A process is started once with an empty environment and mirflow imported, and makes a child for each job by forking, so
+that no job sees anything of another one. A job is JSON, and so are the messages that come back through a pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ...errors import MirflowError, PipelineError, StoreError
+
+JOBS: Mapping[str, str] = {
+    "tracks": ".scoring:tracks_job",
+    "check": ".checking:check_job",
+    "score": ".scoring:score_job",
+    "publish": ".scoring:publish_job",
+}
+"""Jobs by name: modules of this package, and their functions."""
+_PRELOADED = (".checking", ".scoring")
+MAX_MESSAGES = 64 * 2**20
+"""Bytes that a job may say."""
+_HEAD = struct.Struct("!Q")
+_PR_SET_PDEATHSIG = 1
+_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_LANDLOCK = (444, 445, 446)
+# Landlock's rights: to write, make and remove anything; of these for files and folders; to read files and list folders.
+_WRITE, _FILES, _READ = 0b1_1111_1111_0010, 0b0_0001_1011_0010, 0b0_0000_0000_1100
+_SYSTEM = ("/usr", "/lib", "/lib64", "/proc", "/dev")
+"""Folders that Python and its libraries read."""
+Say = Callable[[Mapping[str, Any]], None]
+"""Sends a message from a job."""
+
+
+@dataclass(frozen=True)
+class Confines:
+    """Limits of a job.
+
+    Parameters
+    ----------
+    seconds : float
+        Wall time; the job is killed then. Also its CPU time.
+    memory : int or None
+        Bytes of address space.
+    file_size : int or None
+        Bytes of a file that it writes.
+    files : int
+        Files open at once.
+    network : bool
+    alone : bool
+        Whether it can make no process.
+    writable : tuple of str
+        The only folders in which it can write; empty: any.
+    readable : tuple of str
+        The only folders and files that it can read beside those, and Python's own; empty: any.
+    environment : mapping of str to str
+        Its environment.
+    """
+
+    seconds: float
+    memory: int | None = None
+    file_size: int | None = None
+    files: int = 256
+    network: bool = False
+    alone: bool = True
+    writable: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class JobError(MirflowError):
+    """A job ended without a result."""
+
+
+class JobTimeoutError(JobError):
+    """A job took too long."""
+
+
+class JobMemoryError(JobError):
+    """A job needed more memory than it may have."""
+
+
+class JobRefusedError(JobError):
+    """A job cannot be done with what it was given; the message says why."""
+
+
+class SystemTroubleError(JobError):
+    """A job cannot be done now, whatever it is given: a full disk, a broken store, references that are gone."""
+
+
+class StoppedError(JobError):
+    """A job was ended because whoever asked for it has to stop."""
+
+
+class Confinement:
+    """A process that makes confined children, one at a time.
+
+    Use it as a context manager, in one thread.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+
+    def __enter__(self) -> Confinement:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._process is not None:
+            try:
+                self._process.wait(2)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def run(
+        self,
+        job: str,
+        task: Mapping[str, Any],
+        confines: Confines,
+        progress: Callable[[Mapping[str, Any]], None] | None = None,
+        beat: Callable[[], bool] | None = None,
+    ) -> dict[str, Any]:
+        """Run a job to its end.
+
+        Parameters
+        ----------
+        job : str
+            A name of :data:`JOBS`.
+        task : mapping
+            What it is given, as JSON.
+        confines : Confines
+        progress : callable or None
+            Gets its messages but the last.
+        beat : callable or None
+            Called several times a second; False ends the job.
+
+        Returns
+        -------
+        dict
+            Its last message.
+
+        Raises
+        ------
+        JobError
+            If it was killed, or ended without a result.
+        """
+        control = self._start()
+        reading, writing = os.pipe()
+        try:
+            data = json.dumps({"job": job, "task": task, "confines": asdict(confines)}).encode()
+            try:
+                socket.send_fds(control, [_HEAD.pack(len(data))], [writing])
+                control.sendall(data)
+                pid = int(_receive(control)["pid"])
+            except (OSError, EOFError, ValueError):
+                self.close()
+                raise JobError("the process that checks submissions has ended") from None
+            finally:
+                os.close(writing)
+            try:
+                return _follow(reading, pid, confines.seconds, progress, beat)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                try:
+                    _receive(control)  # it is gone
+                except (OSError, EOFError, ValueError):
+                    self.close()
+        finally:
+            os.close(reading)
+
+    def _start(self) -> socket.socket:
+        if self._process is not None and self._process.poll() is not None:
+            self.close()
+        if self._socket is None:
+            ours, theirs = socket.socketpair()
+            package = str(Path(__file__).resolve().parents[3])
+            command = f"import sys; sys.path.append({package!r}); from {__name__} import main; main({theirs.fileno()})"
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", command],
+                env={"PATH": os.defpath, "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                # A signal of the terminal is for the worker, which then ends its jobs itself.
+                start_new_session=True,
+            )
+            theirs.close()
+            self._socket = ours
+        return self._socket
+
+
+def _follow(
+    reading: int,
+    pid: int,
+    seconds: float,
+    progress: Callable[[Mapping[str, Any]], None] | None,
+    beat: Callable[[], bool] | None,
+) -> dict[str, Any]:
+    """Read the messages of a job until it closes its pipe; the last one is its result."""
+    deadline, total, rest, last = time.monotonic() + seconds, 0, b"", None
+    with selectors.DefaultSelector() as selector:
+        selector.register(reading, selectors.EVENT_READ)
+        while True:
+            if time.monotonic() > deadline:
+                raise JobTimeoutError(f"took longer than {seconds:g} seconds")
+            if beat is not None and not beat():
+                raise StoppedError("was stopped")
+            if not selector.select(0.2):
+                continue
+            piece = os.read(reading, 2**16)
+            if not piece:
+                break
+            total += len(piece)
+            if total > MAX_MESSAGES:
+                raise JobError("said too much")
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                message = _parse(line)
+                if "progress" not in message:
+                    last = message
+                elif progress is not None:
+                    progress(message)
+    if last is None:
+        raise JobError("ended without a result: it was killed, or used up its processor time")
+    if last.get("error") == "memory":
+        raise JobMemoryError("needed more memory than it may have")
+    if "error" in last:
+        kind = SystemTroubleError if last.get("system") else JobRefusedError if last.get("refused") else JobError
+        raise kind(str(last["error"])[:2000])
+    return last
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        raise JobError("said something that is not JSON") from None
+    if not isinstance(message, dict):
+        raise JobError("said something that is not a message")
+    return message
+
+
+def _receive(control: socket.socket) -> dict[str, Any]:
+    size = _HEAD.unpack(_exactly(control, _HEAD.size))[0]
+    return _parse(_exactly(control, min(size, 2**16)))
+
+
+def _exactly(control: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = control.recv(size - len(data))
+        if not piece:
+            raise EOFError
+        data += piece
+    return data
+
+
+def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
+    data = json.dumps(message).encode()
+    control.sendall(_HEAD.pack(len(data)) + data)
+
+
+def main(descriptor: int) -> None:
+    """Make a child for every job that comes through a socket, until it is closed."""
+    _die_with_parent()
+    control = socket.socket(fileno=descriptor)
+    for name in _PRELOADED:
+        import_module(name, __package__)
+    while True:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(control, _HEAD.size, 1)
+            if not data:
+                return
+            data += _exactly(control, _HEAD.size - len(data))
+            order = json.loads(_exactly(control, _HEAD.unpack(data)[0]))
+        except (EOFError, OSError):
+            return
+        (writing,) = descriptors
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            _child(order, writing)
+        os.close(writing)
+        _send(control, {"pid": pid})
+        _, status = os.waitpid(pid, 0)
+        _send(control, {"status": status})
+
+
+def _child(order: Mapping[str, Any], writing: int) -> None:
+    """Do one job and end the process, whatever happens."""
+    code = 1
+    try:
+        given = dict(order["confines"])
+        given |= {name: tuple(given[name]) for name in ("writable", "readable")}
+        confine(Confines(**given))
+        _die_with_parent()  # a namespace of one's own forgets it
+
+        def say(message: Mapping[str, Any]) -> None:
+            data = json.dumps(message).encode() + b"\n"
+            while data:
+                data = data[os.write(writing, data) :]
+
+        try:
+            module, _, name = JOBS[order["job"]].partition(":")
+            result = getattr(import_module(module, __package__), name)(order["task"], say)
+        except MemoryError:
+            result = {"error": "memory"}
+        except (StoreError, PipelineError) as error:
+            result = {"error": str(error), "system": True}
+        except MirflowError as error:
+            result = {"error": str(error), "refused": True}
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            result = {"error": what, "system": True}
+        say(result)
+        code = 0
+    except BaseException as error:
+        with contextlib.suppress(BaseException):
+            os.write(2, f"{type(error).__name__}: {error}\n".encode())
+            import traceback
+
+            traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _die_with_parent() -> None:
+    """End when the parent does, where the system can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def confine(confines: Confines) -> list[str]:
+    """Confine this process for good.
+
+    Returns
+    -------
+    list of str
+        What held: memory, time, files, network, folders.
+    """
+    held = []
+    os.environ.clear()
+    os.environ.update(confines.environment)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    if not confines.network and _without_network():
+        held.append("network")
+    if confines.writable and _restrict_folders(confines.writable, confines.readable):
+        held.append("folders")
+    return [*held, *_limit(confines)]
+
+
+def _limit(confines: Confines) -> Iterator[str]:
+    import resource
+
+    seconds = int(confines.seconds) + 1
+    wanted = [("files", resource.RLIMIT_NOFILE, confines.files), ("time", resource.RLIMIT_CPU, seconds)]
+    wanted += [("core", resource.RLIMIT_CORE, 0)]
+    if confines.memory is not None:
+        wanted.append(("memory", resource.RLIMIT_AS, confines.memory))
+    if confines.file_size is not None:
+        wanted.append(("sizes", resource.RLIMIT_FSIZE, confines.file_size))
+    if confines.alone:
+        wanted.append(("processes", resource.RLIMIT_NPROC, 0))
+    for name, which, most in wanted:
+        _, hard = resource.getrlimit(which)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(which, (most, most))
+            yield name
+
+
+def _without_network() -> bool:
+    """Leave the network, which an ordinary user may do in a namespace of users of its own."""
+    if sys.platform != "linux":
+        return False
+    unshare = ctypes.CDLL(None, use_errno=True).unshare
+    return bool(unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0 or unshare(_CLONE_NEWNET) == 0)
+
+
+def _restrict_folders(writable: Sequence[str], readable: Sequence[str]) -> bool:
+    """Allow writing below some folders alone, and reading of few others, by Landlock; False where there is none."""
+    if sys.platform != "linux":
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    create, add, restrict = _LANDLOCK
+    handled = _WRITE | _READ if readable else _WRITE
+    ruleset = libc.syscall(create, ctypes.byref(ctypes.c_uint64(handled)), ctypes.c_size_t(8), 0)
+    if ruleset < 0:
+        return False
+    allowed = [(folder, _FILES | _READ) for folder in writable]
+    if readable:
+        package = Path(__file__).resolve().parents[2]
+        own = [sys.prefix, sys.base_prefix, *(path for path in sys.path if path != str(package.parent)), *_SYSTEM]
+        allowed += [(path, _READ) for path in (*readable, str(package), *own)]
+    try:
+        for path, rights in allowed:
+            if not Path(path).exists():
+                continue
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            try:
+                # Of a file nothing can be listed or made.
+                rule = struct.pack("=Qi", handled & (rights if Path(path).is_dir() else rights & 0b110), descriptor)
+                if libc.syscall(add, ruleset, 1, ctypes.c_char_p(rule), 0) != 0:
+                    return False
+            finally:
+                os.close(descriptor)
+        # Without new privileges, which Landlock asks for.
+        return bool(libc.prctl(38, 1, 0, 0, 0) == 0 and libc.syscall(restrict, ruleset, 0) == 0)
+    finally:
+        os.close(ruleset)

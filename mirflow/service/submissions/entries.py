@@ -1,0 +1,344 @@
+"""Submissions as people see them: entering, listing, visibility, withdrawal, and quotas."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import get_args
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from ...errors import MirflowError, UnknownNameError
+from ...pipeline.campaign import Campaign, Split, Visibility
+from ..accounts import Viewer
+from .tables import CLOSED, Finding, Released, Submission, Verdict
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
+RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
+"""Names that Windows keeps to itself, with or without a suffix."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class SubmissionError(MirflowError):
+    """A submission cannot be taken, or may not be changed so; the message is for who sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How many submissions of an account are scored on a split in a period.
+
+    Parameters
+    ----------
+    split : str
+    most : int or None
+        None: any number.
+    used : int
+    per : {"day", "week", "month", "campaign"}
+    renewed : datetime or None
+        When the next period begins, UTC; None: never.
+    """
+
+    split: str
+    most: int | None
+    used: int
+    per: str
+    renewed: dt.datetime | None
+
+    @property
+    def left(self) -> int | None:
+        """Submissions that may still be sent in this period; None: any number."""
+        return None if self.most is None else max(0, self.most - self.used)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a submitter may know of the scores on one split.
+
+    Parameters
+    ----------
+    split : str
+    hidden : bool
+        Whether scores are rounded and rationed, without intervals.
+    scores : tuple of Released
+        By evaluation, the headline metric first.
+    verdicts : tuple of Verdict
+        Comparisons with the account's best earlier submission and with the leader, of the headline metrics.
+    """
+
+    split: str
+    hidden: bool
+    scores: tuple[Released, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.datetime | None]:
+    """The beginning of the period that a time lies in, and of the next, UTC; None and None: there is only one.
+
+    Examples
+    --------
+    >>> period_of("month", dt.datetime(2026, 12, 31, 23, 59, tzinfo=dt.UTC))[1].isoformat()
+    '2027-01-01T00:00:00+00:00'
+    """
+    day = now.astimezone(dt.UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    if per == "day":
+        return day, day + dt.timedelta(days=1)
+    if per == "week":
+        monday = day - dt.timedelta(days=day.weekday())
+        return monday, monday + dt.timedelta(days=7)
+    if per == "month":
+        first = day.replace(day=1)
+        return first, (first + dt.timedelta(days=32)).replace(day=1)
+    return None, None
+
+
+def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datetime) -> Quota:
+    """The quota of an account on a split; submissions that were refused or could not be scored do not count."""
+    began, renewed = period_of(split.per, now)
+    own = select(Submission.splits).where(Submission.user_id == user, Submission.state.not_in(CLOSED))
+    if began is not None:
+        own = own.where(Submission.received >= began)
+    used = sum(name in splits.split(",") for splits in session.scalars(own))
+    return Quota(name, split.quota, used, split.per, renewed)
+
+
+def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) -> list[Quota]:
+    """The quotas of an account on all splits."""
+    return [quota_of(session, name, split, user, now) for name, split in campaign.splits.items()]
+
+
+def demand_entry(
+    session: Session, campaign: Campaign, user: int, name: str, splits: Sequence[str], now: dt.datetime
+) -> tuple[str, ...]:
+    """Refuse a submission that could not be entered, before anything of it is read; returns its splits.
+
+    Parameters
+    ----------
+    session : Session
+    campaign : Campaign
+    user : int
+    name : str
+        Of the system.
+    splits : sequence of str
+        Empty: those that are not hidden.
+    now : datetime
+
+    Raises
+    ------
+    SubmissionError
+        If submissions are closed, the name is taken or none, a split is unknown, or the quota is used up.
+    """
+    today = now.astimezone(dt.UTC).date()
+    if not campaign.evaluations:
+        raise SubmissionError("this campaign takes no submissions")
+    if campaign.opens and today < campaign.opens:
+        raise SubmissionError(f"submissions open on {campaign.opens} (UTC)")
+    if campaign.closes and today > campaign.closes:
+        raise SubmissionError(f"submissions closed on {campaign.closes} (UTC)")
+    if not _NAME.fullmatch(name) or RESERVED.fullmatch(name):
+        raise SubmissionError(
+            f"not a name of a system: {name[:80]!r}; it has 1 to 64 letters (a-z), digits and . _ + -, begins with a "
+            "letter or digit, and does not end with a dot"
+        )
+    chosen = tuple(dict.fromkeys(splits)) or tuple(one for one, split in campaign.splits.items() if not split.hidden)
+    for one in chosen:
+        if one not in campaign.splits:
+            raise SubmissionError(str(UnknownNameError("split", one[:80], campaign.splits)))
+    if not chosen:
+        raise SubmissionError(f"choose a split to be scored on: {', '.join(campaign.splits)}")
+    taken = select(Submission).where(Submission.key == name.casefold(), Submission.state.not_in(CLOSED))
+    if session.scalar(taken) is not None:
+        raise SubmissionError(
+            f"there is a submission {name!r}; submissions are never changed: give this one a name of its own, as "
+            f"{name}-2"
+        )
+    for one in chosen:
+        quota = quota_of(session, one, campaign.splits[one], user, now)
+        if quota.left == 0:
+            until = "" if quota.renewed is None else f"; the next can be sent on {quota.renewed:%Y-%m-%d} (UTC)"
+            raise SubmissionError(
+                f"{quota.used} of {quota.most} submissions to {one} in this {quota.per} are used{until}"
+            )
+    return chosen
+
+
+def enter(
+    session: Session,
+    campaign: Campaign,
+    *,
+    id: str,
+    user: int,
+    name: str,
+    splits: Sequence[str],
+    visibility: str,
+    size: int,
+    sent_digest: str,
+    now: dt.datetime,
+) -> Submission:
+    """Enter a submission whose files lie in the folder of its id; the worker takes it from there.
+
+    The session is one that writes, so that of two at the same moment only one takes a name or the last of a quota.
+
+    Raises
+    ------
+    SubmissionError
+        As of :func:`demand_entry`, and if the visibility is none.
+    """
+    chosen = demand_entry(session, campaign, user, name, splits, now)
+    submission = Submission(
+        id=id,
+        user_id=user,
+        name=name,
+        key=name.casefold(),
+        splits=",".join(chosen),
+        visibility=_visibility(visibility or campaign.visibility),
+        received=now,
+        sent_digest=sent_digest,
+        size=size,
+        rules=campaign.rules,
+        mirflow=version("mirflow"),
+    )
+    session.add(submission)
+    session.flush()
+    return submission
+
+
+def _visibility(text: str) -> str:
+    known = get_args(Visibility)
+    if text not in known:
+        raise SubmissionError(str(UnknownNameError("visibility", text[:80], known)))
+    return text
+
+
+def may_change(submission: Submission, viewer: Viewer | None) -> bool:
+    """Whether somebody may withdraw a submission and say who sees it: its submitter, and organisers."""
+    return viewer is not None and (viewer.user == submission.user_id or viewer.may("organiser"))
+
+
+def may_see(submission: Submission, viewer: Viewer | None) -> bool:
+    """Whether somebody may see a submission: one that is not scored is seen by its submitter and organisers only."""
+    if may_change(submission, viewer):
+        return True
+    if submission.state != "scored" or submission.visibility == "private":
+        return False
+    return submission.visibility == "public" or viewer is not None
+
+
+def find_submission(session: Session, id: str, viewer: Viewer | None) -> Submission:
+    """Find a submission that somebody may see.
+
+    Raises
+    ------
+    SubmissionError
+        If there is none, or none for this viewer: the two are not told apart.
+    """
+    found = session.scalar(select(Submission).where(Submission.id == id))
+    if found is None or not may_see(found, viewer):
+        raise SubmissionError("there is no such submission, or it is not yours to see")
+    return found
+
+
+def submissions_of(session: Session, viewer: Viewer | None) -> list[Submission]:
+    """The submissions that somebody may see, the latest first."""
+    every = session.scalars(select(Submission).order_by(Submission.number.desc()))
+    return [one for one in every if may_see(one, viewer)]
+
+
+def visible_systems(session: Session, split: str, viewer: Viewer | None) -> dict[str, Submission]:
+    """The scored systems of a split that somebody may see, in order of arrival; withdrawn ones too."""
+    scored = select(Submission).where(Submission.state == "scored").order_by(Submission.number)
+    return {one.name: one for one in session.scalars(scored) if split in one.split_names and may_see(one, viewer)}
+
+
+def set_visibility(submission: Submission, viewer: Viewer | None, visibility: str) -> None:
+    """Say who may see a submission; the worker makes the public copy again.
+
+    Raises
+    ------
+    SubmissionError
+        If it is somebody else's.
+    """
+    if not may_change(submission, viewer):
+        raise SubmissionError("only who sent a submission says who may see it")
+    submission.visibility = _visibility(visibility)
+
+
+def withdraw(submission: Submission, viewer: Viewer | None, now: dt.datetime) -> None:
+    """Withdraw a submission for good: it stays where it was seen, and is marked there.
+
+    Raises
+    ------
+    SubmissionError
+        If it is somebody else's.
+    """
+    if not may_change(submission, viewer):
+        raise SubmissionError("only who sent a submission can withdraw it")
+    submission.withdrawn = submission.withdrawn or now
+
+
+def findings_of(session: Session, submission: Submission) -> list[Finding]:
+    """What was found in the files of a submission, in the order of its files and lines."""
+    return list(session.scalars(select(Finding).where(Finding.submission_id == submission.number).order_by(Finding.id)))
+
+
+def findings_csv(findings: Iterable[Finding]) -> str:
+    """A table of findings for spreadsheets, in which nothing that was sent is taken for a formula."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["path", "line", "severity", "rule", "message"])
+    for one in findings:
+        rows.writerow([_plain(one.path), one.line or "", one.severity, one.rule, _plain(one.message)])
+    return text.getvalue()
+
+
+def _plain(value: str) -> str:
+    return f"'{value}" if value.startswith(_FORMULA) else value
+
+
+def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[Result]:
+    """What may be told of the scores of a submission, by split."""
+    results = []
+    for split in submission.split_names:
+        own = select(Released).where(Released.submission_id == submission.number, Released.split == split)
+        scores = tuple(session.scalars(own.order_by(Released.id)))
+        against = select(Verdict).where(Verdict.submission_id == submission.number, Verdict.split == split)
+        verdicts = tuple(session.scalars(against.order_by(Verdict.id)))
+        hidden = campaign.splits[split].hidden if split in campaign.splits else True
+        results.append(Result(split, hidden, scores, verdicts))
+    return results
+
+
+def board(session: Session, split: str, viewer: Viewer | None) -> dict[str, list[Released]]:
+    """The released scores of a split that somebody may see, by evaluation, the best by its headline metric first.
+
+    This is all that pages have of a hidden split, whose store the server never opens.
+    """
+    seen = {one.number for one in visible_systems(session, split, viewer).values()}
+    rows = session.scalars(select(Released).where(Released.split == split).order_by(Released.id))
+    found: dict[str, list[Released]] = {}
+    for row in rows:
+        if row.submission_id in seen:
+            found.setdefault(row.evaluation, []).append(row)
+    for evaluation, own in found.items():
+        best = {row.submission_id: _gain(row) for row in own if row.headline}
+        found[evaluation] = sorted(own, key=lambda row: -best.get(row.submission_id, -float("inf")))
+    return found
+
+
+def _gain(row: Released) -> float:
+    if row.value is None:
+        return -float("inf")
+    return -row.value if row.lower_is_better else row.value
+
+
+def queue_place(session: Session, submission: Submission) -> int:
+    """Number of submissions that the worker takes before this one."""
+    waiting = select(func.count()).where(
+        Submission.state.in_(("received", "checking", "accepted", "scoring")), Submission.number < submission.number
+    )
+    return session.scalar(waiting) or 0

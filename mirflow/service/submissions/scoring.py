@@ -1,0 +1,350 @@
+"""Scoring of a submission by the usual run, and its scores added to the store of a split; in a child process.
+
+A submission is run alone, into a store of its own, which is then joined to the split's: no file of another submission
+is read, and no score of it computed anew. What a store holds is never replaced; metrics of new rules are new columns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...analysis.inference.confidence_intervals import intervals
+from ...analysis.queries import headline_metrics
+from ...analysis.scores import names_of
+from ...analysis.selection import Query
+from ...cells import Cells, Entry, GroupContent, Status, concatenate_cells
+from ...engine.runs import run
+from ...errors import MirflowWarning, QueryError, StoreError
+from ...pipeline.campaign import load_campaign, pipeline_of, reference_tracks
+from ...pipeline.document import parse_document
+from ...pipeline.plan import SIGNATURES
+from ...progress import Progress
+from ...store.generations import remove
+from ...store.packs import open_pack
+from ...store.read import group_names, read_group, read_scores
+from ...store.write import StoreWriter, software_versions
+from .comparison import MISSING, compare_pair
+from .confinement import Say
+
+_ROOT, _PIPELINE = "root", "pipeline"
+_MERGED = ("parameters", SIGNATURES, "declared_metrics")
+"""Attributes that are mappings by metric."""
+
+
+class RulesError(StoreError):
+    """The evaluations of a campaign, or its references, are not those that a store was scored with."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """The aggregate of a system over the tracks of a split."""
+
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    tracks: int
+    orientation: str
+
+
+class _Told(Progress):
+    """Progress as messages."""
+
+    def __init__(self, say: Say) -> None:
+        super().__init__()
+        self._say = say
+
+    def start(self, tracks: int | None) -> None:
+        """Begin to count so many tracks."""
+        super().start(tracks)
+        self.show(0)
+
+    def show(self, seconds: float) -> None:
+        """Send how many are done."""
+        self._say({"progress": self.done, "total": self.total or 0})
+
+
+def tracks_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """List the references of the splits of a campaign (``path``, ``splits``): by split and evaluation their places."""
+    campaign = load_campaign(task["path"])
+    found = {split: reference_tracks(task["path"], campaign, split, open_pack) for split in task["splits"]}
+    return {"places": found}
+
+
+def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Score a system on a split, and join its scores to the store.
+
+    Parameters
+    ----------
+    task : mapping
+        ``path`` (of the campaign), ``split``, ``system``, ``systems`` (the folder with its files), ``store``,
+        ``scratch`` (a folder), ``evaluations`` (names), ``others`` (by evaluation, systems to compare with).
+    say : callable
+        Takes the progress.
+
+    Returns
+    -------
+    dict
+        ``values`` by evaluation, ``comparisons`` by evaluation, ``cells`` (numbers of cells computed, by evaluation),
+        ``statuses`` by evaluation, and ``resumed``, whether the store had all of it already.
+    """
+    store, scratch = Path(task["store"]), Path(task["scratch"])
+    system, names = str(task["system"]), list(task["evaluations"])
+    where = (task["path"], task["split"], Path(task["systems"]))
+    text = pipeline_of(*where, [system], evaluations=names)
+    scratch.mkdir(parents=True, exist_ok=True)
+    pipeline = scratch / f"{task['split']}.yaml"
+    pipeline.write_text(text, encoding="utf-8")
+    own = scratch / f"{task['split']}.zarr"
+    with warnings.catch_warnings():
+        # Warnings are of one system's files, and the store keeps them.
+        warnings.simplefilter("ignore", MirflowWarning)
+        report = run(pipeline, store=own, progress=_Told(say), prune=True)
+    new = {one.plan.name: one.content for one in report.evaluations}
+    with StoreWriter(store) as writer:
+        before = {name: writer.previous(name) for name in writer.groups()}
+        joined = {name: content for name, content in before.items() if content is not None}
+        resumed = True
+        for name, content in new.items():
+            found = join(before.get(name), content)
+            resumed = resumed and found is before.get(name)
+            joined[name] = found
+        if not resumed:
+            attrs = {_PIPELINE: pipeline_of(*where), _ROOT: report_root(text), "versions": software_versions()}
+            contents = [replace(one, attrs={**one.attrs, **attrs}) for one in joined.values()]
+            writer.publish(sorted(contents, key=lambda one: one.name), {"name": task["split"], **attrs})
+    remove(scratch)
+    scored = read_scores(store)
+    return {
+        "values": {name: [asdict(one) for one in values_of(scored[name], system)] for name in new},
+        "comparisons": {
+            name: {
+                other: [asdict(one) for one in compare_pair(scored[name], system, other, [headline(scored[name])])]
+                for other in others
+                if other in scored[name]["system"].values
+            }
+            for name, others in task["others"].items()
+            if name in new
+        },
+        "cells": {
+            one.plan.name: int(sum(count for key, count in one.counts.items() if key != "reused"))
+            for one in report.evaluations
+        },
+        "statuses": {name: _statuses(scored[name], system) for name in new},
+        "resumed": resumed,
+    }
+
+
+def report_root(text: str) -> str:
+    """The root of a pipeline that :func:`mirflow.pipeline.campaign.pipeline_of` wrote."""
+    return str(parse_document(text).data["root"])
+
+
+def headline(ds: Any) -> str:
+    """The metric by which an evaluation ranks its systems."""
+    return headline_metrics(ds)[0]
+
+
+def values_of(ds: Any, system: str) -> list[Value]:
+    """The aggregates of a system by the metrics of a short table, with intervals; missing tracks count as zero."""
+    metrics = headline_metrics(ds)
+    if not metrics:
+        return []
+    query = Query(metric=metrics, exact=True, system=system, missing=MISSING)
+    try:
+        found = intervals(ds, query)
+    except QueryError:
+        return []
+    values = []
+    arrays = {name: found[name].transpose("system", ..., "metric").values for name in ("value", "low", "high", "n")}
+    row = {name: array.reshape(-1, array.shape[-1])[0] for name, array in arrays.items()}
+    for place, (metric, orientation) in enumerate(
+        zip(names_of(found, "metric"), names_of(found, "orientation"), strict=True)
+    ):
+        value, low, high = (_number(row[name][place]) for name in ("value", "low", "high"))
+        values.append(Value(metric, value, low, high, int(row["n"][place]), orientation))
+    return values
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _statuses(ds: Any, system: str) -> dict[str, int]:
+    """Numbers of tracks by what became of them."""
+    codes, counts = np.unique(ds["status"].sel(system=system).values, return_counts=True)
+    return {Status(int(code)).name: int(count) for code, count in zip(codes, counts, strict=True)}
+
+
+def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
+    """Add the scores of one system to those of others; what is there stays, and is given back if nothing is new.
+
+    Parameters
+    ----------
+    before : GroupContent or None
+    new : GroupContent
+        Of one system; its tracks without a reference are left out.
+
+    Raises
+    ------
+    RulesError
+        If a metric is scored otherwise than before, or a reference is another one.
+    """
+    new = _of_references(new)
+    if before is None:
+        return new
+    _demand_same_rules(before, new)
+    (system,) = new.systems
+    measures = (*before.measures, *(one for one in new.measures if one not in before.measures))
+    has = system in before.systems
+    if has and measures == before.measures and set(new.tracks) <= set(before.tracks):
+        return before
+    parts = [_with_columns(before.cells, measures)]
+    added = _with_columns(new.cells, measures)
+    if has:  # the columns that it has stay, and what new rules ask for is put beside them
+        old = parts[0]
+        keep = [place for place, name in enumerate(measures) if name in before.measures]
+        rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
+        for row, cell in enumerate(zip(added.system, added.track, strict=True)):
+            if cell in rows:
+                added.score[row, keep] = old.score[rows[cell], keep]
+                added.weight[row, keep] = old.weight[rows[cell], keep]
+    cells = concatenate_cells([*parts, added])
+    systems = before.systems if has else (*before.systems, system)
+    tracks = tuple(sorted({*before.tracks, *new.tracks}))
+    attrs = {
+        **before.attrs,
+        **{
+            key: {**new.attrs.get(key, {}), **before.attrs.get(key, {})}
+            for key in _MERGED
+            if key in new.attrs or key in before.attrs
+        },
+    }
+    return GroupContent(
+        before.name,
+        systems,
+        tracks,
+        cells,
+        _coords(before.measures, before.metric_coords, new.measures, new.metric_coords, measures),
+        _coords(before.systems, before.system_coords, new.systems, new.system_coords, systems),
+        _coords(before.tracks, before.track_coords, new.tracks, new.track_coords, tracks),
+        attrs,
+    )
+
+
+def _of_references(content: GroupContent) -> GroupContent:
+    """A group without the tracks that have no reference: those of other splits, and those that nobody asked for."""
+    none = content.cells.status == Status.missing_reference
+    gone = {track for track, missing in zip(content.cells.track, none.tolist(), strict=True) if missing}
+    if not gone:
+        return content
+    kept = [place for place, track in enumerate(content.tracks) if track not in gone]
+    coords = {name: [values[place] for place in kept] for name, values in content.track_coords.items()}
+    cells = content.cells.take(np.flatnonzero(~none))
+    tracks = tuple(content.tracks[place] for place in kept)
+    return replace(content, tracks=tracks, cells=cells, track_coords=coords)
+
+
+def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
+    for measure, signature in new.attrs.get(SIGNATURES, {}).items():
+        if before.attrs.get(SIGNATURES, {}).get(measure, signature) != signature:
+            raise RulesError(
+                f"{new.name}: {measure} is defined otherwise than when others were scored (convention, parameters, "
+                f"options of reading): give the new evaluation a name of its own, as {new.name}_2, beside the old one"
+            )
+    known = dict(zip(before.cells.track, before.cells.digest, strict=True))
+    for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
+        was, now = known.get(track, "").partition(":")[0], digest.partition(":")[0]
+        if was and now and was != now:
+            raise RulesError(
+                f"{new.name}: the reference of track {track!r} is another one than when others were scored: put it "
+                "back, and give mended references a folder and an evaluation of their own"
+            )
+    lost = sorted(set(before.tracks) - set(new.tracks))
+    if lost:
+        raise RulesError(
+            f"{new.name}: the reference of track {lost[0]!r}, with which others were scored, is gone: put it back"
+        )
+
+
+def _with_columns(cells: Cells, measures: tuple[str, ...]) -> Cells:
+    """Cells with columns for more measures, which have no score and no weight."""
+    place = [measures.index(name) for name in cells.measures]
+    score, weight = np.full((len(cells), len(measures)), np.nan), np.zeros((len(cells), len(measures)))
+    score[:, place], weight[:, place] = cells.score, cells.weight
+    return replace(cells, measures=measures, score=score, weight=weight)
+
+
+_Coords = Mapping[str, Sequence[Entry]]
+
+
+def _coords(
+    names: Sequence[str], coords: _Coords, more: Sequence[str], others: _Coords, whole: Sequence[str]
+) -> dict[str, list[Entry]]:
+    """Coordinates along a dim of two groups; where both have a value the first counts."""
+    found: dict[str, list[Entry]] = {}
+    for key in dict.fromkeys([*coords, *others]):
+        values = dict(zip(more, others[key], strict=True)) if key in others else {}
+        own = dict(zip(names, coords[key], strict=True)) if key in coords else {}
+        values |= {name: value for name, value in own.items() if not _is_none(value)}
+        listed = [values.get(name) for name in whole]
+        texts = any(isinstance(value, str) for value in listed)
+        found[key] = [str(one) if texts and not _is_none(one) else one for one in listed]
+    return found
+
+
+def _is_none(value: Entry) -> bool:
+    return value is None or value == "" or value != value
+
+
+def publish_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Write the copy of a split's store that everybody may see, or remove it.
+
+    Parameters
+    ----------
+    task : mapping
+        ``path`` (of the campaign), ``split``, ``systems`` (folder with their files), ``store``, ``copy``, and
+        ``public``: by name of a system the coordinates that it gets.
+    """
+    store, copy = Path(task["store"]), Path(task["copy"])
+    public: dict[str, dict[str, Entry]] = task["public"]
+    groups = group_names(store) if store.exists() else ()
+    contents = [one for name in groups if (one := part_of(read_group(store, name), public)) is not None]
+    if not contents and not copy.exists():
+        return {"systems": 0}
+    listed = [name for name in public if any(name in one.systems for one in contents)]
+    # Relative: a copy is served as it is, and says nothing of this host.
+    text = pipeline_of(task["path"], task["split"], Path(task["systems"]), listed) if listed else ""
+    attrs = {_PIPELINE: text.replace(f"root: {report_root(text)}", "root: .", 1)} if text else {}
+    with StoreWriter(copy) as writer:
+        writer.publish(
+            [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents],
+            {"name": task["split"], "versions": software_versions(), **attrs},
+        )
+    return {"systems": len(listed)}
+
+
+def without(attrs: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Attributes without some."""
+    return {key: value for key, value in attrs.items() if key not in names}
+
+
+def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
+    """The part of a group that some systems have, with coordinates; None where they have none."""
+    kept = [place for place, name in enumerate(content.systems) if name in public]
+    if not kept:
+        return None
+    systems = tuple(content.systems[place] for place in kept)
+    coords: dict[str, Sequence[Entry]] = {
+        name: [values[place] for place in kept] for name, values in content.system_coords.items()
+    }
+    for key in dict.fromkeys(key for given in public.values() for key in given):
+        coords[key] = [public[name].get(key) for name in systems]
+    rows = np.flatnonzero([name in public for name in content.cells.system])
+    return replace(content, systems=systems, cells=content.cells.take(rows), system_coords=coords)
