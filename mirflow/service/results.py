@@ -1,4 +1,4 @@
-"""Pages of results: read by anybody, and always those of the generation that is published now."""
+"""Pages of results, always those of the generation that is published now, and recordings to listen to."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
 from ..errors import QueryError, StoreError, UnknownNameError
 from ..reports.leaderboard import to_json
 from ..site import contents
 from ..site.contents import StoreContents
-from .answers import Content
+from .answers import Content, is_known
 from .pages import pages_of, viewer_of
+from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
@@ -61,7 +62,8 @@ def routes(service: Service) -> list[BaseRoute]:
         "/stores/{store:name}/{evaluation:name}/tracks/": _tracks,
         "/stores/{store:name}/{evaluation:name}/tracks/{track:name}/": _track,
     }
-    return [_route(service, path, make) for path, make in pages.items()]
+    found = [_route(service, path, make) for path, make in pages.items()]
+    return [*found, GuardedRoute("/audio/{audio}", listen, role=None)]
 
 
 def _route(service: Service, path: str, make: Callable[..., Content]) -> GuardedRoute:
@@ -127,3 +129,23 @@ def _of(service: Service, store: str) -> StoreContents:
 def _render(service: Service, request: Request, template: str, **context: Any) -> Content:
     text = pages_of(service).render(template, viewer=viewer_of(request), **context)
     return Content(text.encode(), _HTML)
+
+
+def listen(request: Request) -> Response:
+    """A recording, or a range of its bytes."""
+    service: Service = request.app.state.service
+    found = service.recordings.find(request.path_params["audio"])
+    if found is None:
+        raise HTTPException(404)
+    if not found.may_hear(request.state.viewer):
+        raise HTTPException(403 if request.state.viewer else 401, "This recording is not for everybody.")
+    try:
+        status = found.path.stat()
+    except OSError:
+        raise HTTPException(404) from None
+    keep = "public, max-age=3600" if found.role is None else "private, max-age=3600"
+    kind = RECORDING_TYPES[found.path.suffix.lower()]
+    answer = FileResponse(found.path, headers={"Cache-Control": keep}, media_type=kind, stat_result=status)
+    if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
+        return Response(status_code=304, headers={"ETag": answer.headers["etag"], "Cache-Control": keep})
+    return answer

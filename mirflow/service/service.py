@@ -18,6 +18,7 @@ from .answers import Answers
 from .audit import AuditLog
 from .database import Database
 from .limits import RateLimits
+from .recordings import Recordings
 from .snapshots import Stores
 
 PORT = 8765
@@ -91,6 +92,13 @@ class Service:
     def answers(self) -> Answers:
         """Answers to readers, kept for as long as their stores are not published anew."""
         return Answers(self.shelf, f"{self.title} {self.base_url}")
+
+    @cached_property
+    def recordings(self) -> Recordings:
+        """Recordings that people may listen to."""
+        beside = self.path.resolve().parent if self.path is not None else Path()
+        root = beside / self.campaign.root if self.campaign is not None else beside
+        return Recordings(self.campaign, root, self.secret, self.folder)
 
     @property
     def public_folder(self) -> Path:
