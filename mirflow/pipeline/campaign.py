@@ -102,10 +102,14 @@ class GradingRound(Strict):
 
     name: Annotated[str, AfterValidator(identifier)]
     """Name of the round, part of its address."""
+    title: str = ""
+    """Title for people; default: the name."""
     queries: str
     """The table of `mirflow grading draw`, relative to root."""
     candidates: str
     """The table of `mirflow grading pool`, relative to root."""
+    key: str = ""
+    """The key of that table, relative to root; default: the file beside it that ends in .key.csv."""
     audio: str
     """Pattern with {piece} of the recordings, relative to root."""
     graders_per_pair: int = Field(default=1, gt=0)
@@ -113,9 +117,27 @@ class GradingRound(Strict):
     repeats: float = Field(default=0.05, ge=0, le=1)
     """Share of the candidates that a grader gets a second time, for the grader's own reliability."""
     listen: float = Field(default=5, ge=0)
-    """Seconds to listen before a judgement is asked for."""
+    """Seconds to listen before a judgement counts."""
     consent: str = ""
-    """A text file that graders agree to before the first judgement, relative to root."""
+    """A text file that graders agree to before the first judgement, relative to root; default: a text of mirflow."""
+    training: str = ""
+    """A table of query, candidate, broad and fine that is judged first and does not count, relative to root."""
+    broad: list[str] = Field(default=["not similar", "somewhat similar", "very similar"], min_length=3, max_length=3)
+    """What NS, SS and VS are called on the page."""
+    help: str = ""
+    """What the words mean, for graders."""
+    opens: Date | None = None
+    """First day of grading, UTC."""
+    closes: Date | None = None
+    """Last day of grading, UTC."""
+
+    @model_validator(mode="after")
+    def _check(self) -> GradingRound:
+        if "{piece}" not in self.audio:
+            raise ValueError(f"audio: needs {{piece}} where the name of a piece stands, not {self.audio!r}")
+        if self.opens and self.closes and self.opens > self.closes:
+            raise ValueError(f"closes on {self.closes}, before it opens on {self.opens}")
+        return self
 
 
 class Campaign(Strict):

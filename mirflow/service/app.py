@@ -23,6 +23,7 @@ from .accounts import AccountError
 from .addresses import NamesInPaths
 from .answers import Front
 from .connections import HEAD_BYTES, KEPT_SECONDS, Punctual
+from .grading import pages as grading_pages
 from .pages import asset, tell
 from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Network, Service, open_service
@@ -72,6 +73,7 @@ def _routes(service: Service) -> list[BaseRoute]:
         *api.routes(service),
         *stores_http.routes(service),
         *results.routes(service),
+        *grading_pages.routes(service),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -46,7 +47,13 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "grading": "/grading/",
         "round": "/grading/{round}/",
         "round_overview": "/grading/{round}/overview",
+        "overview_json": "/grading/{round}/overview.json",
+        "consent": "/grading/{round}/consent",
+        "withdraw": "/grading/{round}/withdraw",
         "judgements": "/grading/{round}/judgements",
+        "grading_events": "/grading/{round}/events",
+        "query_audio": "/grading/{round}/audio/query/{page}",
+        "candidate_audio": "/grading/{round}/audio/{assignment}",
         "audio": "/audio/{audio}",
         "account": "/account",
         "new_token": "/account/tokens",
@@ -56,6 +63,7 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
 )
 """Addresses of pages by name; what stands in braces is one segment of the path."""
 
+_IMPORT = re.compile(rb'(\bfrom "\./)([\w.-]+\.js)(";)')
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(10))}
@@ -183,7 +191,11 @@ def read_asset(name: str) -> bytes:
     folder = files(__package__).joinpath("assets")
     if name not in asset_names():
         raise KeyError(name)
-    return folder.joinpath(name).read_bytes()
+    data = folder.joinpath(name).read_bytes()
+    if name.endswith(".js"):
+        # Modules import each other by the names that they have in addresses.
+        data = _IMPORT.sub(lambda found: found[1] + asset_name(found[2].decode()).encode() + found[3], data)
+    return data
 
 
 @cache

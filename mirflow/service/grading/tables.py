@@ -1,1 +1,159 @@
-"""Tables of judgements in the database."""
+"""Tables of grading: rounds, pairs of a query and a candidate, who judges them, judgements and events."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, ForeignKey, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from ..database import Base
+
+
+class Round(Base):
+    """A round of grading."""
+
+    __tablename__ = "grading_round"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    opened: Mapped[dt.datetime]
+    closed: Mapped[dt.datetime | None]
+    deleted: Mapped[int] = mapped_column(default=0)
+    """Graders who withdrew and had deleted what they did."""
+
+
+class ConsentText(Base):
+    """A text that graders agree to; each version is kept."""
+
+    __tablename__ = "grading_consent_text"
+    __table_args__ = (UniqueConstraint("round_id", "version"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"))
+    version: Mapped[str]
+    text: Mapped[str] = mapped_column(Text)
+    since: Mapped[dt.datetime]
+
+
+class Pair(Base):
+    """A query and a candidate that may be judged."""
+
+    __tablename__ = "grading_pair"
+    __table_args__ = (UniqueConstraint("round_id", "query", "candidate"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"), index=True)
+    query: Mapped[str]
+    candidate: Mapped[str]
+    """Anonymised."""
+    query_piece: Mapped[str]
+    piece: Mapped[str]
+    """What is heard."""
+    training: Mapped[bool] = mapped_column(default=False)
+    anchor_broad: Mapped[str | None]
+    """The organiser's judgement, which the training shows."""
+    anchor_fine: Mapped[float | None]
+
+
+class Participation(Base):
+    """A grader in a round."""
+
+    __tablename__ = "grading_participation"
+    __table_args__ = (UniqueConstraint("round_id", "user_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id"))
+    seed: Mapped[int] = mapped_column(BigInteger)
+    """Of the order of candidates."""
+    code: Mapped[int] = mapped_column(BigInteger)
+    """Random; graders are numbered in the order of it, so that a number tells nothing of who came when."""
+    consent: Mapped[str]
+    """Version of the text that was agreed to."""
+    consented: Mapped[dt.datetime]
+    withdrawn: Mapped[dt.datetime | None]
+    assignments: Mapped[list[Assignment]] = relationship(
+        back_populates="participation", cascade="all, delete-orphan", order_by="Assignment.page, Assignment.place"
+    )
+    events: Mapped[list[Event]] = relationship(cascade="all, delete-orphan")
+
+
+class Assignment(Base):
+    """A pair that a grader is asked to judge, and the newest state of the judgement."""
+
+    __tablename__ = "grading_assignment"
+    __table_args__ = (UniqueConstraint("participation_id", "pair_id", "repeat"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
+    pair_id: Mapped[int] = mapped_column(ForeignKey("grading_pair.id"), index=True)
+    repeat: Mapped[bool] = mapped_column(default=False)
+    """Whether the grader judged the pair before, and is asked again without being told."""
+    page: Mapped[int]
+    """Number of the page, from 1; a page has one query."""
+    place: Mapped[int]
+    """On the page, from 0, in the shuffled order."""
+    made: Mapped[dt.datetime]
+    broad: Mapped[str | None]
+    fine: Mapped[float | None]
+    unplayable: Mapped[bool] = mapped_column(default=False)
+    """The grader cannot hear the candidate."""
+    known: Mapped[bool] = mapped_column(default=False)
+    """The grader knows the piece."""
+    heard: Mapped[float | None]
+    """Seconds of the candidate that were heard, at least; None where the page could not tell."""
+    saved: Mapped[dt.datetime | None]
+    pair: Mapped[Pair] = relationship()
+    participation: Mapped[Participation] = relationship(back_populates="assignments")
+    judgements: Mapped[list[Judgement]] = relationship(cascade="all, delete-orphan", order_by="Judgement.id")
+
+
+class Judgement(Base):
+    """A change of a judgement as it was sent; rows are only added."""
+
+    __tablename__ = "grading_judgement"
+    __table_args__ = (UniqueConstraint("assignment_id", "client", "number"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("grading_assignment.id"), index=True)
+    client: Mapped[str]
+    """The window that sent it."""
+    number: Mapped[int]
+    """Of the change in that window."""
+    received: Mapped[dt.datetime]
+    values: Mapped[dict[str, Any]] = mapped_column(JSON)
+    heard: Mapped[float | None]
+
+
+class Event(Base):
+    """Something that a grader did besides judging; rows are only added."""
+
+    __tablename__ = "grading_event"
+    __table_args__ = (UniqueConstraint("participation_id", "client", "number"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
+    assignment_id: Mapped[int | None] = mapped_column(ForeignKey("grading_assignment.id"), index=True)
+    """The candidate; None of the query and of the page."""
+    page: Mapped[int | None]
+    client: Mapped[str]
+    number: Mapped[int]
+    kind: Mapped[str]
+    received: Mapped[dt.datetime]
+    position: Mapped[float | None]
+    """Seconds in the recording."""
+
+
+class Loudness(Base):
+    """Loudness of a recording, measured once for each of its contents."""
+
+    __tablename__ = "grading_loudness"
+
+    path: Mapped[str] = mapped_column(primary_key=True)
+    size: Mapped[int] = mapped_column(BigInteger)
+    modified: Mapped[int] = mapped_column(BigInteger)
+    """Nanoseconds."""
+    lufs: Mapped[float | None]
+    """None: too quiet or too short to be measured, or not readable here."""

@@ -1,0 +1,97 @@
+"""Events: what graders do besides judging."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from .judging import JudgementError, read_client, read_number, read_whole
+from .tables import Event, Participation
+
+KINDS = ("came", "went", "played", "paused", "seeked")
+"""Events that pages send; judgements are kept by themselves."""
+BATCH = 100
+"""Events that are sent at once, at most."""
+MOST = 50_000
+"""Events of a grader that are kept in a round: in MIREX 2006 a grader had about 1,600."""
+_LONGEST_AGO = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An event as a page sent it.
+
+    Parameters
+    ----------
+    number : int
+        Of the event in its window.
+    kind : str
+    ago : float
+        Seconds since it happened, so that clocks need not agree.
+    assignment : int or None
+    position : float or None
+        Seconds in the recording.
+    """
+
+    number: int
+    kind: str
+    ago: float
+    assignment: int | None
+    position: float | None
+
+
+def read_events(given: Mapping[str, Any]) -> tuple[str, int, list[Sent]]:
+    """The window, the page and the events that were sent.
+
+    Raises
+    ------
+    JudgementError
+        If these are none.
+    """
+    events = given.get("events")
+    if not isinstance(events, list) or len(events) > BATCH:
+        raise JudgementError(f"events: needs a list of at most {BATCH}")
+    return read_client(given), read_whole(given, "page"), [_read_event(one) for one in events]
+
+
+def _read_event(one: Any) -> Sent:
+    if not isinstance(one, dict) or one.get("kind") not in KINDS:
+        raise JudgementError(f"the kind of an event is one of {', '.join(KINDS)}")
+    assignment, position = one.get("assignment"), one.get("position")
+    return Sent(
+        read_whole(one, "number"),
+        one["kind"],
+        min(read_number(one, "ago"), _LONGEST_AGO),
+        None if assignment is None else read_whole(one, "assignment"),
+        None if position is None else read_number(one, "position"),
+    )
+
+
+def keep_events(
+    session: Session, participation: Participation, client: str, page: int, events: Sequence[Sent], now: dt.datetime
+) -> int:
+    """Keep events, each once, until there are `MOST` of a grader; return how many were new."""
+    own = Event.participation_id == participation.id
+    there = set(session.scalars(select(Event.number).where(own, Event.client == client)))
+    left = MOST - int(session.scalar(select(func.count()).where(own)) or 0)
+    known = {one.id for one in participation.assignments}
+    fresh = {one.number: one for one in events if one.number not in there}
+    for one in list(fresh.values())[: max(left, 0)]:
+        session.add(
+            Event(
+                participation_id=participation.id,
+                assignment_id=one.assignment if one.assignment in known else None,
+                page=page,
+                client=client,
+                number=one.number,
+                kind=one.kind,
+                received=now - dt.timedelta(seconds=one.ago),
+                position=one.position,
+            )
+        )
+    return len(fresh)

@@ -1,0 +1,211 @@
+"""Graders in a round: consent, what they are asked next, how far they are, and withdrawal."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import delete as delete_rows
+from sqlalchemy.orm import Session, selectinload
+
+from ...grading import assignment as plan
+from .judging import is_done
+from .rounds import OpenRound
+from .tables import Assignment, Event, Judgement, Pair, Participation, Round
+
+HELD = dt.timedelta(hours=24)
+"""How long a pair is kept for a grader who was asked and has not judged."""
+_SEEDS = 2**63
+
+
+def find_participation(session: Session, opened: OpenRound, user: int) -> Participation | None:
+    """What a grader does in a round, with all that was asked; None before the consent."""
+    found = select(Participation).where(Participation.round_id == opened.id, Participation.user_id == user)
+    return session.scalar(found.options(selectinload(Participation.assignments).joinedload(Assignment.pair)))
+
+
+def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) -> Participation:
+    """Keep that a grader agrees to the text of now; who had withdrawn is back."""
+    found = find_participation(session, opened, user)
+    if found is None:
+        found = Participation(
+            round_id=opened.id,
+            user_id=user,
+            seed=secrets.randbelow(_SEEDS),
+            code=secrets.randbelow(_SEEDS),
+            consent=opened.version,
+            consented=now,
+        )
+        session.add(found)
+    elif found.consent != opened.version or found.withdrawn is not None:
+        found.consent, found.consented, found.withdrawn = opened.version, now, None
+    session.flush()
+    return found
+
+
+def withdraw(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime, delete: bool) -> None:
+    """Let a grader go; what was judged stays, or is deleted with all else that is known of the grader in this round."""
+    if not delete:
+        participation.withdrawn = now
+        return
+    own = select(Assignment.id).where(Assignment.participation_id == participation.id)
+    session.execute(delete_rows(Event).where(Event.participation_id == participation.id))
+    session.execute(delete_rows(Judgement).where(Judgement.assignment_id.in_(own)))
+    session.execute(delete_rows(Assignment).where(Assignment.participation_id == participation.id))
+    session.execute(delete_rows(Participation).where(Participation.id == participation.id))
+    session.get_one(Round, opened.id).deleted += 1
+
+
+def pages_of(participation: Participation) -> dict[int, list[Assignment]]:
+    """What a grader was asked, by page."""
+    pages: dict[int, list[Assignment]] = {}
+    for one in participation.assignments:
+        pages.setdefault(one.page, []).append(one)
+    return pages
+
+
+def open_page(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> int | None:
+    """The page that a grader goes on with: the first that is not done, else a new one.
+
+    Parameters
+    ----------
+    session : Session
+        Of a write transaction, so that no two graders are given the same.
+
+    Returns
+    -------
+    int or None
+        Its number; None if there is nothing to ask.
+    """
+    pages = pages_of(participation)
+    listen = opened.config.listen
+    for number, asked in pages.items():
+        if not all(is_done(one, listen) for one in asked):
+            return number
+    given = _training(session, opened, participation) or _given(session, opened, participation, now)
+    if not given:
+        return None
+    number = max(pages, default=0) + 1
+    order = np.random.default_rng([participation.seed, number]).permutation(len(given))
+    for place, index in enumerate(order.tolist()):
+        pair, repeat = given[index]
+        participation.assignments.append(Assignment(pair=pair, repeat=repeat, page=number, place=place, made=now))
+    session.flush()
+    return number
+
+
+def has_more(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> bool:
+    """Whether there is anything to ask a grader who has done all pages."""
+    return bool(_training(session, opened, participation) or _given(session, opened, participation, now))
+
+
+def _training(session: Session, opened: OpenRound, participation: Participation) -> list[tuple[Pair, bool]]:
+    """The next query of the training, if one is left."""
+    had = {one.pair_id for one in participation.assignments}
+    training = select(Pair).where(Pair.round_id == opened.id, Pair.training).order_by(Pair.id)
+    left = [pair for pair in session.scalars(training) if pair.id not in had]
+    # Who has begun is not trained in the middle of the work.
+    if not left or any(not one.pair.training for one in participation.assignments):
+        return []
+    return [(pair, False) for pair in left if pair.query == left[0].query]
+
+
+def _given(
+    session: Session, opened: OpenRound, participation: Participation, now: dt.datetime
+) -> Sequence[tuple[Pair, bool]]:
+    """The least judged pairs of a query that the grader has not had, or hidden repeats."""
+    rows = session.scalars(select(Pair).where(Pair.round_id == opened.id, ~Pair.training)).all()
+    pairs = {plan.Pair(row.query, row.candidate): row for row in rows}
+    counted = counts(session, opened, now)
+    config = opened.config
+    history = [
+        plan.Assignment(one.pair.query, one.pair.candidate, one.repeat)
+        for one in participation.assignments
+        if not one.pair.training
+    ]
+    number = {pair: counted[row.id] for pair, row in pairs.items()}
+    # Whoever is ahead of the others goes on rather than waits.
+    for spread in (1, config.graders_per_pair):
+        given = plan.next_assignments(
+            number,
+            history,
+            config.graders_per_pair,
+            repeats=config.repeats,
+            seed=participation.seed,
+            spread=spread,
+        )
+        if given:
+            break
+    return [(pairs[one.pair], one.repeat) for one in given]
+
+
+def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int]:
+    """Judgements of each pair that count, and those that graders have been asked for of late, by id."""
+    held = and_(~_done(opened), ~Assignment.unplayable, Participation.withdrawn.is_(None), Assignment.made > now - HELD)
+    return Counter(dict(_count(session, opened, or_(_counting(opened), held))))
+
+
+def _done(opened: OpenRound) -> ColumnElement[bool]:
+    """Assignments of `is_done` that could be heard, for the database."""
+    heard = Assignment.heard.is_(None) | (Assignment.heard >= opened.config.listen)
+    return and_(Assignment.broad.is_not(None), Assignment.fine.is_not(None), heard)
+
+
+def _counting(opened: OpenRound) -> ColumnElement[bool]:
+    """Assignments whose judgements count."""
+    return and_(_done(opened), ~Assignment.unplayable)
+
+
+def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> list[tuple[int, int]]:
+    """Numbers of assignments by pair, without repeats and training."""
+    query = (
+        select(Assignment.pair_id, func.count())
+        .join(Participation)
+        .join(Pair, Assignment.pair_id == Pair.id)
+        .where(Participation.round_id == opened.id, ~Assignment.repeat, ~Pair.training, which)
+        .group_by(Assignment.pair_id)
+    )
+    return [(pair, number) for pair, number in session.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a grader and the round are.
+
+    Parameters
+    ----------
+    done, pages : int
+        Candidates and pages that the grader has done.
+    share : float
+        Of the judgements that the round needs.
+    """
+
+    done: int
+    pages: int
+    share: float
+
+
+def progress(session: Session, opened: OpenRound, participation: Participation) -> Progress:
+    """How far a grader and the round are."""
+    listen = opened.config.listen
+    pages = pages_of(participation).values()
+    return Progress(
+        done=sum(is_done(one, listen) for one in participation.assignments),
+        pages=sum(all(is_done(one, listen) for one in asked) for asked in pages),
+        share=share_judged(session, opened),
+    )
+
+
+def share_judged(session: Session, opened: OpenRound) -> float:
+    """Share of the judgements that a round needs which are there, from 0 to 1."""
+    pairs = select(func.count()).select_from(Pair).where(Pair.round_id == opened.id, ~Pair.training)
+    needed = int(session.scalar(pairs) or 0) * opened.config.graders_per_pair
+    judged = sum(
+        min(number, opened.config.graders_per_pair) for _, number in _count(session, opened, _counting(opened))
+    )
+    return judged / needed if needed else 1.0

@@ -1,0 +1,210 @@
+"""Rounds of grading as a campaign file names them, and as the database holds them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from ...errors import GradingError, InvalidAnnotationError, counted
+from ...grading.pool import key_path, read_key, read_pairs
+from ...grading.queries import read_queries
+from ...grading.tables import read_table
+from ...metrics.similarity import BROAD
+from ...pipeline.campaign import GradingRound
+from ..service import Service
+from .judging import read_values
+from .tables import Assignment, ConsentText, Pair, Round
+
+CONSENT = """\
+You will listen to short pieces of music and judge how similar they are to each other.
+
+What is kept: your judgements, and when you played, paused or moved within a recording. It is kept under a random \
+number. The list of accounts says who has which personal link; reports and files that are handed on do not.
+
+You may stop, pause and come back whenever you like, without giving a reason. You may withdraw at any time, and \
+choose whether what you judged so far is kept or deleted.
+"""
+"""What graders agree to, if the organiser has written nothing else."""
+
+_LOG = logging.getLogger("mirflow.service")
+
+
+@dataclass(frozen=True)
+class OpenRound:
+    """A round of grading that a server offers.
+
+    Parameters
+    ----------
+    config : GradingRound
+        As the campaign file has it.
+    root : Path
+        Folder that its paths are relative to.
+    id : int
+        In the database.
+    consent : str
+        What graders agree to.
+    version : str
+        Of that text.
+    missing : tuple of str
+        Pieces without a recording.
+    """
+
+    config: GradingRound
+    root: Path
+    id: int
+    consent: str
+    version: str
+    missing: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the round, part of its address."""
+        return self.config.name
+
+    def recording(self, piece: str) -> Path:
+        """The file of a piece.
+
+        Raises
+        ------
+        GradingError
+            If the name of the piece leads out of the folder of the recordings.
+        """
+        before, _, _ = self.config.audio.partition("{piece}")
+        folder = self.root / before.rpartition("/")[0]
+        path = self.root / self.config.audio.replace("{piece}", piece)
+        if "\0" in piece or not path.resolve().is_relative_to(folder.resolve()):
+            raise GradingError(f"{piece!r} is no name of a recording in {folder}")
+        return path
+
+    def is_open(self, day: dt.date) -> bool:
+        """Whether its days of opening have a day among them."""
+        opens, closes = self.config.opens, self.config.closes
+        return (opens is None or opens <= day) and (closes is None or day <= closes)
+
+
+def open_rounds(service: Service) -> dict[str, OpenRound]:
+    """Load the rounds of a campaign into its database, as often as one likes.
+
+    Pairs that were added to the tables since are added, and those that were taken out leave, unless somebody was asked
+    about them.
+
+    Parameters
+    ----------
+    service : Service
+
+    Returns
+    -------
+    dict of str to OpenRound
+        By name; empty without a campaign.
+
+    Raises
+    ------
+    GradingError
+        If a table does not name what it should.
+    """
+    if service.campaign is None or service.database is None or service.path is None:
+        return {}
+    root = service.path.resolve().parent / service.campaign.root
+    rounds = {}
+    for config in service.campaign.grading:
+        with service.database.write() as session:
+            rounds[config.name] = _load(session, config, root, service.clock())
+    return rounds
+
+
+def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) -> OpenRound:
+    row = session.scalar(select(Round).where(Round.name == config.name))
+    if row is None:
+        row = Round(name=config.name, opened=now)
+        session.add(row)
+        session.flush()
+    text = _read_consent(config, root)
+    version = hashlib.sha256(text.encode()).hexdigest()[:12]
+    known = select(ConsentText).where(ConsentText.round_id == row.id, ConsentText.version == version)
+    if session.scalar(known) is None:
+        session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
+    pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, root)}
+    _update(session, row.id, pairs)
+    opened = OpenRound(config, root, row.id, text, version)
+    pieces = {piece for pair in pairs.values() for piece in (pair.query_piece, pair.piece)}
+    missing = tuple(sorted(piece for piece in pieces if not opened.recording(piece).is_file()))
+    if missing:
+        shown = ", ".join(missing[:3])
+        _LOG.warning("round %s: %s without a recording, such as %s", config.name, counted(len(missing), "piece"), shown)
+    return OpenRound(config, root, row.id, text, version, missing)
+
+
+def _read_consent(config: GradingRound, root: Path) -> str:
+    if not config.consent:
+        return CONSENT
+    try:
+        return (root / config.consent).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GradingError(f"round {config.name}: consent {config.consent}: cannot be read: {error}") from None
+
+
+def _pairs(config: GradingRound, root: Path) -> Iterator[Pair]:
+    """The pairs of the tables, those of the training first."""
+    if config.training:
+        yield from _training_pairs(root / config.training)
+    candidates, queries = root / config.candidates, set(read_queries(root / config.queries))
+    key = root / config.key if config.key else key_path(candidates)
+    pieces = {(one.query, one.candidate): one.piece for one in read_key(key).returned}
+    for query, candidate in read_pairs(candidates):
+        if query not in queries:
+            raise GradingError(f"{candidates}: query {query!r} is not in {config.queries}")
+        piece = pieces.get((query, candidate))
+        if piece is None:
+            raise GradingError(f"{key}: has no piece for candidate {candidate!r} of query {query!r}")
+        yield Pair(query=query, candidate=candidate, query_piece=query, piece=piece)
+
+
+def _training_pairs(path: Path) -> Iterator[Pair]:
+    """Pairs of query, candidate, broad and fine, whose names are pieces."""
+    table = read_table(path)
+    columns = (table.filled("query"), table.filled("candidate"), table.optional("broad"), table.optional("fine"))
+    for line, query, piece, broad, fine in zip(table.lines, *columns, strict=True):
+        try:
+            anchor = read_values({"broad": broad, "fine": fine})
+        except GradingError as error:
+            raise InvalidAnnotationError(str(error), path=table.name, line=line) from None
+        yield Pair(
+            query=query,
+            candidate=f"training {piece}",
+            query_piece=query,
+            piece=piece,
+            training=True,
+            anchor_broad=anchor["broad"],
+            anchor_fine=anchor["fine"],
+        )
+
+
+def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], Pair]) -> None:
+    there = {(row.query, row.candidate): row for row in session.scalars(select(Pair).where(Pair.round_id == round_id))}
+    asked = set(session.scalars(select(Assignment.pair_id).join(Pair).where(Pair.round_id == round_id)))
+    for name, row in there.items():
+        if name not in pairs and row.id not in asked:
+            session.delete(row)
+        elif name in pairs and (row.query_piece, row.piece) != (pairs[name].query_piece, pairs[name].piece):
+            if row.id in asked:
+                heard = f"candidate {name[1]!r} of query {name[0]!r} was heard as {row.piece!r}"
+                raise GradingError(
+                    f"{heard}, and is {pairs[name].piece!r} now; give the round of another pool a new name"
+                )
+            row.query_piece, row.piece = pairs[name].query_piece, pairs[name].piece
+    for name, pair in pairs.items():
+        if name not in there:
+            pair.round_id = round_id
+            session.add(pair)
+
+
+def labels(config: GradingRound) -> dict[str, str]:
+    """What the broad categories are called on the pages."""
+    return dict(zip(BROAD, config.broad, strict=True))

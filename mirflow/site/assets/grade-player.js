@@ -1,0 +1,127 @@
+/** Recordings that graders listen to: one plays at a time, and all are equally loud. */
+
+/** @type {AudioContext | null} */
+let context = null;
+const channel = "BroadcastChannel" in window ? new BroadcastChannel("mirflow-grading-sound") : null;
+
+const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+
+/** Seconds that were heard, each once. */
+function heardOf(audio) {
+  let seconds = 0;
+  for (let at = 0; at < audio.played.length; at++) seconds += audio.played.end(at) - audio.played.start(at);
+  return seconds;
+}
+
+/** A recording with a button, a slider for the position and the time; made of an `audio` element with its own controls. */
+export class Player {
+  /**
+   * @param {HTMLElement} box holds an `audio` element; `data-gain`: factor from 0 to 1; `data-name`: for people
+   * @param {(kind: string, player: Player) => void} log
+   */
+  constructor(box, log) {
+    this.box = box;
+    this.audio = box.querySelector("audio");
+    this.gain = Number(box.dataset.gain || 1);
+    this.name = box.dataset.name;
+    this.log = log;
+    this.whole = false;
+    /** @type {() => void} */
+    this.onheard = () => {};
+    this.connected = false;
+    this.make();
+  }
+
+  make() {
+    const { audio, name } = this;
+    audio.controls = false;
+    this.button = document.createElement("button");
+    this.button.type = "button";
+    this.button.className = "play";
+    this.position = document.createElement("input");
+    Object.assign(this.position, { type: "range", min: "0", max: "100", step: "0.1", value: "0" });
+    this.position.setAttribute("aria-label", `Position in ${name}`);
+    this.time = document.createElement("span");
+    this.time.className = "time";
+    this.box.append(this.button, this.position, this.time);
+    this.button.addEventListener("click", () => this.toggle());
+    this.position.addEventListener("input", () => this.seek(Number(this.position.value)));
+    for (const kind of ["play", "pause", "ended", "timeupdate", "durationchange", "error"]) audio.addEventListener(kind, () => this.show());
+    audio.addEventListener("playing", () => this.log("played", this));
+    audio.addEventListener("pause", () => this.log("paused", this));
+    audio.addEventListener("timeupdate", () => this.onheard());
+    audio.addEventListener("ended", () => {
+      this.whole = true;
+      this.onheard();
+    });
+    this.show();
+  }
+
+  /** Seconds that were heard; of a recording that was heard to its end at least as many as asked for. */
+  heard(enough) {
+    const seconds = heardOf(this.audio);
+    return this.whole && seconds > this.audio.duration * 0.9 ? Math.max(seconds, enough) : seconds;
+  }
+
+  get playing() {
+    return !this.audio.paused;
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  play() {
+    for (const other of players) if (other !== this) other.pause();
+    channel?.postMessage("playing");
+    this.connect();
+    this.audio.play().catch(() => this.show());
+  }
+
+  pause() {
+    if (this.playing) this.audio.pause();
+  }
+
+  seek(seconds) {
+    this.audio.currentTime = Math.min(seconds, this.audio.duration || 0);
+    this.log("seeked", this);
+  }
+
+  /** Route the sound through its gain; where there is no Web Audio the element's own volume does it. */
+  connect() {
+    if (this.connected || this.gain === 1) return;
+    this.connected = true;
+    if (!("AudioContext" in window)) {
+      this.audio.volume = this.gain;
+      return;
+    }
+    context ??= new AudioContext();
+    context.resume();
+    const gain = context.createGain();
+    gain.gain.value = this.gain;
+    context.createMediaElementSource(this.audio).connect(gain).connect(context.destination);
+  }
+
+  show() {
+    const { audio, name } = this;
+    const known = Number.isFinite(audio.duration);
+    this.button.textContent = this.playing ? "❚❚" : "▶";
+    this.button.setAttribute("aria-label", `${this.playing ? "Pause" : "Play"} ${name}`);
+    this.position.disabled = !known;
+    if (known) this.position.max = String(audio.duration);
+    this.position.value = String(audio.currentTime);
+    this.position.setAttribute("aria-valuetext", `${clock(audio.currentTime)} of ${known ? clock(audio.duration) : "an unknown length"}`);
+    this.time.textContent = audio.error ? "cannot be played" : `${clock(audio.currentTime)}${known ? ` / ${clock(audio.duration)}` : ""}`;
+  }
+}
+
+/** @type {Player[]} */
+const players = [];
+if (channel) channel.onmessage = () => players.forEach((player) => player.pause());
+
+/** Make the players of a page. */
+export function makePlayers(root, log) {
+  for (const box of root.querySelectorAll("[data-player]")) players.push(new Player(box, log));
+  return players;
+}

@@ -1,0 +1,163 @@
+/** Changes on their way to the server: kept in the browser until they are saved, sent in order, and again if need be. */
+
+const PREFIX = "mirflow-grading:";
+const kept = storage();
+const WAITS = [1, 2, 4, 8, 15];
+const PATIENCE = 20_000;
+
+/** The browser's own storage; where it is forbidden, the window's memory. */
+function storage() {
+  try {
+    localStorage.setItem(`${PREFIX}try`, "");
+    localStorage.removeItem(`${PREFIX}try`);
+    return localStorage;
+  } catch {
+    const memory = Object.create({
+      getItem(key) { return this[key] ?? null; },
+      setItem(key, text) { this[key] = text; },
+      removeItem(key) { delete this[key]; },
+    });
+    return memory;
+  }
+}
+
+/** Forget whatever is kept here of all rounds and graders. */
+export function forget() {
+  for (const key of Object.keys(kept)) if (key.startsWith(PREFIX)) kept.removeItem(key);
+}
+
+/** Whether anything is kept that no server has. */
+export const isWaiting = () => Object.keys(kept).some((key) => key.startsWith(PREFIX));
+
+/** A name for this window that no other has; there may be no `crypto.randomUUID` without TLS. */
+export function newClient() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * @typedef {{assignment: number, client: string, number: number, values: object, heard: number | null}} Change
+ * @typedef {{saved: (change: Change, answer: any) => void, waiting: (count: number, why: string) => void,
+ *   refused: (change: Change | null, why: string) => void}} Listener
+ */
+export class Queue {
+  /**
+   * @param {{address: string, csrf: string, owner: string, client: string}} where
+   * @param {Listener} listener
+   */
+  constructor(where, listener) {
+    Object.assign(this, where);
+    this.listener = listener;
+    this.number = 0;
+    this.failures = 0;
+    this.timer = 0;
+    this.sending = "";
+    this.stopped = false;
+    window.addEventListener("online", () => this.retry());
+  }
+
+  get prefix() {
+    return `${PREFIX}${this.owner}:`;
+  }
+
+  /** Keys of what is not saved, the oldest first; those of windows that were closed are among them. */
+  get keys() {
+    return Object.keys(kept).filter((key) => key.startsWith(this.prefix)).sort();
+  }
+
+  /** @returns {Change[]} */
+  get changes() {
+    return this.keys.map((key) => this.read(key)).filter((change) => change !== null);
+  }
+
+  read(key) {
+    try {
+      return JSON.parse(kept.getItem(key) ?? "null");
+    } catch {
+      kept.removeItem(key);
+      return null;
+    }
+  }
+
+  /** Keep a change and send it; the last one is replaced if it is of the same fields and has not set out. */
+  add(assignment, values, heard) {
+    const number = ++this.number;
+    const last = this.keys.at(-1);
+    if (last && last !== this.sending) {
+      const before = this.read(last);
+      const same = before && before.client === this.client && before.assignment === assignment
+        && Object.keys(before.values).join() === Object.keys(values).join();
+      if (same) kept.removeItem(last);
+    }
+    const order = `${String(Date.now()).padStart(15, "0")}:${this.client}:${String(number).padStart(8, "0")}`;
+    kept.setItem(this.prefix + order, JSON.stringify({ assignment, client: this.client, number, values, heard }));
+    this.send();
+  }
+
+  retry() {
+    window.clearTimeout(this.timer);
+    this.timer = 0;
+    this.failures = 0;
+    this.send();
+  }
+
+  /** Send what is kept, one change after the other. */
+  async send() {
+    if (this.sending || this.stopped || this.timer) return;
+    let key;
+    while (!this.stopped && (key = this.keys[0])) {
+      const change = this.read(key);
+      if (!change) continue;
+      this.sending = key;
+      const done = await this.post(change);
+      this.sending = "";
+      if (!done) return;
+      kept.removeItem(key);
+      this.failures = 0;
+    }
+  }
+
+  /** @returns {Promise<boolean>} whether the change needs not be kept any longer */
+  async post(change) {
+    let answer;
+    try {
+      answer = await fetch(this.address, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRF-Token": this.csrf },
+        body: JSON.stringify(change),
+        signal: AbortSignal.timeout(PATIENCE),
+      });
+    } catch {
+      return this.later("no connection");
+    }
+    if (answer.ok) {
+      try {
+        this.listener.saved(change, await answer.json());
+      } catch {
+        return this.later("no connection");
+      }
+      return true;
+    }
+    const why = (await answer.json().catch(() => ({}))).error ?? "";
+    if (answer.status === 401) return this.later("you are logged out: open your personal link in another window");
+    if (answer.status === 429 || answer.status >= 500) return this.later("the server is busy");
+    if (answer.status === 403 || answer.status === 409) {
+      this.stopped = true;
+      this.listener.refused(null, why || "load this page again");
+      return false;
+    }
+    this.listener.refused(change, why || `refused (${answer.status})`);
+    return true;
+  }
+
+  /** Try again in a while. */
+  later(why) {
+    const seconds = WAITS[Math.min(this.failures++, WAITS.length - 1)];
+    this.listener.waiting(this.keys.length, why);
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => {
+      this.timer = 0;
+      this.send();
+    }, seconds * 1000);
+    return false;
+  }
+}

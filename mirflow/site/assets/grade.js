@@ -1,0 +1,246 @@
+/** The grader's page: each change of a judgement is kept here and sent at once. */
+
+import { Events } from "./grade-events.js";
+import { listen } from "./grade-keys.js";
+import { makePlayers } from "./grade-player.js";
+import { Queue, forget, newClient } from "./grade-queue.js";
+
+const form = /** @type {HTMLFormElement} */ (document.getElementById("grading"));
+const { dataset } = form;
+const csrf = form.elements.namedItem("csrf").value;
+const client = newClient();
+const enough = Number(dataset.listen);
+const status = document.getElementById("status");
+const say = (text) => {
+  if (status.textContent !== text) status.textContent = text;
+};
+
+/** A candidate and its controls. */
+class Candidate {
+  constructor(section) {
+    this.section = section;
+    this.id = Number(section.dataset.assignment);
+    this.name = section.dataset.name;
+    this.before = Number(section.dataset.heard || 0);
+    this.broad = [...section.querySelectorAll("input[type=radio]")];
+    this.fine = section.querySelector("input[type=number]");
+    this.flags = [...section.querySelectorAll("input[type=checkbox]")];
+    this.hint = section.querySelector(".hint");
+    this.ask = section.querySelector(".ask");
+    this.player = null;
+    this.toldHeard = this.before;
+    this.makeSlider();
+    section.addEventListener("change", (event) => this.changed(event.target));
+    section.addEventListener("focusin", () => choose(this));
+    section.addEventListener("click", () => choose(this));
+  }
+
+  /** A slider beside the number; it has no place of its own as long as there is no judgement. */
+  makeSlider() {
+    this.slider = document.createElement("input");
+    Object.assign(this.slider, { type: "range", min: this.fine.min, max: this.fine.max, step: this.fine.step });
+    this.slider.setAttribute("aria-label", `Fine judgement of candidate ${this.name}`);
+    this.fine.before(this.slider);
+    this.showSlider();
+    this.slider.addEventListener("input", () => {
+      this.fine.value = Number(this.slider.value).toFixed(1);
+      this.showSlider();
+    });
+    // Where the slider stands is a judgement only once somebody has touched it there.
+    this.slider.addEventListener("pointerup", () => {
+      if (this.fine.value === "") this.setFine(Number(this.slider.value));
+    });
+  }
+
+  showSlider() {
+    const judged = this.fine.value !== "";
+    this.slider.value = judged ? this.fine.value : String(Number(this.fine.max) / 2);
+    this.slider.classList.toggle("empty", !judged);
+    this.slider.setAttribute("aria-valuetext", judged ? `${this.fine.value} of ${this.fine.max}` : "not judged");
+  }
+
+  get heard() {
+    return Math.max(this.before, this.player ? this.player.heard(enough) : 0);
+  }
+
+  changed(control) {
+    if (control === this.player?.position) return;
+    if (control === this.slider) this.save({ fine: Number(this.slider.value) });
+    else if (control === this.fine) {
+      if (!this.fine.checkValidity()) {
+        this.fine.reportValidity();
+        return;
+      }
+      this.save({ fine: this.fine.value === "" ? null : Number(this.fine.value) });
+    } else if (control.type === "radio") this.save({ broad: control.value });
+    else if (control.type === "checkbox") this.save({ [control.dataset.field]: control.checked });
+    this.showSlider();
+  }
+
+  setBroad(place) {
+    const radio = this.broad[place];
+    if (!radio || radio.checked) return;
+    radio.checked = true;
+    this.save({ broad: radio.value });
+  }
+
+  setFine(value) {
+    this.fine.value = Math.min(Math.max(value, Number(this.fine.min)), Number(this.fine.max)).toFixed(1);
+    this.showSlider();
+    this.save({ fine: Number(this.fine.value) });
+  }
+
+  get state() {
+    return {
+      broad: this.broad.find((radio) => radio.checked)?.value ?? null,
+      fine: this.fine.value === "" ? null : Number(this.fine.value),
+      ...Object.fromEntries(this.flags.map((flag) => [flag.dataset.field, flag.checked])),
+    };
+  }
+
+  /** Show a judgement, or the fields of one. */
+  show(values) {
+    if ("broad" in values) for (const radio of this.broad) radio.checked = radio.value === values.broad;
+    if ("fine" in values) this.fine.value = values.fine === null ? "" : Number(values.fine).toFixed(1);
+    for (const flag of this.flags) if (flag.dataset.field in values) flag.checked = values[flag.dataset.field];
+    this.showSlider();
+    this.showHint();
+  }
+
+  save(values) {
+    this.toldHeard = this.heard;
+    queue.add(this.id, values, Math.round(this.toldHeard * 10) / 10);
+    this.showHint();
+  }
+
+  /** Say once when a candidate that was judged before has been heard. */
+  listened() {
+    const { broad, fine } = this.state;
+    if ((broad !== null || fine !== null) && this.toldHeard < enough && this.heard >= enough) this.save({});
+    else this.showHint();
+  }
+
+  showHint() {
+    const { broad, fine, unplayable } = this.state;
+    const left = Math.ceil(enough - this.heard);
+    const judged = broad !== null || fine !== null;
+    let text = this.heard >= enough ? "heard" : this.heard > 0 ? `heard ${Math.floor(this.heard)} s` : "not yet heard";
+    if (unplayable) text = "cannot be heard";
+    else if (left > 0 && judged) text = `counts when you have listened for ${left} s more`;
+    if (this.hint.textContent !== text) this.hint.textContent = text;
+    this.section.classList.toggle("unheard", judged && left > 0 && !unplayable);
+  }
+}
+
+/** @type {Candidate | null} */
+let current = null;
+function choose(candidate) {
+  if (current === candidate) return;
+  current?.section.classList.remove("current");
+  current = candidate;
+  current.section.classList.add("current");
+}
+
+const events = new Events({ address: dataset.events, csrf, client, page: Number(dataset.page) });
+const candidates = [...form.querySelectorAll("[data-assignment]")].map((section) => new Candidate(section));
+const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+let unsaved = false;
+
+const queue = new Queue({ address: dataset.judgements, csrf, owner: `${dataset.round}:${dataset.grader}`, client }, {
+  saved(change, answer) {
+    unsaved = false;
+    const time = new Date(answer.saved).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+    const candidate = byId.get(change.assignment);
+    let elsewhere = false;
+    if (candidate && !queue.changes.some((one) => one.assignment === change.assignment && one.number !== change.number)) {
+      const shown = candidate.state;
+      elsewhere = Object.entries(shown).some(([field, value]) => answer.state[field] !== value);
+      if (elsewhere) candidate.show(answer.state);
+      candidate.ask.textContent = answer.ask ?? "";
+      candidate.ask.hidden = !answer.ask;
+    }
+    say(elsewhere ? `saved ${time}; candidate ${candidate.name} was changed in another window, this is the newest` : `saved ${time}`);
+    showProgress(answer.progress);
+  },
+  waiting(count, why) {
+    unsaved = true;
+    say(`not saved yet: ${why}. ${count === 1 ? "1 change is" : `${count} changes are`} kept in this browser and will be sent again.`);
+  },
+  refused(change, why) {
+    unsaved = change === null;
+    say(`not saved: ${why}`);
+  },
+});
+
+function showProgress({ done, total }) {
+  const bar = /** @type {HTMLProgressElement} */ (document.getElementById("progress"));
+  bar.max = total;
+  bar.value = done;
+  document.getElementById("done").textContent = `${done} of ${total} judged on this page`;
+}
+
+/** @type {import("./grade-player.js").Player | undefined} */
+let queryPlayer;
+for (const player of makePlayers(form, (kind, which) => {
+  const section = which.box.closest("[data-assignment]");
+  events.add(kind, section ? Number(section.dataset.assignment) : null, which.audio.currentTime);
+})) {
+  const candidate = byId.get(Number(player.box.closest("[data-assignment]")?.dataset.assignment));
+  if (candidate) {
+    candidate.player = player;
+    player.onheard = () => candidate.listened();
+    candidate.showHint();
+  } else queryPlayer = player;
+}
+
+listen(document.getElementById("keys"), {
+  query: () => queryPlayer?.toggle(),
+  toggle: () => (current?.player ?? queryPlayer)?.toggle(),
+  move(by) {
+    const at = candidates.indexOf(current);
+    const next = candidates[at < 0 ? (by > 0 ? 0 : candidates.length - 1) : Math.min(Math.max(at + by, 0), candidates.length - 1)];
+    next?.section.focus();
+  },
+  broad: (place) => current?.setBroad(place),
+  fine(by) {
+    if (!current) return;
+    const value = current.fine.value === "" ? Number(current.fine.max) / 2 : Number(current.fine.value) + by * Number(current.fine.step);
+    current.setFine(value);
+  },
+});
+
+// What was kept when a window was closed is shown, and sent first.
+for (const change of queue.changes) byId.get(change.assignment)?.show(change.values);
+queue.retry();
+
+// The form saves everything at once where there are no scripts; here everything is saved before it is sent.
+form.classList.add("live");
+form.addEventListener("formdata", (event) => {
+  for (const name of [...event.formData.keys()]) if (!["csrf", "page", "go"].includes(name)) event.formData.delete(name);
+});
+form.addEventListener("submit", (event) => {
+  if (!queue.changes.length) return;
+  event.preventDefault();
+  say("not everything is saved yet; this goes on when it is");
+  queue.retry();
+  const wait = window.setInterval(() => {
+    if (queue.changes.length && !queue.stopped) return;
+    window.clearInterval(wait);
+    if (!queue.stopped) form.requestSubmit(event.submitter);
+  }, 300);
+});
+
+for (const leave of document.querySelectorAll('form[action$="/logout"]')) {
+  leave.addEventListener("submit", (event) => {
+    if (queue.changes.length && !leave.dataset.asked) {
+      event.preventDefault();
+      leave.dataset.asked = "yes";
+      say("not everything is saved yet: wait, or log out once more and lose it");
+    } else forget();
+  });
+}
+
+window.addEventListener("beforeunload", (event) => {
+  if (unsaved && queue.stopped) event.preventDefault();
+});
+document.documentElement.dataset.loaded = "";
