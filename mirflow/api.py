@@ -616,6 +616,7 @@ def report(
     root: Roots = None,
     title: str | None = None,
     references: bool = True,
+    only_aggregates: bool = False,
     where: str | None = None,
     plugins: Names = None,
     progress: Progress | None = None,
@@ -630,7 +631,7 @@ def report(
         The file to write.
     metric : str, sequence of str or None
         What the page shows first.
-    timelines, root, title, references, where, progress
+    timelines, root, title, references, only_aggregates, where, progress
         See :func:`mirflow.reports.page.write_page`.
     plugins : str, sequence of str or None
         Python files and modules that declare the tasks and readers of the pipeline, for timelines: they are run, and a
@@ -664,6 +665,7 @@ def report(
         root=root,
         title=title,
         references=references,
+        only_aggregates=only_aggregates,
         where=where,
         progress=progress,
     )

@@ -164,6 +164,11 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     help="Leave out the references and what is judged by them, item by item; for test sets that are not public.",
 )
 @click.option(
+    "--only-aggregates",
+    is_flag=True,
+    help="Leave out everything about single tracks: names, scores, timelines, messages, pipeline.",
+)
+@click.option(
     "--plugin",
     "plugins",
     multiple=True,
@@ -180,6 +185,7 @@ def report_command(
     title: str | None,
     where: str | None,
     without_references: bool,
+    only_aggregates: bool,
     plugins: tuple[str, ...],
     labels: tuple[str, ...],
 ) -> None:
@@ -202,6 +208,7 @@ def report_command(
         root=roots or None,
         title=title,
         references=not without_references,
+        only_aggregates=only_aggregates,
         where=where,
         plugins=plugins,
         progress=progress_for(),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.aggregation import STORES, reduce
+from ...analysis.aggregation import STORES
 from ...analysis.inference import compare, intervals
-from ...analysis.missing import are_apart, find_gaps, find_problems, included_scores
+from ...analysis.missing import find_problems
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
@@ -20,14 +23,14 @@ from ...cells import EMPTY, Status
 from ...errors import QueryError
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates
 from ...metrics.measures import DESCRIBED
-from ...ragged import Bool, Float
-from ...store.format import REFERENCES_DIFFER, list_cautions
+from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..figures.lanes import BAD, GOOD, HALF
 from ..origins import Origin, shorten
 from ..results import Result
-from .embed import CompressedParts
+from .embed import Parts, pack_floats, pack_json
+from .numbers import EvaluationNumbers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,40 +44,41 @@ LABELS = {1: 2_000, 2: 400}
 """Labels along each extra dim that can be drawn, by the number of dims, without those that nobody has a value for."""
 
 
-def describe_extras(scores: xr.Dataset, blocks: CompressedParts) -> list[dict[str, Any]]:
-    """The metrics with extra dims of an evaluation; their numbers go to the blocks.
+def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra") -> list[dict[str, Any]]:
+    """The metrics with extra dims of an evaluation; their numbers are parts of their own.
 
     Parameters
     ----------
     scores : xr.Dataset
-    blocks : CompressedParts
+    parts : Parts
         It grows.
+    name : str
+        What the names of the parts begin with.
 
     Returns
     -------
     list of dict
         ``name``, ``title``, ``unit``, ``aggregate``, ``missing`` (the policy), ``score`` (whether values are scores,
-        not counts), ``dims`` (names and labels, without those that nobody has a value for), ``value``: the number of
-        a block, or why there is none.
+        not counts), ``dims`` (names and labels, without those that nobody has a value for), ``value``: the part, or
+        ``why`` there is none.
     """
     described = []
-    for variable, measure in find_measures(scores).items():
+    for place, (variable, measure) in enumerate(find_measures(scores).items()):
         about: dict[str, Any] = {"name": str(measure), "title": measure.metric.title, "dims": [], "unit": ""}
         sizes = list(scores[variable].shape[2:])
         if len(sizes) not in LABELS or scores.sizes["system"] * int(np.prod(sizes)) > VALUES:
-            about["value"] = _too_many(sizes)
+            about["why"] = _too_many(sizes)
         else:
             try:
-                about |= _values(
-                    aggregate_table(select_table(scores, variable, Query())), names_of(scores, "system"), blocks
-                )
+                table = aggregate_table(select_table(scores, variable, Query()))
+                about |= _values(table, names_of(scores, "system"), parts, f"{name}/{place}")
             except QueryError as error:
-                about["value"] = str(error)
+                about["why"] = str(error)
         described.append(about)
     return described
 
 
-def _values(ds: xr.Dataset, systems: Sequence[str], blocks: CompressedParts) -> dict[str, Any]:
+def _values(ds: xr.Dataset, systems: Sequence[str], parts: Parts, part: str) -> dict[str, Any]:
     place = {name: at for at, name in enumerate(ds["system"].values.tolist())}
     value, dims = ds["value"].values[[place[name] for name in systems]], []
     is_score = ds.attrs["orientation"] != "none" or "nominal" in ds.attrs
@@ -85,14 +89,14 @@ def _values(ds: xr.Dataset, systems: Sequence[str], blocks: CompressedParts) -> 
         value = value.take(kept, axis=axis)
         dims.append([name, [str(label) for label in ds[name].values[kept].tolist()]])
     if max(value.shape[1:]) > LABELS[len(dims)]:
-        return {"value": _too_many(value.shape[1:])}
+        return {"why": _too_many(value.shape[1:])}
     about = {name: ds.attrs[name] for name in ("aggregate", "missing")}
     return {
         **about,
         "dims": dims,
         "unit": ds["value"].attrs["units"],
         "score": is_score,
-        "value": blocks.add_floats(value),
+        "value": parts.put(part, partial(pack_floats, value)),
     }
 
 
@@ -107,12 +111,22 @@ REPLICATES = 2_000
 _METHODS = {"bca": "BCa", "percentile": "percentiles"}
 
 
-def describe_inference(scores: xr.Dataset, main: Sequence[int]) -> list[tuple[int, dict[str, Any]]]:
+def inferred_metrics(scores: xr.Dataset, main: Sequence[int]) -> list[int]:
+    """Positions of the metrics that have intervals, the main ones first."""
+    chosen = list(dict.fromkeys([*main, *range(scores.sizes["metric"])]))[:INTERVALS]
+    return chosen if names_of(scores, "system") else []
+
+
+def describe_inference(
+    scores: xr.Dataset, metrics: Sequence[int], main: Sequence[int]
+) -> list[tuple[int, dict[str, Any]]]:
     """Intervals and significance groups of metrics by their standard aggregates, over the tracks all systems have.
 
     Parameters
     ----------
     scores : xr.Dataset
+    metrics : sequence of int
+        Positions of the metrics.
     main : sequence of int
         Positions of the main metrics, whose systems are compared.
 
@@ -123,17 +137,17 @@ def describe_inference(scores: xr.Dataset, main: Sequence[int]) -> list[tuple[in
         there are too few tracks, words where they are infinite), ``letters`` (none where nothing was compared, or too
         few units were) and ``how``, the methods for people.
     """
-    chosen = list(dict.fromkeys([*main, *range(scores.sizes["metric"])]))[:INTERVALS]
-    names = names_of(scores, "metric", chosen)
-    if not names or not names_of(scores, "system"):
+    names = names_of(scores, "metric", metrics)
+    if not names:
         return []
     try:
         found = Result.of(intervals(scores, Query(names, exact=True)))
     except QueryError:
         return []
-    groups = _significance_groups(scores, names_of(scores, "metric", main))
+    compared = names_of(scores, "metric", [place for place in metrics if place in main])
+    groups = _significance_groups(scores, compared) if compared else {}
     described = []
-    for at, place in enumerate(chosen):
+    for at, place in enumerate(metrics):
         value, low, high = (values[:, 0, at] for values in (found.value, *found.ends))
         letters, tested = groups.get(names[at], ([], ""))
         if np.isnan(value).all():
@@ -197,9 +211,33 @@ LONGEST_MESSAGE = 2_000
 _WITHOUT_QUOTES = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
 """Statuses whose messages quote nothing."""
 _WITHHELD = "not shown here, as it may quote a reference"
-_MISSING, _UNDEFINED, _POLICIES = 1, 2, 2
-"""Bits of a cell's flags; from the third one on it counts under the first, second, ... policy."""
 _ORIGIN = ("task", "convention", "grid", "combine")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page has of its evaluations.
+
+    Parameters
+    ----------
+    references : bool
+        Messages that may quote a reference.
+    by_track : bool
+        Names of tracks, their scores, and why some are missing.
+    aggregates : bool
+        Aggregates over all tracks, so that the first table needs no scores; with scores by track, intervals are parts
+        of their own too.
+    inference : bool
+        Intervals and letters.
+    """
+
+    references: bool = True
+    by_track: bool = True
+    aggregates: bool = False
+    inference: bool = True
+
+
+ALL = Shown()
 
 
 def main_metrics(scores: xr.Dataset, asked: Sequence[str] = ()) -> list[int]:
@@ -212,53 +250,81 @@ def describe_evaluation(
     name: str,
     scores: xr.Dataset,
     main: Sequence[int],
-    blocks: CompressedParts,
-    *,
-    inference: bool = True,
-    references: bool = True,
+    parts: Parts,
+    shown: Shown = ALL,
+    number: int = 0,
 ) -> dict[str, Any]:
-    """One evaluation for the page, perhaps without what quotes its references; its numbers go to the blocks."""
-    score, weight, status, duration = arrays_of(scores)
-    gaps = find_gaps(score, weight, status, duration)
-    policies, coords = _policies(scores, status), _coords(coords_of(scores, "track"))
-    counted = [included_scores(score, weight, gaps, policy, "keep") for policy in policies]
-    flags = _MISSING * gaps.missing + _UNDEFINED * gaps.undefined
-    flags += sum((included.astype(int) << (_POLICIES + at) for at, (_, included) in enumerate(counted)), start=0)
+    """One evaluation for the page; its numbers are parts of their own.
+
+    Parameters
+    ----------
+    name : str
+    scores : xr.Dataset
+    main : sequence of int
+        Positions of the main metrics.
+    parts : Parts
+        It grows.
+    shown : Shown
+        What the page has of it.
+    number : int
+        Its place on the page, with which the names of its parts begin.
+    """
+    coords = _coords(coords_of(scores, "track")) if shown.by_track else []
     groupings = _groupings(coords)
-    groups = [[*range(scores.sizes["track"])], *(one for own in groupings.values() for one in own)]
-    statistics = _statistics(counted, weight, groups)
+    numbers = EvaluationNumbers(scores, [one for own in groupings.values() for one in own])
     metrics = []
     for place, metric in enumerate(names_of(scores, "metric")):
         described = _describe_metric(scores, place)
-        numbers = {"score": blocks.add_floats(score[..., place]), "weight": blocks.add_floats(weight[..., place])}
-        numbers["flags"] = blocks.add_bytes(flags[..., place].astype(np.uint8))
-        own = {
-            kind: blocks.add_floats(statistics[kind][..., place])
-            for kind in described["aggregates"]
-            if kind in statistics
-        }
-        allowed = [policy for policy in policies if policy != "zero" or described["sign"] >= 0]
-        metrics.append({**described, "name": metric, "policies": allowed, **numbers, "statistics": own})
-    counts = [(one.name, (status == one).sum(axis=1).tolist()) for one in Status]
+        allowed = [policy for policy in numbers.policies if policy != "zero" or described["sign"] >= 0]
+        described |= {"name": metric, "policies": allowed if shown.by_track else allowed[:1]}
+        kinds, part = described["aggregates"], f"{number}/{place}"
+        if shown.by_track:
+            described |= numbers.put_scores(parts, part, place, kinds)
+        if shown.aggregates:
+            make = partial(_pack_aggregates, numbers, place, kinds, allowed[0])
+            described["values"] = parts.put(f"{part}/values", make)
+        metrics.append(described)
+    counts = [(one.name, (numbers.status == one).sum(axis=1).tolist()) for one in Status]
     return {
         "name": name,
         **{key: str(scores.attrs.get(key, "")) for key in _ORIGIN},
         "systems": names_of(scores, "system"),
         "systemCoords": _coords(coords_of(scores, "system")),
-        "tracks": names_of(scores, "track"),
+        "tracks": names_of(scores, "track") if shown.by_track else [],
+        "trackCount": scores.sizes["track"],
         "trackCoords": coords,
         "groupings": [[by, [own[0] for own in found]] for by, found in groupings.items()],
         "metrics": metrics,
         "main": list(main),
-        "inference": describe_inference(scores, main) if inference else [],
-        "duration": blocks.add_floats(duration),
+        "inference": _inference(scores, main, parts, shown, number),
+        "duration": parts.put(f"{number}/duration", partial(pack_floats, numbers.duration)) if shown.by_track else None,
         "statuses": [[status_name, many] for status_name, many in counts if any(many)],
-        "problems": blocks.add_json(_problems(scores, references)),
-        "extras": describe_extras(scores, blocks),
-        "policies": policies,
-        "references": str(scores.attrs.get(REFERENCES_DIFFER, "")),
-        "warnings": list_cautions(scores.attrs),
+        "problems": parts.put(f"{number}/problems", lambda: pack_json(_problems(scores, shown))),
+        "extras": describe_extras(scores, parts, f"{number}/extra"),
+        "policies": numbers.policies,
+        "references": str(scores.attrs.get(REFERENCES_DIFFER, "")) if shown.by_track else "",
+        "warnings": _warnings(scores.attrs, shown),
     }
+
+
+def _pack_aggregates(numbers: EvaluationNumbers, metric: int, kinds: Sequence[str], policy: str) -> bytes:
+    return pack_floats(numbers.aggregates(metric, kinds, policy))
+
+
+def _inference(
+    scores: xr.Dataset, main: Sequence[int], parts: Parts, shown: Shown, number: int
+) -> list[tuple[int, Any]]:
+    """Of each metric its intervals, or where the page finds them when it shows the metric."""
+    if not shown.inference:
+        return []
+    metrics = inferred_metrics(scores, main)
+    if not shown.aggregates or not shown.by_track:
+        return describe_inference(scores, metrics, main)
+
+    def pack(metric: int) -> bytes:
+        return pack_json(next((found for _, found in describe_inference(scores, [metric], main)), None))
+
+    return [(metric, parts.put(f"{number}/{metric}/inference", partial(pack, metric))) for metric in metrics]
 
 
 def describe_words() -> dict[str, Any]:
@@ -285,14 +351,6 @@ def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]
     return described
 
 
-def _policies(scores: xr.Dataset, status: Array) -> list[str]:
-    """Policies for missing scores, as in a query, the default first."""
-    if STORES in scores.attrs and (status == Status.not_computed).any():
-        # Nobody knows what scores would weigh that no store has.
-        return ["skip", "common"] if are_apart(scores.attrs, status) else ["common", "skip"]
-    return ["common", "skip", "zero"]
-
-
 def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
     """Names and values of coordinates: numbers stay numbers, everything else becomes text."""
     numbers = {name: values.dtype.kind in "if" for name, values in coords.items()}
@@ -311,24 +369,6 @@ def _groupings(coords: Sequence[Sequence[Any]]) -> dict[str, list[list[int]]]:
     return found
 
 
-def _statistics(
-    counted: Sequence[tuple[Float, Bool]], weight: Float, groups: Sequence[Sequence[int]]
-) -> dict[str, Float]:
-    """The aggregates that are no ratios of sums, which the page does not compute.
-
-    Each is float64 (policies, groups of tracks, systems, metrics).
-    """
-    names = [name for name, one in AGGREGATES.items() if one.statistic is not None]
-    shape = len(counted), len(groups), weight.shape[0], weight.shape[2]
-    found: dict[str, Float] = {name: np.empty(shape) for name in names}
-    for row, (score, included) in enumerate(counted):
-        for place, tracks in enumerate(groups):
-            own = score[:, tracks], weight[:, tracks], included[:, tracks]
-            for name in names:
-                found[name][row, place] = reduce(own[0], own[1], np.empty(0), name, own[2])
-    return found
-
-
 def _describe_metric(scores: xr.Dataset, place: int) -> dict[str, Any]:
     """The record of a metric, its parameters, and its sign: 1 where high scores are good, -1 where low ones are."""
     own = {name: values[place] for name, values in coords_of(scores, "metric").items()}
@@ -343,27 +383,35 @@ def _describe_metric(scores: xr.Dataset, place: int) -> dict[str, Any]:
     }
 
 
-def _problems(scores: xr.Dataset, references: bool) -> dict[str, Any]:
-    """Cells without a score, or of what is empty.
+def _warnings(attrs: Mapping[str, Any], shown: Shown) -> list[str]:
+    """What was warned of when the systems were scored, which may quote labels of references."""
+    if shown.references and shown.by_track:
+        return list_cautions(attrs)
+    systems = dict.fromkeys(one["system"] for one in attrs.get(WARNINGS, ()))
+    named = ((f"system {name!r}" if name else "the files") for name in systems)
+    return [f"there is a warning about {one}, which is {_WITHHELD}" for one in named]
+
+
+def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:
+    """Cells without a score, or of what is empty, and how many of them have a score.
 
     Each has the positions of system and track, status, whether there is a score, and the number of a message.
     Where stores are joined, tracks that a system's store does not have are no problems. A message about the contents of
     a file may quote a reference.
     """
     joined = STORES in scores.attrs
+    found = [one for one in find_problems(scores) if not (joined and one.status == Status.not_computed)]
+    counts = Counter(one.scored for one in found)
+    if not shown.by_track:
+        return {"rows": [], "messages": [], "counts": counts}
     systems, tracks = (
         {name: place for place, name in enumerate(names)}
         for names in (names_of(scores, "system"), names_of(scores, "track"))
     )
     messages: dict[str, int] = {}
-    rows = [
-        [
-            *(systems[one.system], tracks[one.track], one.status.name, one.scored),
-            messages.setdefault(
-                one.message if references or one.status in _WITHOUT_QUOTES else _WITHHELD, len(messages)
-            ),
-        ]
-        for one in find_problems(scores)
-        if not (joined and one.status == Status.not_computed)
-    ]
-    return {"rows": rows, "messages": [shorten(message, LONGEST_MESSAGE) for message in messages]}
+    rows = []
+    for one in found:
+        message = one.message if shown.references or one.status in _WITHOUT_QUOTES else _WITHHELD
+        place = messages.setdefault(message, len(messages))
+        rows.append([systems[one.system], tracks[one.track], one.status.name, one.scored, place])
+    return {"rows": rows, "messages": [shorten(message, LONGEST_MESSAGE) for message in messages], "counts": counts}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,44 +49,59 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
+def pack_json(value: Any) -> bytes:
+    """A value as the page reads it: JSON."""
+    return to_json(value).encode()
+
+
+def pack_floats(values: npt.NDArray[np.float64]) -> bytes:
+    """Numbers as the page reads them, exact to the bit.
+
+    The first bytes of all numbers come first, then the second ones, and so on: signs and exponents of neighbours are
+    alike, so that they are compressed much better.
+    """
+    plain = np.ascontiguousarray(values, dtype="<f8").ravel()
+    return plain.view(np.uint8).reshape(-1, 8).T.tobytes()
+
+
+def pack_bytes(values: npt.NDArray[np.uint8]) -> bytes:
+    """Small numbers as the page reads them, one byte each."""
+    return np.ascontiguousarray(values, dtype=np.uint8).tobytes()
+
+
+class Parts(Protocol):
+    """Where the parts of a page go that it reads when they are looked at."""
+
+    def put(self, name: str, make: Callable[[], bytes]) -> int | str:
+        """Take a part by its name, unique on the page, and give what the page finds it by."""
+
+
 class CompressedParts:
-    """The compressed parts of a page, each of which is unpacked when it is looked at; equal ones are one.
+    """The parts of a page in one file, compressed; equal ones are one.
 
     Examples
     --------
     >>> blocks = CompressedParts()
-    >>> blocks.add_json([1, 2]), blocks.add_json([3]), blocks.add_json([1, 2])
+    >>> blocks.put("a", lambda: pack_json([1, 2])), blocks.put("b", lambda: b"3"), blocks.add(pack_json([1, 2]))
     (0, 1, 0)
     """
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
 
-    def add_json(self, value: Any) -> int:
-        """A value as JSON; the number of its block."""
-        return self._add(to_json(value).encode())
+    def put(self, name: str, make: Callable[[], bytes]) -> int:
+        """Take a part, made at once; the number of its block."""
+        return self.add(make())
 
-    def add_floats(self, values: npt.NDArray[np.float64]) -> int:
-        """Numbers, exact to the bit; the number of their block.
-
-        The first bytes of all numbers come first, then the second ones, and so on: signs and exponents of
-        neighbours are alike, so that the block is much smaller.
-        """
-        plain = np.ascontiguousarray(values, dtype="<f8").ravel()
-        return self._add(plain.view(np.uint8).reshape(-1, 8).T.tobytes())
-
-    def add_bytes(self, values: npt.NDArray[np.uint8]) -> int:
-        """Small numbers, one byte each; the number of their block."""
-        return self._add(np.ascontiguousarray(values, dtype=np.uint8).tobytes())
-
-    def _add(self, data: bytes) -> int:
+    def add(self, data: bytes) -> int:
+        """Take a part; the number of its block."""
         text = base64.b64encode(zlib.compress(data, LEVEL)).decode()
         return self._places.setdefault(text, len(self._places))
 
-    def add_new_json(self, value: Any) -> tuple[int, int]:
-        """A value as JSON; the number of its block, and how many characters it adds: none if it was there before."""
+    def add_new(self, data: bytes) -> tuple[int, int]:
+        """Take a part; the number of its block, and how many characters it adds: none if it was there before."""
         before = len(self._places)
-        number = self.add_json(value)
+        number = self.add(data)
         return number, len(next(reversed(self._places))) if len(self._places) > before else 0
 
     def drop_newest(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,8 @@ from ...annotations.source import Source
 from ...errors import MirflowError
 from ...metrics.base import Convention, get_task
 from ...metrics.measures import Measure, parse
-from ...progress import Progress
 from ...ragged import Column
-from ..origins import REFERENCE, Files, Shelf
+from ..origins import REFERENCE, Files, Origin, Shelf
 from .data import order_tracks
 from .embed import Encoded, PageLabels, encode, encode_evidence
 
@@ -42,6 +41,31 @@ Evidence = list[Encoded | None]
 
 
 @dataclass
+class Rules:
+    """The metrics whose evidence is shown for an evaluation.
+
+    Parameters
+    ----------
+    asked, others : sequence of str
+        Metrics that shall explain, and those that are tried where none of them can.
+    rules : list of str
+        The metrics that do explain.
+    able : list of str or None
+        All metrics that could, as far as the first pair shows it that any of them explains; None before that.
+    """
+
+    asked: Sequence[str]
+    others: Sequence[str]
+    rules: list[str] = field(default_factory=list)
+    able: list[str] | None = None
+
+    def settle(self, able: Sequence[str]) -> None:
+        """Take over which metrics can explain."""
+        self.able = list(able)
+        self.rules = [rule for rule in able if rule in self.asked] or self.able[:1]
+
+
+@dataclass(frozen=True)
 class Explainer:
     """Evidence of the scores of an evaluation.
 
@@ -51,34 +75,28 @@ class Explainer:
         Those of its stores, whose classes may differ.
     kind : str
         Of the annotations.
-    asked, others : sequence of str
-        Metrics that shall explain, and those that are tried where none of them can.
+    rules : Rules
+        Settled by the first pair that any of them explains.
     verdicts : dict of str to int
         It grows.
-    rules : list of str
-        The metrics that do explain.
-    able : list of str
-        All metrics that could, as far as the first pair shows it.
     """
 
     conventions: Sequence[Convention]
     kind: str
-    asked: Sequence[str]
-    others: Sequence[str]
+    rules: Rules
     verdicts: dict[str, int]
-    rules: list[str] = field(default_factory=list)
-    able: list[str] = field(default_factory=list)
 
     def explain(self, reference: Annotation, estimates: Sequence[Annotation], convention: int) -> list[Evidence]:
         """Give the evidence for each estimate; the first pair that any metric explains settles which of them do."""
-        chosen = self.conventions[convention]
+        chosen, rules = self.conventions[convention], self.rules
         for estimate in estimates:
-            if self.rules:
+            if rules.able is not None:
                 break
-            every = dict.fromkeys([*self.asked, *self.others])
-            self.able = [rule for rule in every if _has_verdicts(self._evidence(chosen, reference, [estimate], rule))]
-            self.rules = [rule for rule in self.able if rule in self.asked] or self.able[:1]
-        by_rule = [self._evidence(chosen, reference, estimates, rule) for rule in self.rules]
+            every = dict.fromkeys([*rules.asked, *rules.others])
+            able = [rule for rule in every if _has_verdicts(self._evidence(chosen, reference, [estimate], rule))]
+            if able:
+                rules.settle(able)
+        by_rule = [self._evidence(chosen, reference, estimates, rule) for rule in rules.rules]
         return [[found[place] for found in by_rule] for place in range(len(estimates))]
 
     def _evidence(
@@ -128,6 +146,10 @@ class Track:
             self.places[id(annotation)] = len(self.annotations)
             self.annotations.append(encode(annotation, task, vocabulary))
         return self.places[id(annotation)]
+
+    def described(self) -> dict[str, Any]:
+        """The track for the page."""
+        return {"annotations": self.annotations, "evaluations": list(self.evaluations.items())}
 
 
 @dataclass
@@ -285,18 +307,45 @@ def tracks_wanted(ds: xr.Dataset, first: int, wanted: str, share: float) -> list
     return names_of(ds, "track", order_tracks(ds, first)[:number])
 
 
+@dataclass(frozen=True)
+class EvaluationOrigin:
+    """The files of an evaluation, of each store that has it.
+
+    Parameters
+    ----------
+    files : sequence of Files
+        Those that there are now.
+    lost : collection of str
+        Systems of stores whose files cannot be found.
+    note : str
+        Why there are no files of some stores, or nothing to draw.
+    """
+
+    files: Sequence[Files]
+    lost: Collection[str]
+    note: str
+
+
+def find_evaluation_files(name: str, origins: Sequence[Origin]) -> EvaluationOrigin:
+    """Find the annotations of an evaluation that can be drawn."""
+    files = [made for made in (one.files(name) for one in origins) if made is not None]
+    if files and kind_of(files[0].plan.task).name == "audio":
+        return EvaluationOrigin([], [], "Recordings are not drawn.")
+    gone = [one for one in origins if one.reason(name)]
+    lost = [f"{one.prefix}{own}" for one in gone for own in names_of(one.boards[name], "system")]
+    return EvaluationOrigin(files, lost, " ".join(one.reason(name) for one in gone))
+
+
 def add_evaluation(
     timelines: Timelines,
     systems: Sequence[str],
-    files: Sequence[Files],
+    origin: EvaluationOrigin,
     tracks: Sequence[str],
-    metrics: tuple[Sequence[str], Sequence[str]],
+    rules: Rules,
     shelf: Shelf,
-    lost: Collection[str],
-    *,
     references: bool,
-    progress: Progress,
-) -> dict[str, Any]:
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
     """Read and explain some tracks of an evaluation.
 
     Parameters
@@ -304,31 +353,27 @@ def add_evaluation(
     timelines : Timelines
         It grows.
     systems : sequence of str
-    files : sequence of Files
-        The files that there are now, of each store.
+    origin : EvaluationOrigin
     tracks : sequence of str
-    metrics : (sequence of str, sequence of str)
-        Metrics that shall explain: all of them do that can say it of single items. Metrics that are tried where none of
-        those can; the first that can explains.
+    rules : Rules
+        The metrics that shall explain.
     shelf : Shelf
-    lost : collection of str
-        Systems of stores whose files cannot be found.
     references : bool
         Whether references are shown, and what follows from them.
-    progress : Progress
+    advance : callable
         Told of each track.
     """
-    number, task = len(timelines.evaluations), files[0].plan.task
+    number, files = len(timelines.evaluations), origin.files
+    task = files[0].plan.task
     keys = [(one.plan.convention, one.plan.classes) for one in files]
     each = list(dict.fromkeys(keys))
     conventions = [get_task(task).convention(*key) for key in each]
-    explainer = Explainer(conventions, kind_of(task).name, *metrics, timelines.verdicts)
-    rules = [each.index(key) for key in keys]
-    comparer = Comparer(systems, files, explainer, rules, shelf, timelines.vocabulary, lost, references)
+    explainer = Explainer(conventions, kind_of(task).name, rules, timelines.verdicts)
+    own = [each.index(key) for key in keys]
+    comparer = Comparer(systems, files, explainer, own, shelf, timelines.vocabulary, origin.lost, references)
     for name in tracks:
         if any(name in one.references for one in files):
             track = timelines.tracks.setdefault(name, Track())
             track.evaluations[number] = comparer.compare(name, track)
-        progress.advance(1)
-    timelines.evaluations.append({"rules": explainer.rules, "able": explainer.able, "note": ""})
-    return timelines.evaluations[-1]
+        advance(1)
+    timelines.evaluations.append({"rules": rules.rules, "able": rules.able or [], "note": ""})

@@ -10,9 +10,18 @@ import pytest
 from mirflow.analysis.scores import as_scores, names_of
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
-from mirflow.reports.page import assemble, order_modules, read_asset, script
+from mirflow.reports.page.assembly import assemble, order_modules, read_asset, script
 from mirflow.reports.page.data import describe_inference, main_metrics, order_tracks
-from mirflow.reports.page.embed import ITEMS, TIMELESS, CompressedParts, PageLabels, encode, encode_evidence, to_json
+from mirflow.reports.page.embed import (
+    ITEMS,
+    TIMELESS,
+    CompressedParts,
+    PageLabels,
+    encode,
+    encode_evidence,
+    pack_floats,
+    to_json,
+)
 from tests.groups import make_group, random_group
 
 
@@ -141,20 +150,26 @@ class TestInference:
     @pytest.mark.parametrize("systems", [3, 12])
     def test_letters_come_from_the_same_test_however_many_systems_there_are(self, systems):
         group = random_group(systems, 20, 1)
-        ((_, found),) = describe_inference(as_scores(group), [0])
+        ((_, found),) = describe_inference(as_scores(group), [0], [0])
         compared = group.mirflow.compare("majmin", replicates=2000)
         assert found["letters"] == compared["letters"].values[:, 0].tolist()
         assert "not told apart at 0.05 (permutation test, max-T, n = 20)" in found["how"]
         assert np.isfinite([found["low"], found["high"]]).all()
 
     def test_few_tracks_have_neither_intervals_nor_letters_and_two_sentences(self):
-        ((_, found),) = describe_inference(as_scores(random_group(3, 5, 1)), [0])
+        ((_, found),) = describe_inference(as_scores(random_group(3, 5, 1)), [0], [0])
         assert found["letters"] == []
         assert np.isnan([found["low"], found["high"]]).all()
         assert found["how"] == (
             "No interval: at 95 % it takes 6 tracks or more. "
             "No letters: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 5)."
         )
+
+    def test_of_one_metric_alone_is_the_same_as_among_others(self):
+        board = as_scores(random_group(4, 30, 3, metrics=["root", "majmin", "sevenths"]))
+        every = dict(describe_inference(board, [2, 0, 1], [2, 0]))
+        for place in range(3):
+            assert describe_inference(board, [place], [2, 0]) == [(place, every[place])]
 
 
 class TestScript:
@@ -184,7 +199,7 @@ def _module_names() -> list[str]:
 def test_equal_blocks_are_stored_once():
     blocks = CompressedParts()
     ones = np.ones(5)
-    assert [blocks.add_floats(ones), blocks.add_floats(ones * 2), blocks.add_floats(ones)] == [0, 1, 0]
+    assert [blocks.add(pack_floats(one)) for one in (ones, ones * 2, ones)] == [0, 1, 0]
 
 
 def test_json_cannot_end_a_script():

@@ -150,8 +150,8 @@ class TestExtraDims:
                 patch.setattr(f"mirflow.reports.page.data.{limit}", value)
                 write_page(store, tmp_path / "p.html")
             (extra,) = contents_of(tmp_path / "p.html")["evaluations"][0]["extras"]
-            assert extra["value"].endswith("values for each system, too many for this page.")
-        assert extra["value"] in visit(tmp_path / "p.html").locator("#extras").inner_text()
+            assert extra["why"].endswith("values for each system, too many for this page.")
+        assert extra["why"] in visit(tmp_path / "p.html").locator("#extras").inner_text()
 
 
 class TestWithoutATimeAxis:

@@ -14,7 +14,7 @@ import xarray as xr
 import mirflow
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.reports.page import write_page
-from tests.datasets import score_files, write_dataset, write_lab
+from tests.datasets import write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
 from ...commands import invoke, printed
@@ -129,64 +129,6 @@ class TestTimelines:
         assert isinstance(noted["estimates"][0], str)
         assert noted["evidence"][0][0] == []
         assert noted["evidence"][0][1][0] is not None
-
-
-class TestWithoutReferences:
-    """Pages about test sets that are not public."""
-
-    @pytest.fixture
-    def hidden(self, tmp_path: Path) -> Path:
-        """Labels and times that only the references have, one of them in a message."""
-        pipeline = write_dataset(tmp_path, tracks=3)
-        for track in range(3):
-            file = tmp_path / "ref" / f"t{track:02d}.lab"
-            file.write_text(file.read_text() + "70.123\t77.777\tGb:minmaj7\n")
-        (tmp_path / "ref" / "t01.lab").write_text("0.0\t4.0\tSECRET\n")
-        pipeline.write_text(pipeline.read_text().replace("store:", "    on_error: ignore\nstore:"))
-        mirflow.run(pipeline)
-        return tmp_path / "store.zarr"
-
-    @staticmethod
-    def everything(page: Path) -> str:
-        blocks = re.findall(r'id="block-(\d+)"', page.read_text())
-        parts = [block_of(page, int(number)).decode("latin-1") for number in blocks]
-        return "\n".join([json.dumps(contents_of(page)), *parts])
-
-    def test_no_reference_annotation_is_in_the_file(self, hidden, tmp_path):
-        whole, page = tmp_path / "whole.html", tmp_path / "p.html"
-        write_page(hidden, whole)
-        assert all(secret in self.everything(whole) for secret in ("Gb:minmaj7", "SECRET"))
-        printed("report", hidden, "-o", page, "--without-references")
-        assert not any(secret in self.everything(page) for secret in ("Gb:minmaj7", "SECRET"))
-        for name, number in contents_of(page)["timelines"]:
-            track = json.loads(block_of(page, number))
-            (_, noted), *_ = track["evaluations"]
-            assert (noted["references"], noted["evidence"]) == ([], [])
-            assert len(track["annotations"]) == 2, name
-
-    def test_estimates_are_shown_and_played_with_the_reason_that_nothing_is_judged(self, hidden, tmp_path, visit):
-        write_page(hidden, tmp_path / "p.html", references=False)
-        page = visit(tmp_path / "p.html")
-        page.locator("#tracks button.link").first.click()
-        page.wait_for_selector("dialog[open]")
-        assert sorted(page.locator("dialog .lanename b").all_inner_texts()) == ["ada", "bob"]
-        assert "nothing is judged, as this page was written without references" in page.locator(".marks").inner_text()
-        page.locator("dialog button.play").click()
-        assert page.locator("dialog button.play").inner_text() == "Stop"
-
-    def test_annotators_who_are_scored_against_each_other_are_references_too(self, tmp_path):
-        rng = np.random.default_rng(2)
-        for name in ("ann", "ben"):
-            write_lab(tmp_path / "by" / name / "t.lab", rng)
-        people = {"path": "by/{annotator}/{track}.lab", "combine": "each"}
-        write_page(
-            score_files(tmp_path, "chord", people, "by/{system}/{track}.lab"), tmp_path / "p.html", references=False
-        )
-        contents = contents_of(tmp_path / "p.html")
-        track = json.loads(block_of(tmp_path / "p.html", contents["timelines"][0][1]))
-        (_, noted), *_ = track["evaluations"]
-        assert noted["estimates"] == ["left out: it is a reference"] * 2
-        assert track["annotations"] == []
 
 
 class TestSize:

@@ -1,5 +1,7 @@
 /** What is shown, as the part of the address behind #: links, reload and the way back lead to it. */
 
+import { FETCHED } from "./source.js";
+
 /** Words that a place of the state may have, besides names of systems. */
 const ORDERS = ["mean", "spread", "name"];
 const WAIT = 300;
@@ -52,11 +54,14 @@ const FIELDS = [
   ["time", whileOpen((timeline) => (timeline.time > 0 ? second(timeline.time) : "")), (state, text) => numbersOf(text, 1, ([time]) => { state.timeline.time = time; })],
   ["seen", whileOpen((timeline) => (timeline.seen ? timeline.seen.map(second).join("-") : "")),
     (state, text) => numbersOf(text, 2, (seen) => { state.timeline.seen = seen; })],
+  ["hear", whileOpen(({ hear }) => other(hear, "both")),
+    (state, text) => oneOf(["recording", "sounds"], text, () => { state.timeline.hear = text; })],
   ["ear", whileOpen(({ ear }, { now }) => (ear < 0 ? "" : now.systems[ear])),
     (state, text) => systemOf(state, text, (system) => { state.timeline.ear = system; })],
   ["judge", whileOpen(({ rule }, { now }) => (rule < 0 ? "" : now.timeline.rules[rule])), (state, text) => {
     state.timeline.rule = named(state.now.timeline.rules, text);
-    return state.timeline.rule >= 0;
+    // Where timelines are fetched, the chosen metric judges.
+    return FETCHED || state.timeline.rule >= 0;
   }],
   ["reference", whileOpen(({ reference }) => (reference ? String(reference + 1) : "")),
     (state, text) => numbersOf(text, 1, ([number]) => { state.timeline.reference = Math.max(0, Math.round(number) - 1); })],

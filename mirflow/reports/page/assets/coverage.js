@@ -7,17 +7,16 @@ import { readJson } from "./data.js";
 const shown = { most: 25 };
 
 export async function drawCoverage(state) {
-  const { systems, tracks, statuses, problems } = state.now;
-  const { rows, messages } = await readJson(problems);
-  const cells = systems.length * tracks.length;
+  const { systems, trackCount, statuses, problems } = state.now;
+  const { rows, messages, counts } = await readJson(problems);
+  const cells = systems.length * trackCount;
   const made = table([th("System", "who"), statuses.map(([name]) => th(name.replaceAll("_", " "), "number"))],
     systems.map((name, system) => tr(name, statuses.map(([, many]) => many[system] || ""), "number")));
   const several = state.now.stores.length > 1;
   const apart = several ? statuses.filter(([name]) => name === "not_computed").flatMap(([, many]) => many).reduce((a, b) => a + b, 0) : 0;
   const held = apart ? " that the stores hold" : "";
   const whole = `${count(cells - apart, "cell")} (systems × tracks)${held}`;
-  const without = rows.filter((row) => row[3] === "no").length;
-  const empty = rows.filter((row) => row[3] === "yes").length;
+  const [without, empty] = [counts.no || 0, counts.yes || 0];
   const score = without ? `${without} of ${whole} ${without === 1 ? "has" : "have"} no score.` : `Every one of ${whole} has a score.`;
   const note = empty ? `${score} ${empty} of an empty estimate or reference ${empty === 1 ? "has one and counts" : "have one and count"}.` : score;
   return section("coverage", "Coverage", note, ...warningsOf(state.now), statuses.length > 1 ? made : null,

@@ -1,21 +1,16 @@
 /** What the page holds: names at once, numbers when they are looked at. */
 
-/** What the page knows at once: names, and what they mean. */
-export const CONTENTS = JSON.parse(document.getElementById("contents").textContent);
+import { FETCHED, loadContents, loadPart, loadTrack } from "./source.js";
 
-async function unpack(number) {
-  const text = document.getElementById(`block-${number}`).textContent;
-  const packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
+/** What the page knows at once: names, and what they mean. */
+export const CONTENTS = await loadContents();
 
 const unpacked = new Map();
 
-/** Every block is unpacked once. */
+/** Every part is unpacked once. */
 function once(kind, number, make) {
   const key = `${kind} ${number}`;
-  if (!unpacked.has(key)) unpacked.set(key, unpack(number).then(make));
+  if (!unpacked.has(key)) unpacked.set(key, loadPart(number, CONTENTS.ahead).then(make));
   return unpacked.get(key);
 }
 
@@ -50,6 +45,71 @@ export async function readScores(evaluation, metric) {
   const read = [readFloats(score), readFloats(weight), readFloats(evaluation.duration), readBytes(flags)];
   const [scores, weights, duration, bytes] = await Promise.all(read);
   return { score: scores, weight: weights, duration, flags: bytes };
+}
+
+/**
+ * Aggregates over all tracks under the usual policy, where the page has them ready.
+ * @returns {Promise<{value: ArrayLike<number>, n: ArrayLike<number>, missing: ArrayLike<number>, nothing: ArrayLike<number>}>}
+ */
+export async function readValues({ systems, metrics }, metric, aggregate) {
+  const { values, aggregates } = metrics[metric];
+  const all = await readFloats(values);
+  const row = (place) => all.subarray(place * systems.length, (place + 1) * systems.length);
+  return { n: row(0), missing: row(1), nothing: row(2), value: row(3 + aggregates.indexOf(aggregate)) };
+}
+
+/** Intervals and letters of a metric by its usual aggregate, or null; what is fetched is there later. */
+const inferred = new Map();
+
+/**
+ * @param {() => void} arrived called when what is fetched is there
+ * @returns {any} undefined where it is not there yet
+ */
+export function inferenceOf(evaluation, metric, arrived) {
+  const found = evaluation.inference.find(([one]) => one === metric);
+  if (!found) return null;
+  if (typeof found[1] !== "string") return found[1];
+  if (!inferred.has(found[1])) {
+    inferred.set(found[1], undefined);
+    readJson(found[1]).then((value) => {
+      inferred.set(found[1], value);
+      arrived();
+    });
+  }
+  return inferred.get(found[1]);
+}
+
+/** Timelines that were fetched last, so that going back to one is quick. */
+const recent = new Map();
+const RECENT = 20;
+
+/**
+ * The annotations of a track with all that belongs to them, and the address of its recording; null where there are none.
+ * @param {number} evaluation
+ * @param {string} name of the track
+ * @param {string} metric by which items are judged
+ */
+export async function readTimeline(evaluation, name, metric) {
+  const { rules, able, of } = CONTENTS.evaluations[evaluation].timeline;
+  const number = of ?? evaluation;
+  if (!FETCHED) {
+    const place = CONTENTS.timelines.find(([one]) => one === name);
+    const own = place && withOwn(await readJson(place[1]), number);
+    return own && { rules, able, vocabulary: await readJson(CONTENTS.vocabulary), verdicts: CONTENTS.verdicts, ...own };
+  }
+  const address = `${CONTENTS.tracks}${encodeURIComponent(name)}.json${metric && `?metric=${encodeURIComponent(metric)}`}`;
+  const found = recent.get(address) || await loadTrack(address);
+  recent.delete(address);
+  recent.set(address, found);
+  if (recent.size > RECENT) recent.delete(recent.keys().next().value);
+  return found && withOwn(found, number);
+}
+
+/** A track as one of its evaluations has it; without its annotations where there is a recording alone. */
+function withOwn({ evaluations, ...track }, number) {
+  const own = evaluations.find(([one]) => one === number);
+  if (!own && !track.audio) return null;
+  return { ...track, ...(own ? own[1] : { references: [], estimates: [], evidence: [], changed: [], rules: [], able: [] }) };
 }
 
 /**

@@ -5,28 +5,28 @@ import { titleOf } from "./format.js";
 
 /** Which reference, rule and system are meant, as chosen or by themselves. */
 export function chosenOf(state, found, { order }) {
-  const { timeline, now } = state;
+  const { timeline } = state;
   return {
     get reference() { return Math.max(0, Math.min(timeline.reference, found.references.length - 1)); },
-    get rule() { return timeline.rule < 0 ? Math.max(0, now.timeline.rules.indexOf(state.metric < 0 ? "" : state.about.name)) : timeline.rule; },
+    get rule() { return timeline.rule < 0 ? Math.max(0, found.rules.indexOf(state.metric < 0 ? "" : state.about.name)) : timeline.rule; },
     get ear() { return timeline.ear < 0 ? order[0] : timeline.ear; },
   };
 }
 
 /** What a rule is called: as the metric that it belongs to. */
-export function ruleTitle({ now }, rule) {
-  const metric = now.metrics.find(({ name }) => name === now.timeline.rules[rule]);
-  return metric ? titleOf(metric) : now.timeline.rules[rule];
+export function ruleTitle({ now }, { rules }, rule) {
+  const metric = now.metrics.find(({ name }) => name === rules[rule]);
+  return metric ? titleOf(metric) : rules[rule];
 }
 
 /** What is scored and what judges, which need not be the same, and why not. */
 export function explainMarks({ state, found, chosen }) {
-  const { rules, able } = state.now.timeline;
+  const { rules, able } = found;
   const scored = state.metric < 0 ? "" : titleOf(state.about);
   const scores = scored ? `Scores: ${scored}` : "";
   if (!found.references.length) return [scores, "nothing is judged, as this page was written without references."].filter(Boolean).join("; ");
   if (!rules.length) return [scores, "no metric here has evidence of single items."].filter(Boolean).join("; ");
-  const judged = `judged by ${ruleTitle(state, chosen.rule)}`;
+  const judged = `judged by ${ruleTitle(state, found, chosen.rule)}`;
   if (!scored) return `Items are ${judged}.`;
   if (rules[chosen.rule] === state.about.name) return `Scores and items are ${judged}.`;
   if (rules.includes(state.about.name)) return `${scores}. Items are ${judged}.`;

@@ -20,10 +20,10 @@ export async function drawExtras(state) {
   const bar = [];
   if (extras.length > 1) bar.push(named("extra", choice("Metric", extras.map((extra, place) => [place, extra.name]), at,
     (value) => again("extra", value))));
-  const known = typeof one.value === "number";
+  const known = one.value !== undefined;
   if (known && one.dims.length === 2) bar.push(named("system", choice("System", systems.map((name, place) => [place, name]), system,
     (value) => again("system", value))));
-  const note = known ? `${one.name}: ${one.aggregate} over the tracks (${one.missing})${one.unit ? `, in ${one.unit}` : ""}.` : one.value;
+  const note = known ? `${one.name}: ${one.aggregate} over the tracks (${one.missing})${one.unit ? `, in ${one.unit}` : ""}.` : one.why;
   const made = known ? await drawValues(state, one, system) : null;
   return section("extras", one.title, note, bar.length ? el("div", { class: "bar" }, bar) : null, made);
 }

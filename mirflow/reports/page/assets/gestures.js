@@ -34,7 +34,10 @@ export function listen(view, canvas) {
   });
   const release = (event) => {
     fingers.delete(event.pointerId);
-    if (event.type === "pointerup" && held && !held.moved) view.moveTo(at(event));
+    if (event.type === "pointerup" && held && !held.moved) {
+      view.moveTo(at(event));
+      view.does.sought();
+    }
     held = null;
     // The finger that stays is no click and does not pan: it is on its way up.
     if (pinch && !pinch.every(({ finger }) => fingers.has(finger))) pinch = null;

@@ -22,7 +22,7 @@ export class LanesView {
    * @param {string} heading of the scores
    * @param {{ear: number, rule: number, reference: number}} chosen as it is at the time
    * @param {{choose: (system: number) => void, toggle: () => void, say: (time: number) => void, announce: (text: string) => void,
-   *   moved: () => void}} does
+   *   moved: () => void, sought: () => void}} does
    */
   constructor(lanes, whole, unit, heading, chosen, does) {
     Object.assign(this, { lanes, whole, unit, chosen, does, cursor: 0, from: 0, to: whole, width: 600 });

@@ -4,11 +4,15 @@ import { detailsOf, el, section, svg, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
 import { endsOf, include, reduce } from "./reduce.js";
-import { CONTENTS, readScores, readStatistic } from "./data.js";
+import { CONTENTS, inferenceOf, readScores, readStatistic, readValues } from "./data.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
-  const { systems, tracks } = state.now;
+  const { systems, tracks, metrics } = state.now;
+  if (!members && metrics[metric].values !== undefined && state.missing === metrics[metric].policies[0]) {
+    const ready = await readValues(state.now, metric, aggregate);
+    return systems.map((_, system) => Object.fromEntries(Object.entries(ready).map(([name, values]) => [name, values[system]])));
+  }
   const numbers = await readScores(state.now, metric);
   const included = include(numbers, state.policy);
   const chosen = members || tracks.map((_, track) => track);
@@ -25,17 +29,18 @@ export async function valuesOf(state, metric, aggregate, members = null) {
   });
 }
 
-/** Intervals and groups, where they are those of just these values. */
-function inferenceOf(state) {
-  const found = state.now.inference.find(([metric]) => metric === state.metric);
-  const fits = found && found[1].aggregate === state.aggregate && state.missing === state.policies[0];
-  return fits ? found[1] : null;
+/** Intervals and groups, where they are those of just these values; undefined where they are still computed. */
+function fittingInference(state, arrived) {
+  if (state.missing !== state.policies[0]) return null;
+  const found = inferenceOf(state.now, state.metric, arrived);
+  return found && found.aggregate !== state.aggregate ? null : found;
 }
 
-export async function drawLeaderboard(state) {
+/** @param {() => void} again called when there is more to be drawn */
+export async function drawLeaderboard(state, again) {
   const { now, about } = state;
   const rows = await valuesOf(state, state.metric, state.aggregate);
-  const inference = inferenceOf(state);
+  const inference = fittingInference(state, again);
   const others = now.main.filter((metric) => metric !== state.metric);
   const columns = await Promise.all(others.map((metric) => valuesOf(state, metric, now.metrics[metric].standard_aggregate)));
   const entries = now.systems.map((name, system) => ({ name, system, ...rows[system],
@@ -57,10 +62,11 @@ export async function drawLeaderboard(state) {
 const endOf = (end) => (end === null ? null : Number(end));
 
 /** Whether any system has an interval: with very few tracks none has. */
-const bounded = (inference) => inference !== null && inference.low.some((end) => end !== null);
+const bounded = (inference) => Boolean(inference) && inference.low.some((end) => end !== null);
 
 function noteOf(state, inference) {
   if (inference) return el("p", { class: "note" }, inference.how);
+  if (inference === undefined) return el("p", { class: "note", role: "status" }, "Intervals and groups are being computed …");
   const any = state.now.inference.length > 0;
   const over = state.policies[0] === "common" ? "over the tracks that every system has" : "of each system over the tracks that it has";
   return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;

@@ -13,6 +13,7 @@ import { drawProvenance } from "./provenance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
 import { CONTENTS } from "./data.js";
+import { FETCHED } from "./source.js";
 import { State } from "./state.js";
 
 const began = performance.now();
@@ -20,7 +21,7 @@ const state = new State(CONTENTS);
 
 function drawHead() {
   const { contents, now } = state;
-  const parts = [contents.name, count(now.systems.length, "system"), count(now.tracks.length, "track"),
+  const parts = [contents.name, count(now.systems.length, "system"), count(now.trackCount, "track"),
     contents.where ? `only tracks where ${contents.where}` : "",
     count(contents.evaluations.length, "evaluation"), contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
     now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
@@ -29,23 +30,45 @@ function drawHead() {
       `The link names what this page does not have: ${state.unknown.join(", ")}.`) : "");
 }
 
+/** The table of systems; what arrives later is drawn into it, unless something else is shown by then. */
+async function drawRanking() {
+  const { turn } = state;
+  const again = async () => {
+    if (turn !== state.turn || !document.getElementById("leaderboard")) return;
+    const made = await drawRanking();
+    const there = document.getElementById("leaderboard");
+    const focus = there.querySelector(":focus")?.getAttribute("data-sort");
+    there.replaceWith(made);
+    if (focus) made.querySelector(`[data-sort="${focus}"]`)?.focus();
+  };
+  return drawLeaderboard(state, again);
+}
+
 async function draw() {
   const started = performance.now();
   drawHead();
   drawControls(state);
+  const main = document.getElementById("main");
   const open = (track, list) => openTrack(state, track, list);
   const parts = [];
   let settle = () => {};
   if (state.metric >= 0) {
-    const heat = await drawHeatmap(state, open);
-    settle = heat.settle;
-    parts.push(await drawLeaderboard(state), await drawDistributions(state), heat.node, await drawTracks(state, open));
+    parts.push(await drawRanking());
+    // What is fetched is drawn as it comes: the table first.
+    if (FETCHED && !main.querySelector("section")) main.replaceChildren(...parts);
+    if (state.contents.byTrack) {
+      const heat = await drawHeatmap(state, open);
+      settle = heat.settle;
+      parts.push(await drawDistributions(state), heat.node, await drawTracks(state, open));
+    }
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
   parts.push(await drawExtras(state), await drawCoverage(state), drawProvenance(state));
+  // The intervals may have arrived meanwhile.
+  if (FETCHED && state.metric >= 0) parts[0] = await drawRanking();
   const scrolled = scrollY;
-  document.getElementById("main").replaceChildren(...parts.filter(Boolean));
+  main.replaceChildren(...parts.filter(Boolean));
   settle();
   scrollTo(0, scrolled);
   document.documentElement.dataset.drawn = (performance.now() - started).toFixed(1);
@@ -61,5 +84,5 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   document.getElementById("leaderboard").focus();
 });
 document.getElementById("foot").append(el("p", {}, `Made with mirflow ${state.contents.mirflow}. ` +
-  "This file holds everything that it shows; it loads nothing."));
+  (FETCHED ? "" : "This file holds everything that it shows; it loads nothing.")));
 state.notify().then(() => { document.documentElement.dataset.loaded = (performance.now() - began).toFixed(1); });

@@ -82,12 +82,14 @@ export function soundsOf(annotation, ear = 0) {
   return made.filter((one) => one.tones.length && one.length > 0).sort((a, b) => a.time - b.time);
 }
 
-/** Plays lists of sounds, one in each ear. */
+/** Plays lists of sounds, one in each ear, and perhaps a recording, whose time is then that of everything. */
 export class Player {
   constructor() {
     this.context = null;
     this.timer = 0;
     this.playing = false;
+    /** @type {HTMLAudioElement|null} */
+    this.recording = null;
   }
 
   /**
@@ -95,9 +97,16 @@ export class Player {
    * @param {number} from seconds
    * @param {number} to seconds
    * @param {() => void} onend
+   * @param {HTMLAudioElement|null} recording
    */
-  play(ears, from, to, onend) {
+  play(ears, from, to, onend, recording = null) {
     this.stop();
+    this.recording = recording;
+    if (recording) {
+      recording.currentTime = from;
+      // What cannot be played says so itself, by its event.
+      recording.play().catch(() => {});
+    }
     const context = new AudioContext();
     this.context = context;
     const out = context.createDynamicsCompressor();
@@ -123,10 +132,12 @@ export class Player {
 
   /** Where it is, in seconds of the annotation. */
   get time() {
+    if (this.playing && this.recording) return this.recording.currentTime;
     return this.playing ? this.from + Math.max(0, this.context.currentTime - this.began) : this.from;
   }
 
   schedule() {
+    if (this.recording && !this.inStep()) return;
     const until = this.time + AHEAD;
     for (const ear of this.ears) {
       while (ear.next < ear.sounds.length && ear.sounds[ear.next].time < until) {
@@ -138,6 +149,19 @@ export class Player {
       this.stop();
       this.onend();
     }
+  }
+
+  /** Whether the recording runs; sounds go with it, also after it had to wait for data. */
+  inStep() {
+    const { recording, context } = this;
+    if (recording.ended) {
+      this.stop();
+      this.onend();
+      return false;
+    }
+    if (recording.paused || recording.seeking || recording.readyState < 3) return false;
+    this.began = context.currentTime - (recording.currentTime - this.from);
+    return true;
   }
 
   sound({ time, length, tones, click }, out) {
@@ -172,6 +196,8 @@ export class Player {
     window.clearInterval(this.timer);
     if (this.playing) this.from = this.time;
     this.playing = false;
+    if (this.recording) this.recording.pause();
+    this.recording = null;
     if (this.context && this.context.state !== "closed") this.context.close();
     this.context = null;
   }

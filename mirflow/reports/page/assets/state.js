@@ -13,9 +13,9 @@
  * @property {{by: string, find: string}} listing order and filter of the list of tracks
  * @property {string} cells filter of the cells without a score
  * @property {{metric: number, system: number}} extra
- * @property {{track: number, list: string, time: number, seen: number[]|null, ear: number, rule: number, reference: number}} timeline
+ * @property {{track: number, list: string, time: number, seen: number[]|null, hear: string, ear: number, rule: number, reference: number}} timeline
  *   `track`: -1 where none is open; `list`: where it was opened from; `seen`: the stretch of time, null for all of it;
- *   `ear`: -1 for the best system, `rule`: -1 for the one of the chosen metric
+ *   `hear`: the recording, the sounds of the annotations, or both; `ear`: -1 for the best system, `rule`: -1 for the one of the chosen metric
  */
 
 export class State {
@@ -40,7 +40,7 @@ export class State {
     this.listing = { by: "mean", find: "" };
     this.cells = "";
     this.extra = { metric: 0, system: 0 };
-    this.timeline = { track: -1, list: "tracks", time: 0, seen: null, ear: -1, rule: -1, reference: 0 };
+    this.timeline = { track: -1, list: "tracks", time: 0, seen: null, hear: "both", ear: -1, rule: -1, reference: 0 };
     this.take(0);
   }
 

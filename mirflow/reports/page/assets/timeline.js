@@ -1,36 +1,31 @@
 /** The timeline of a track: a dialog with lanes, to look at and to listen to. */
 
 import { endOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
-import { choice, copyButton, detailsOf, el, table, th, tr } from "./dom.js";
+import { detailsOf, el, table, th, tr } from "./dom.js";
 import { byNumber, clock, formatter, titleOf } from "./format.js";
-import { chosenOf, evidenceOf, explainMarks, legendOf, ruleTitle } from "./evidence.js";
-import { Player, soundsOf } from "./sound.js";
+import { chosenOf, evidenceOf } from "./evidence.js";
+import { player, toolbar } from "./toolbar.js";
 import { WAYS, listTracks, orderTracks } from "./tracks.js";
-import { readJson, readScores } from "./data.js";
+import { readScores, readTimeline } from "./data.js";
+import { FETCHED } from "./source.js";
 import { LanesView } from "./lanesview.js";
-import { linkTo } from "./address.js";
 
-const player = new Player();
 /** How long a cursor rests before its place is announced. */
 const REST = 250;
 
 /** What a track holds: lanes for the references and for every system; null where the page has none. */
 async function readTrack(state, track) {
-  const { contents, now } = state;
-  const name = now.tracks[track];
-  const found = contents.timelines.find(([one]) => one === name);
+  const found = await readTimeline(state.evaluation, state.now.tracks[track], state.metric < 0 ? "" : state.about.name);
   if (!found) return null;
-  const { annotations, evaluations } = await readJson(found[1]);
-  const own = evaluations.find(([number]) => number === (now.timeline.of ?? state.evaluation));
-  if (!own) return null;
-  const vocabulary = readVocabulary(await readJson(contents.vocabulary));
+  const { annotations, verdicts, rules, able, changed, audio } = found;
+  const vocabulary = readVocabulary(found.vocabulary);
   const unpack = (place) => (typeof place === "string" ? place : unpackAnnotation(annotations[place], vocabulary));
   return {
-    references: own[1].references.map(([place, annotator]) => ({ annotation: unpack(place), annotator })),
+    references: found.references.map(([place, annotator]) => ({ annotation: unpack(place), annotator })),
     // By each of the references, by each rule.
-    estimates: own[1].estimates.map((place, system) => ({ annotation: unpack(place), system,
-      evidence: own[1].evidence.map((judged) => judged[system].map((one) => unpackEvidence(one, contents.verdicts))) })),
-    changed: own[1].changed,
+    estimates: found.estimates.map((place, system) => ({ annotation: unpack(place), system,
+      evidence: found.evidence.map((judged) => judged[system].map((one) => unpackEvidence(one, verdicts))) })),
+    rules, able, changed, audio,
   };
 }
 
@@ -67,7 +62,14 @@ export async function settleTimeline(state) {
     if (target) target.focus();
   });
   document.body.append(dialog);
+  if (FETCHED) {
+    dialog.classList.add("narrow");
+    dialog.firstElementChild.append(el("h2", { id: "timeline-title" }, state.now.tracks[state.timeline.track]),
+      el("p", { class: "note", role: "status" }, "Reading the annotations …"));
+    dialog.showModal();
+  }
   await showTrack(state, dialog);
+  if (!dialog.isConnected) return;
   if (!dialog.open) dialog.showModal();
   (dialog.querySelector("canvas[tabindex]") || dialog.querySelector("button.play") || dialog.querySelector("button")).focus();
 }
@@ -89,8 +91,20 @@ async function showTrack(state, dialog) {
   const content = dialog.firstElementChild;
   const { track } = state.timeline;
   dialog.dataset.track = String(track);
-  const [found, list] = [await readTrack(state, track), await listOf(state)];
-  dialog.classList.toggle("narrow", !found);
+  let found = null;
+  try {
+    found = await readTrack(state, track);
+  } catch {
+    content.replaceChildren(el("h2", { id: "timeline-title" }, state.now.tracks[track]),
+      el("p", { class: "warning", role: "alert" }, "The timeline could not be loaded; close it and open it again."),
+      el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
+    return;
+  }
+  const list = await listOf(state);
+  // Another track may have been chosen before this one was there.
+  if (state.timeline.track !== track) return;
+  const drawn = found && found.references.length + found.estimates.length > 0;
+  dialog.classList.toggle("narrow", !drawn);
   const { tracks } = state.now;
   const place = list.members.indexOf(track);
   const step = (by) => async () => {
@@ -106,9 +120,11 @@ async function showTrack(state, dialog) {
     el("button", { type: "button", "data-step": "-1", "aria-label": "Previous track", title: "Previous track of the list", onclick: step(-1) }, "‹"),
     el("button", { type: "button", "data-step": "1", "aria-label": "Next track", title: "Next track of the list", onclick: step(1) }, "›"),
     el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×"));
-  if (!found) {
+  if (!drawn) {
     const { note } = state.now.timeline;
-    content.replaceChildren(head, el("p", { class: "note" }, note || "There is no timeline of this track."), await scoresTable(state, track));
+    const sound = found && el("audio", { controls: true, preload: "metadata", src: found.audio, "aria-label": "The recording" });
+    content.replaceChildren(head, ...[sound, el("p", { class: "note" }, note || "There is no timeline of this track."),
+      await scoresTable(state, track)].filter(Boolean));
     return;
   }
   // A row of one annotator shows what that one says.
@@ -144,76 +160,6 @@ async function scoresTable(state, track) {
   return table([th("System"), th(name, "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")));
 }
 
-/** The bar with what plays and what is judged; `redraw` when that changes. */
-function toolbar(stage, redraw, view) {
-  const { state, found, chosen } = stage;
-  const { timeline, now } = state;
-  const { rules } = now.timeline;
-  const sounding = [...found.references, ...found.estimates].some(({ annotation }) =>
-    typeof annotation !== "string" && soundsOf(annotation).length > 0);
-  const play = el("button", { type: "button", class: "play", disabled: !sounding, title: sounding ? null : "Nothing here sounds" }, "Play");
-  const rest = () => {
-    play.textContent = "Play";
-    if (view) view.does.moved();
-  };
-  const toggle = () => {
-    if (!sounding) return;
-    if (player.playing) {
-      player.stop();
-      rest();
-      return;
-    }
-    const sides = [found.references[chosen.reference], found.estimates.find(({ system }) => system === chosen.ear)];
-    const ears = sides.map((side, ear) => (side && typeof side.annotation !== "string" ? soundsOf(side.annotation, ear) : []));
-    const end = ears.flat().reduce((last, one) => Math.max(last, one.time + one.length), 0);
-    const from = view && view.cursor < end - 0.05 ? Math.max(0, view.cursor) : 0;
-    // Nobody waits for the first beat.
-    const first = Math.min(end, ...ears.filter((sounds) => sounds.length).map(([sound]) => sound.time));
-    play.textContent = "Stop";
-    player.play(ears, Math.max(from, first), end, rest);
-    if (view) follow(view);
-  };
-  play.addEventListener("click", toggle);
-  stage.toggle = toggle;
-  stage.restart = () => {
-    if (!player.playing) return;
-    if (view) view.cursor = player.time;
-    player.stop();
-    toggle();
-  };
-  const note = el("p", { class: "note marks" }, explainMarks(stage));
-  const choosing = (name, label, options, value) => {
-    const made = choice(label, options, value, (picked) => {
-      timeline[name] = Number(picked);
-      state.remember(true);
-      note.textContent = explainMarks(stage);
-      if (name !== "rule") stage.restart();
-      redraw();
-    });
-    made.querySelector("select").setAttribute("name", name);
-    return made;
-  };
-  const ear = choosing("ear", "Right ear", found.estimates.map(({ system }) => [system, now.systems[system]]), chosen.ear);
-  const left = found.references.length > 1 ? choosing("reference", "Reference, left ear", found.references.map((one, at) =>
-    [at, one.annotator || `reference ${at + 1}`]), chosen.reference) : null;
-  const rule = rules.length > 1 ? choosing("rule", "Judged by", rules.map((_, at) => [at, ruleTitle(state, at)]), chosen.rule) : null;
-  const zoom = view ? [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
-    "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)) : [];
-  const fit = view ? el("button", { type: "button", onclick: () => view.fit() }, "All") : null;
-  return [el("div", { class: "bar tools" }, play, left, ear, rule, el("span", { class: "zoom" }, ...zoom, fit),
-    copyButton("Copy link", () => linkTo(state)), legendOf(found), el("span", { class: "clock", "aria-live": "off" })), note];
-}
-
-/** The cursor goes with the sound. */
-function follow(view) {
-  const go = () => {
-    if (!player.playing || !view.canvas.isConnected) return;
-    view.moveTo(player.time, true);
-    requestAnimationFrame(go);
-  };
-  requestAnimationFrame(go);
-}
-
 function drawLanes(stage) {
   const { state, found, scores, content, head, chosen } = stage;
   const { timeline, now } = state;
@@ -244,6 +190,12 @@ function drawLanes(stage) {
       if (state.timeline !== timeline) return;
       Object.assign(timeline, { time: view.cursor, seen: [view.from, view.to] });
       state.remember(false);
+    },
+    // What plays goes on from there.
+    sought: () => {
+      if (!player.playing) return;
+      player.stop();
+      stage.toggle();
     },
   });
   content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, () => {

@@ -1,0 +1,172 @@
+"""The files of the page, put together for a page in one file and for one that is served; links into it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from string import Template
+from urllib.parse import urlencode
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (\w+))", re.MULTILINE)
+_ASSETS = "assets"
+START = "main"
+
+
+def read_asset(name: str) -> str:
+    """The text of one of the page's own files."""
+    return files(__package__).joinpath(_ASSETS, name).read_text(encoding="utf-8")
+
+
+def order_modules(sources: Mapping[str, str], start: str = START) -> list[str]:
+    """Order the modules that a module needs, each after those that it needs itself.
+
+    Raises
+    ------
+    ValueError
+        If modules import each other in a circle.
+
+    Examples
+    --------
+    >>> order_modules({"main": 'import { a } from "./a.js";\\n', "a": ""})
+    ['a', 'main']
+    """
+    ordered: list[str] = []
+    pending: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in ordered:
+            return
+        if name in pending:
+            raise ValueError(f"modules import each other: {' -> '.join([*pending, name])}")
+        pending.append(name)
+        for _, needed in _IMPORT.findall(sources[name]):
+            visit(needed)
+        pending.pop()
+        ordered.append(name)
+
+    visit(start)
+    return ordered
+
+
+def join_modules(sources: Mapping[str, str], start: str = START) -> str:
+    """Join modules to one script, each in a scope of its own.
+
+    Examples
+    --------
+    >>> print(join_modules({"main": 'import { a } from "./b.js";\\na();', "b": "export function a() {}"}))
+    const module_b = await (async () => {
+    function a() {}
+    return { a };
+    })();
+    const module_main = await (async () => {
+    const { a } = module_b;
+    a();
+    return {  };
+    })();
+    """
+    joined = []
+    # Each is a function that runs at once, may wait, and gives what it exports.
+    for name in order_modules(sources, start):
+        exported = ", ".join(_EXPORT.findall(sources[name]))
+        body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = module_\2;", sources[name])).strip("\n")
+        joined.append(f"const module_{name} = await (async () => {{\n{body}\nreturn {{ {exported} }};\n}})();")
+    return "\n".join(joined)
+
+
+def script() -> str:
+    """The page's script."""
+    folder = files(__package__).joinpath(_ASSETS)
+    names = sorted(one.name.removesuffix(".js") for one in folder.iterdir() if one.name.endswith(".js"))
+    return join_modules({name: read_asset(f"{name}.js") for name in names})
+
+
+def style() -> str:
+    """The page's style."""
+    return read_asset("page.css")
+
+
+def assemble(title: str, contents: str, blocks: Sequence[str], links: Sequence[tuple[str, str]] = ()) -> str:
+    """Put the page in one file together.
+
+    Parameters
+    ----------
+    title : str
+        Plain text that was escaped for HTML.
+    contents : str
+        JSON that was made fit to stand in a page.
+    blocks : sequence of str
+        Base64.
+    links : sequence of (str, str)
+        Words and addresses of other pages, as plain text.
+    """
+    own_script, own_style = script(), style()
+    digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
+    allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    sources = "; ".join(f"{what}-src {own}" for what, own in zip(("script", "style"), allowed, strict=True))
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
+    data = [f'<script type="text/plain" id="block-{number}">{text}</script>' for number, text in enumerate(blocks)]
+    head = [f'<meta http-equiv="Content-Security-Policy" content="{policy}">', f"<style>{own_style}</style>"]
+    tail = [
+        f'<script type="application/json" id="contents">{contents}</script>',
+        *data,
+        f'<script type="module">{own_script}</script>',
+    ]
+    return _fill(title, head, tail, links)
+
+
+def assemble_shell(title: str, styled_by: str, run: str, contents: str, links: Sequence[tuple[str, str]] = ()) -> str:
+    """Put a page together that fetches everything.
+
+    Parameters
+    ----------
+    title : str
+        Plain text that was escaped for HTML.
+    styled_by, run, contents : str
+        Addresses of the style, the script and the contents.
+    links : sequence of (str, str)
+        Words and addresses of other pages, as plain text.
+    """
+    head = [
+        f'<link rel="stylesheet" href="{html.escape(styled_by)}">',
+        f'<link rel="alternate" type="application/json" id="contents" href="{html.escape(contents)}">',
+    ]
+    return _fill(title, head, [f'<script type="module" src="{html.escape(run)}"></script>'], links)
+
+
+def _fill(title: str, head: Sequence[str], tail: Sequence[str], links: Sequence[tuple[str, str]]) -> str:
+    named = [f'<a href="{html.escape(address)}">{html.escape(words)}</a>' for words, address in links]
+    bar = f'<nav class="site" aria-label="Other pages">{" ".join(named)}</nav>' if named else ""
+    parts = {"title": title, "head": "\n".join(head), "links": bar, "tail": "\n".join(tail)}
+    return Template(read_asset("page.html")).substitute(parts)
+
+
+def report_link(
+    evaluation: str = "", track: str = "", seconds: float | None = None, metric: str = "", system: str = ""
+) -> str:
+    """The part of a report's address, from ``#`` on, that leads to an evaluation, a track, and a moment of it.
+
+    Parameters
+    ----------
+    evaluation, track, metric, system : str
+        Names as the report has them; empty: what the report shows at first. The system plays in the right ear.
+    seconds : float or None
+        Where the cursor of the track's timeline is.
+
+    Examples
+    --------
+    >>> report_link("chord", "a/b c", 12.5)
+    '#evaluation=chord&track=a%2Fb+c&time=12.5'
+    >>> report_link()
+    ''
+    """
+    time = "" if seconds is None else f"{max(0.0, seconds):.3f}".rstrip("0").rstrip(".")
+    # In the order in which the page writes them, so that it does not write its address anew.
+    named = {"evaluation": evaluation, "metric": metric, "track": track}
+    named |= {"time": time, "ear": system} if track else {}
+    written = urlencode({name: value for name, value in named.items() if value})
+    return f"#{written}" if written else ""

@@ -1,0 +1,97 @@
+/** The bar of a timeline: what plays, what judges, zoom, and a link. */
+
+import { choice, copyButton, el } from "./dom.js";
+import { explainMarks, legendOf, ruleTitle } from "./evidence.js";
+import { Player, soundsOf } from "./sound.js";
+import { linkTo } from "./address.js";
+
+/** One thing plays at a time. */
+export const player = new Player();
+
+/** The bar with what plays and what is judged; `redraw` when that changes. */
+export function toolbar(stage, redraw, view) {
+  const { state, found, chosen } = stage;
+  const { timeline, now } = state;
+  const { rules } = found;
+  const recording = recordingOf(stage);
+  const sounding = recording.there || [...found.references, ...found.estimates].some(({ annotation }) =>
+    typeof annotation !== "string" && soundsOf(annotation).length > 0);
+  const play = el("button", { type: "button", class: "play", disabled: !sounding, title: sounding ? null : "Nothing here sounds" }, "Play");
+  const rest = () => {
+    play.textContent = "Play";
+    if (view) view.does.moved();
+  };
+  const toggle = () => {
+    if (!sounding) return;
+    if (player.playing) {
+      player.stop();
+      rest();
+      return;
+    }
+    const heard = recording.there && timeline.hear !== "sounds" ? recording.node : null;
+    const sides = timeline.hear === "recording" && heard ? [] : [found.references[chosen.reference], found.estimates.find(({ system }) => system === chosen.ear)];
+    const ears = [0, 1].map((ear) => sides[ear]).map((side, ear) => (side && typeof side.annotation !== "string" ? soundsOf(side.annotation, ear) : []));
+    const last = ears.flat().reduce((latest, one) => Math.max(latest, one.time + one.length), 0);
+    const end = heard ? Math.max(last, heard.duration || 0, view ? view.whole : 0) : last;
+    const from = view && view.cursor < end - 0.05 ? Math.max(0, view.cursor) : 0;
+    // Nobody waits for the first beat, unless there is something else to listen to.
+    const first = heard ? from : Math.min(end, ...ears.filter((sounds) => sounds.length).map(([sound]) => sound.time));
+    play.textContent = "Stop";
+    player.play(ears, Math.max(from, first), end, rest, heard);
+    if (view) follow(view);
+  };
+  play.addEventListener("click", toggle);
+  stage.toggle = toggle;
+  stage.restart = () => {
+    if (!player.playing) return;
+    if (view) view.cursor = player.time;
+    player.stop();
+    toggle();
+  };
+  const note = el("p", { class: "note marks" }, explainMarks(stage));
+  const choosing = (name, label, options, value, read = Number) => {
+    const made = choice(label, options, value, (picked) => {
+      timeline[name] = read(picked);
+      state.remember(true);
+      note.textContent = explainMarks(stage);
+      if (name !== "rule") stage.restart();
+      redraw();
+    });
+    made.querySelector("select").setAttribute("name", name);
+    return made;
+  };
+  const hear = recording.node && choosing("hear", "Play", [["both", "recording and sounds"], ["recording", "the recording"],
+    ["sounds", "the sounds"]], timeline.hear, String);
+  const ear = choosing("ear", "Right ear", found.estimates.map(({ system }) => [system, now.systems[system]]), chosen.ear);
+  const left = found.references.length > 1 ? choosing("reference", "Reference, left ear", found.references.map((one, at) =>
+    [at, one.annotator || `reference ${at + 1}`]), chosen.reference) : null;
+  const rule = rules.length > 1 ? choosing("rule", "Judged by", rules.map((_, at) => [at, ruleTitle(state, found, at)]), chosen.rule) : null;
+  const zoom = view ? [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
+    "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)) : [];
+  const fit = view ? el("button", { type: "button", onclick: () => view.fit() }, "All") : null;
+  return [el("div", { class: "bar tools" }, play, hear, left, ear, rule, el("span", { class: "zoom" }, ...zoom, fit),
+    copyButton("Copy link", () => linkTo(state)), legendOf(found), el("span", { class: "clock", "aria-live": "off" })), recording.status, note].filter(Boolean);
+}
+
+/** The recording of a track, if it has one; a status says if it cannot be played. */
+function recordingOf({ found }) {
+  if (!found.audio) return { node: null, status: null, there: false };
+  const made = { node: el("audio", { preload: "metadata", src: found.audio }), status: el("p", { class: "note", role: "status", hidden: true }), there: true };
+  made.node.addEventListener("error", () => {
+    made.there = false;
+    made.status.hidden = false;
+    made.status.textContent = "The recording cannot be played; what sounds is made of the annotations.";
+    player.stop();
+  });
+  return made;
+}
+
+/** The cursor goes with the sound. */
+function follow(view) {
+  const go = () => {
+    if (!player.playing || !view.canvas.isConnected) return;
+    view.moveTo(player.time, true);
+    requestAnimationFrame(go);
+  };
+  requestAnimationFrame(go);
+}

@@ -1,0 +1,164 @@
+"""What a page knows at once about stores: names, what they mean, and where its numbers are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from ...analysis.evaluations import Scored
+from ...analysis.scores import by_annotator, has_annotators, names_of
+from ...analysis.selection import find_metrics, restrict
+from ...annotations.schema import kind_of
+from ...errors import MirflowError, QueryError, UnknownNameError
+from ...metrics.base import has_task
+from ..origins import Origin, Roots, page_title, read_origins, store_names
+from .data import Shown, describe_evaluation, describe_stores, describe_words, main_metrics
+from .embed import Parts
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a page is about.
+
+    Parameters
+    ----------
+    title, name, where : str
+        Heading; names of the stores; the expression that holds for the tracks, or nothing.
+    boards : mapping of str to xr.Dataset
+        The evaluations, in the order of the pipeline.
+    origins : sequence of Origin
+        The stores that they come from.
+    asked : mapping of str to sequence of str
+        Of each evaluation the metrics that were named.
+    first : mapping of str to sequence of int
+        Of each evaluation the positions of its main metrics.
+    notes : tuple of str
+        What was left out.
+    """
+
+    title: str
+    name: str
+    where: str
+    boards: Mapping[str, xr.Dataset]
+    origins: Sequence[Origin]
+    asked: Mapping[str, Sequence[str]]
+    first: Mapping[str, Sequence[int]]
+    notes: tuple[str, ...] = ()
+
+
+def read_subject(
+    store: Scored,
+    metrics: Sequence[str] = (),
+    root: Roots = None,
+    title: str | None = None,
+    where: str | None = None,
+) -> Subject:
+    """Read the scores that a page is about, and find the annotations behind them; see ``write_page``."""
+    boards, origins = read_origins(store, root)
+    # As in the pipeline files, where they are known; what these no longer name comes last.
+    planned = [name for one in origins for name in one.plans]
+    boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
+    boards, notes = (boards, ()) if where is None else _restrict(boards, where)
+    asked = _asked(boards, metrics)
+    first = {name: main_metrics(ds, asked[name]) for name, ds in boards.items()}
+    return Subject(title or page_title(boards), store_names(store), where or "", boards, origins, asked, first, notes)
+
+
+def describe_page(
+    subject: Subject, timelines: Sequence[Mapping[str, Any]], parts: Parts, shown: Shown
+) -> dict[str, Any]:
+    """What the page knows at once.
+
+    Parameters
+    ----------
+    subject : Subject
+    timelines : sequence of mapping
+        Of each evaluation what there is to say of its timelines: ``note``, ``rules`` and ``able``.
+    parts : Parts
+        It grows.
+    shown : Shown
+    """
+    return {
+        "title": subject.title,
+        "name": subject.name,
+        "where": subject.where,
+        "mirflow": version("mirflow"),
+        "byTrack": shown.by_track,
+        "stores": [
+            {"name": one.name, "pipeline": _pipeline_of(one) if shown.by_track else ""} for one in subject.origins
+        ],
+        "evaluations": _describe_evaluations(subject, timelines, parts, shown),
+        **describe_words(),
+    }
+
+
+def _pipeline_of(origin: Origin) -> str:
+    return str(next(iter(origin.boards.values())).attrs.get("pipeline", ""))
+
+
+def _describe_evaluations(
+    subject: Subject, timelines: Sequence[Mapping[str, Any]], parts: Parts, shown: Shown
+) -> list[dict[str, Any]]:
+    boards, first, evaluations = subject.boards, subject.first, []
+    for number, ((name, ds), timeline) in enumerate(zip(boards.items(), timelines, strict=True)):
+        made = describe_evaluation(name, ds, first[name], parts, shown, number)
+        kind = kind_of(made["task"]).name if has_task(made["task"]) else ""
+        stores = describe_stores(name, subject.origins)
+        evaluations.append({**made, "stores": stores, "timeline": {**timeline, "kind": kind}})
+    # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
+    for number, (name, ds) in enumerate(boards.items()):
+        if has_annotators(ds):
+            named = f"{name} by annotator", by_annotator(ds), first[name], parts
+            made = describe_evaluation(*named, replace(shown, inference=False), len(evaluations))
+            known = evaluations[number]
+            evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
+    return evaluations
+
+
+def _restrict(boards: Mapping[str, xr.Dataset], where: str) -> tuple[dict[str, xr.Dataset], tuple[str, ...]]:
+    """The evaluations of the tracks for which an expression holds, and why others are left out."""
+    found: dict[str, xr.Dataset] = {}
+    lacking: dict[str, MirflowError] = {}
+    for name, ds in boards.items():
+        try:
+            part = restrict(ds, where)
+        except (UnknownNameError, QueryError) as error:
+            lacking[name] = error
+            continue
+        if part.sizes["track"]:
+            found[name] = part
+        else:
+            lacking[name] = QueryError(f"where {where!r}: no track is so")
+    if not found:
+        # What is nearest to an answer says most: a coordinate without this value, then a name that is near another.
+        errors = sorted(
+            lacking.values(), key=lambda error: (not str(error).endswith("is so"), type(error) is QueryError)
+        )
+        raise errors[0]
+    return found, tuple(f"{name}: left out: {error}" for name, error in lacking.items())
+
+
+def _asked(boards: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> dict[str, list[str]]:
+    """The metrics that were named, as each evaluation that has them names them."""
+    asked: dict[str, list[str]] = {name: [] for name in boards}
+    for metric in metrics:
+        known = False
+        for name, ds in boards.items():
+            try:
+                asked[name] += names_of(ds, "metric", find_metrics(ds, metric))
+                known = True
+            except UnknownNameError:
+                continue
+            except QueryError as error:
+                hint = "the page shows it below the tables; name one that is one number a track"
+                raise QueryError(f"{str(error).partition(';')[0]}; {hint}") from None
+        if not known:
+            raise UnknownNameError(
+                "metric", metric, {label for ds in boards.values() for label in names_of(ds, "metric")}
+            )
+    return asked

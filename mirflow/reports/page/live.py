@@ -1,0 +1,288 @@
+"""The page of a report that a server sends: scores, timelines and recordings are fetched when they are looked at."""
+
+from __future__ import annotations
+
+import base64
+import html
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import BoundedSemaphore, Lock
+from typing import Any
+
+from ...analysis.evaluations import Scored
+from ...analysis.scores import names_of
+from ..origins import Roots, Shelf
+from .assembly import assemble_shell, script, style
+from .contents import describe_page, read_subject
+from .data import Shown
+from .embed import LEVEL, pack_json
+from .timelines import EvaluationOrigin, Rules, Timelines, add_evaluation, find_evaluation_files
+
+ASSETS = {"report.js": "text/javascript", "report.css": "text/css"}
+"""The files of the page and their media types; see `asset`."""
+CACHE = 64_000_000
+"""Bytes of parts and timelines that are kept, those that were asked for last."""
+_ENTRY = 500
+"""Bytes that an entry is counted as having beside its data."""
+
+
+def asset(name: str) -> bytes:
+    """One of `ASSETS`, the same for all pages of this version: a server may let it be kept under a digest's name."""
+    return {"report.js": script, "report.css": style}[name]().encode("utf-8")
+
+
+class LivePage:
+    """The page about a store, or about several as one, in parts that a server sends.
+
+    A server makes one for each generation of a store and mounts it below the store's address::
+
+        stores/NAME/                            shell()
+        stores/NAME/report/contents.json        contents()         application/json
+        stores/NAME/report/blocks/ADDRESS       block(ADDRESS)     application/octet-stream
+        stores/NAME/report/tracks/TRACK.json    timeline(TRACK, metric=...)    application/json
+
+    Shell and contents may be cached by the generation (`ETag`). Addresses of blocks begin with the generation, so that
+    what is there never changes and may be kept for good; None means 404, as of a generation that is gone, and the page
+    then asks its reader to load it anew. Blocks are compressed (zlib) and no server needs to compress them again;
+    contents and timelines are JSON that it should. Scripts and styles are `asset`; the page works under the policy
+    ``default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self'`` and needs
+    ``img-src`` for nothing. All methods may be called by several threads at once; what several of them ask for is
+    computed once, and one computation of intervals or of a timeline runs at a time.
+
+    Parameters
+    ----------
+    store, metrics, root, title, where
+        As for :func:`mirflow.reports.page.write_page`. A dataset that was cut before shows what it holds.
+    generation : str
+        Names what the store holds now: letters, digits, ``-`` and ``_``.
+    references : bool
+        Without them there are no timelines, and no messages that may quote a reference.
+    only_aggregates : bool
+        Whether no scores by track are sent, as for :func:`mirflow.reports.page.write_page`.
+    cache : int
+        Bytes of blocks and timelines that are kept.
+
+    Raises
+    ------
+    StoreError, QueryError, UnknownNameError
+        As for :func:`mirflow.reports.page.write_page`.
+    """
+
+    def __init__(
+        self,
+        store: Scored,
+        generation: str,
+        *,
+        metrics: Sequence[str] = (),
+        root: Roots = None,
+        title: str | None = None,
+        where: str | None = None,
+        references: bool = True,
+        only_aggregates: bool = False,
+        cache: int = CACHE,
+    ) -> None:
+        self._subject = read_subject(store, metrics, root, title, where)
+        self._shown = Shown(references, by_track=not only_aggregates, aggregates=True)
+        self._parts = _Addresses(f"blocks/{generation}/")
+        self._generation = generation
+        self._recent = _Recent(cache)
+        self._computing = BoundedSemaphore()
+        self._able: dict[str, Sequence[str]] = {}
+
+    def shell(
+        self,
+        assets: Mapping[str, str],
+        contents: str = "report/contents.json",
+        links: Sequence[tuple[str, str]] = (),
+    ) -> str:
+        """The page as HTML without any data: no script and no style stands in it.
+
+        Parameters
+        ----------
+        assets : mapping of str to str
+            Address of each of `ASSETS`, from the page.
+        contents : str
+            Address of the contents, from the page.
+        links : sequence of (str, str)
+            Words and addresses of other pages, in a bar on top.
+        """
+        title = html.escape(f"{self._subject.title} ({self._subject.name})")
+        return assemble_shell(title, assets["report.css"], assets["report.js"], contents, links)
+
+    def contents(self) -> bytes:
+        """What the page knows at once, as JSON: names and what they mean, and the values of its first tables."""
+        return self._recent.get("contents", self._make_contents, keep=True)
+
+    def block(self, address: str) -> bytes | None:
+        """Scores, aggregates, intervals and messages, compressed; None: there is no such block.
+
+        Parameters
+        ----------
+        address : str
+            What follows ``blocks/``: the generation, then for instance ``0/3/score``: scores of the evaluation 0 by
+            its metric 3.
+        """
+        generation, _, name = address.partition("/")
+        self.contents()
+        make = self._parts.makers.get(name)
+        if make is None or generation != self._generation:
+            return None
+
+        def compress() -> bytes:
+            with self._computing:
+                return zlib.compress(make(), LEVEL)
+
+        return self._recent.get(f"block {name}", compress)
+
+    def timeline(self, track: str, metric: str = "", audio: str = "") -> bytes | None:
+        """One track: its annotations, read now, and the evidence for its scores, of all evaluations, as JSON.
+
+        Parameters
+        ----------
+        track : str
+        metric : str
+            The metric that judges items, in the evaluations that have it and where it can; else the first one that
+            can.
+        audio : str
+            Address of the recording; empty: there is none, or none for this reader.
+
+        Returns
+        -------
+        bytes or None
+            None: there is no such track, or scores by track are not sent. Where annotations may not be shown or are
+            gone, the track has none.
+        """
+        if not self._shown.by_track or track not in self._tracks:
+            return None
+        asked = metric if metric in self._metrics else ""
+        made = self._recent.get(f"track {asked} {track}", lambda: self._make_timeline(track, asked))
+        return made[:-1] + b',"audio":' + pack_json(audio) + b"}"
+
+    @cached_property
+    def _tracks(self) -> frozenset[str]:
+        return frozenset(name for ds in self._subject.boards.values() for name in names_of(ds, "track"))
+
+    @cached_property
+    def _metrics(self) -> frozenset[str]:
+        return frozenset(name for ds in self._subject.boards.values() for name in names_of(ds, "metric"))
+
+    @cached_property
+    def _origins(self) -> dict[str, EvaluationOrigin]:
+        return {name: find_evaluation_files(name, self._subject.origins) for name in self._subject.boards}
+
+    def _make_contents(self) -> bytes:
+        subject, shown = self._subject, self._shown
+        notes = {name: self._note(name) for name in subject.boards}
+        timelines = [{"rules": [], "able": [], "note": note} for note in notes.values()]
+        contents = describe_page(subject, timelines, self._parts, shown)
+        first = {
+            f"{number}/{metric}/values" for number, one in enumerate(contents["evaluations"]) for metric in one["main"]
+        }
+        ahead = {
+            self._parts.address(name): base64.b64encode(zlib.compress(self._parts.makers[name](), LEVEL)).decode()
+            for name in sorted(first)
+        }
+        return pack_json({**contents, "ahead": ahead, "tracks": "tracks/"})
+
+    def _note(self, evaluation: str) -> str:
+        if not self._shown.references:
+            return "The references of these tracks are not public."
+        return self._origins[evaluation].note
+
+    def _make_timeline(self, track: str, metric: str) -> bytes:
+        with self._computing:
+            timelines, shelf = Timelines(), Shelf()
+            for name, ds in self._subject.boards.items() if self._shown.references else ():
+                origin = self._origins[name]
+                if not origin.files or track not in names_of(ds, "track"):
+                    timelines.evaluations.append({"rules": [], "able": [], "note": ""})
+                    continue
+                self._add(timelines, name, origin, track, metric, shelf)
+        return pack_json(_described(timelines, track))
+
+    def _add(
+        self, timelines: Timelines, name: str, origin: EvaluationOrigin, track: str, metric: str, shelf: Shelf
+    ) -> None:
+        """Add an evaluation, judged by a metric where it can; which ones can is known from the first track on."""
+        ds = self._subject.boards[name]
+        systems, metrics = names_of(ds, "system"), names_of(ds, "metric")
+        asked = [metric] if metric in metrics else []
+        first = names_of(ds, "metric", self._subject.first[name])
+        rules = Rules(asked, [*dict.fromkeys([*first, *metrics])])
+        if name in self._able:
+            rules.settle(self._able[name])
+        add_evaluation(timelines, systems, origin, [track], rules, shelf, references=True)
+        if rules.able is not None:
+            self._able.setdefault(name, rules.able)
+
+
+def _described(timelines: Timelines, track: str) -> dict[str, Any]:
+    """A track for the page, with labels, verdicts and rules of its own."""
+    found = timelines.tracks.get(track)
+    described: dict[str, Any] = found.described() if found else {"annotations": [], "evaluations": []}
+    rules = timelines.evaluations
+    evaluations = [
+        [number, {**one, "rules": rules[number]["rules"], "able": rules[number]["able"]}]
+        for number, one in described["evaluations"]
+    ]
+    words = {"vocabulary": timelines.vocabulary.entries(), "verdicts": list(timelines.verdicts)}
+    return {**described, "evaluations": evaluations, **words}
+
+
+@dataclass(frozen=True)
+class _Addresses:
+    """The parts of a page by their addresses, made when they are asked for."""
+
+    prefix: str
+    makers: dict[str, Callable[[], bytes]] = field(default_factory=dict)
+
+    def put(self, name: str, make: Callable[[], bytes]) -> str:
+        self.makers[name] = make
+        return self.address(name)
+
+    def address(self, name: str) -> str:
+        return f"{self.prefix}{name}"
+
+
+class _Recent:
+    """Data that were asked for last, up to a size; what several threads ask for at once is made once."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, 0
+        self._made: OrderedDict[str, Future[bytes]] = OrderedDict()
+        self._kept: set[str] = set()
+        self._lock = Lock()
+
+    def get(self, key: str, make: Callable[[], bytes], *, keep: bool = False) -> bytes:
+        """Give what was made, or make it; with `keep` it stays whatever its size."""
+        with self._lock:
+            future = self._made.get(key)
+            own = future is None
+            if future is None:
+                future = self._made[key] = Future()
+                self._kept |= {key} if keep else set()
+            self._made.move_to_end(key)
+        if own:
+            self._make(key, make, future)
+        return future.result()
+
+    def _make(self, key: str, make: Callable[[], bytes], future: Future[bytes]) -> None:
+        try:
+            made = make()
+        except BaseException as error:
+            with self._lock:
+                del self._made[key]
+            future.set_exception(error)
+            return
+        future.set_result(made)
+        with self._lock:
+            self._size += len(made) + _ENTRY
+            droppable = [one for one, other in self._made.items() if other.done() and one not in self._kept]
+            for one in droppable:
+                if self._size <= self._most:
+                    break
+                self._size -= len(self._made.pop(one).result()) + _ENTRY
