@@ -6,6 +6,7 @@ import inspect
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -231,15 +232,22 @@ class PairFunctions:
         Parameters have the names of the records and hold for all metrics that have them; a TypeError refuses a name
         that none has, and one that has several meanings.
         """
+        measures = self._every(given) if given else self._defaults
+        self.check(reference, estimate, measures)
+        found = self.score(reference, estimate, measures)
+        return {measure.metric.name: float(value) for measure, value in zip(measures, found, strict=True)}
+
+    @cached_property
+    def _defaults(self) -> list[Measure]:
+        return self._every({})
+
+    def _every(self, given: Mapping[str, Value]) -> list[Measure]:
         asked = [one for one in self.metrics if one.default]
         defaults: dict[str, set[Value]] = {}
         for parameter in (parameter for one in asked for parameter in one.parameters):
             defaults.setdefault(parameter.name, set()).add(parameter.default)
         refuse_unknown("evaluate", given, [name for name, values in defaults.items() if len(values) == 1])
-        measures = [one.measure(**given) for one in asked]
-        self.check(reference, estimate, measures)
-        found = self.score(reference, estimate, measures)
-        return {measure.metric.name: float(value) for measure, value in zip(measures, found, strict=True)}
+        return [one.measure(**given) for one in asked]
 
     def functions(self, sides: str) -> dict[str, Callable[..., float]]:
         """Functions of the metrics that mir_eval does not have, under their names in mirflow.

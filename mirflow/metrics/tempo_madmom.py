@@ -107,7 +107,10 @@ class ManyTempi(Shared):
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
         self._pairs = pairs
-        self.both_empty = (pairs.counts[0] == 0) & (pairs.counts[1] == 0)
+        references, estimates = pairs.counts
+        self._weight = (references > 0).astype(np.float64)
+        self._both_empty = (references == 0) & (estimates == 0)
+        self._any_empty = bool(self._both_empty.any())
 
     def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
         """The tempi that count under a measure's parameters."""
@@ -133,9 +136,18 @@ class ManyTempi(Shared):
 
         return self.once(("hits", measure["sort"], measure["max_len"], measure["tol"]), compare)
 
+    def numbers(self, measure: Measure) -> Int:
+        """How many tempi of each reference the estimate has: int64 (pairs,)."""
+        reference = self.sides(measure)[0]
+
+        def count() -> Int:
+            return np.bincount(reference.pair[self.hits(measure)], minlength=len(reference.counts))
+
+        return self.once(("numbers", measure["sort"], measure["max_len"], measure["tol"]), count)
+
     def weigh(self, score: Column) -> Read:
         """Scores of the pairs, 1 where both sides are empty, and 1 for each pair with a reference."""
-        return np.where(self.both_empty, 1.0, score), (self._pairs.counts[0] > 0).astype(np.float64)
+        return (np.where(self._both_empty, 1.0, score) if self._any_empty else score.astype(np.float64)), self._weight
 
 
 Read = tuple[Float, Float]
@@ -172,22 +184,14 @@ def _p_score(tempi: ManyTempi, measure: Measure) -> Read:
 @_declared("Any correct", aliases=("any",), itemwise=True, literature=_MCKINNEY)
 def _any_correct(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the estimate has at least one of the reference's tempi."""
-    return tempi.weigh(_hit(tempi, measure) > 0)
+    return tempi.weigh(tempi.numbers(measure) > 0)
 
 
 @_declared("All correct", aliases=("all",), itemwise=True, literature=_MCKINNEY)
 def _all_correct(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the estimate has all tempi of the reference."""
     counts = tempi.sides(measure)[0].counts
-    return tempi.weigh((_hit(tempi, measure) == counts) & (counts > 0))
-
-
-def _hit(tempi: ManyTempi, measure: Measure) -> Int:
-    """How many tempi of each reference the estimate has."""
-    reference = tempi.sides(measure)[0]
-    return np.bincount(reference.pair[tempi.hits(measure)], minlength=len(reference.counts)).astype(
-        np.int64, copy=False
-    )
+    return tempi.weigh((tempi.numbers(measure) == counts) & (counts > 0))
 
 
 @_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
