@@ -19,7 +19,7 @@ from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError, MetricError, problems_of, together
 from ..kernels.agreement import GraderAgreement, fleiss_kappa, merge_categories
 from ..metrics.similarity import BROAD, clean
-from ..ragged import Float, Int, rows_of
+from ..ragged import Column, Float, Int, rows_of
 from ..readers.options import Reading
 from ..readers.patterns import Pattern
 from ..readers.tables.table import spread_tables
@@ -56,6 +56,10 @@ class AllJudged:
         0 for NS, 1 for SS, 2 for VS; NaN without a broad category.
     fine : float64 (judgements,)
         NaN without a fine judgement.
+    query : int64 (judgements,)
+        Numbers of the queries.
+    grader : str (judgements,)
+        Empty: not told.
     source : str
         What they were read from; empty: a collection.
     """
@@ -63,6 +67,8 @@ class AllJudged:
     pair: Int
     level: Float
     fine: Float
+    query: Int
+    grader: Column
     source: str
 
 
@@ -110,9 +116,12 @@ def all_judged(judgements: Judgements) -> AllJudged:
         line = _line(source, query, flaw.item) if source else None
         raise InvalidAnnotationError(f"query {query!r}: {flaw.message}", path=source or None, line=line)
     rows = cleaned.rows
-    key = rows_of(rows.counts[0]) * max(len(rows.labels), 1) + rows.columns["label"]
+    owner = rows_of(rows.counts[0])
+    key = owner * max(len(rows.labels), 1) + rows.columns["label"]
     _, pair = np.unique(key, return_inverse=True)
-    return AllJudged(pair, rows.columns["level"], rows.columns["value"], source)
+    # Nothing was set aside, so that the graders are those of the same rows.
+    grader = judgements.rows.columns.get("grader", np.full(len(owner), ""))
+    return AllJudged(pair, rows.columns["level"], rows.columns["value"], owner, grader, source)
 
 
 def _line(path: str, query: str, item: int) -> int | None:

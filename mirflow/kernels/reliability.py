@@ -1,0 +1,345 @@
+"""Reliability of graders on ordered categories and on scales: weighted kappa, intraclass correlation, alpha.
+
+Every measure is a function of sums over the items, so that items can be drawn again without looking at them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import MetricError
+from ..ragged import Bool, Float, Int
+
+Weights = Literal["nominal", "linear", "quadratic"]
+Scale = Literal["nominal", "ordinal", "interval"]
+Form = Literal["1,1", "1,k", "2,1", "3,1"]
+
+
+class Sums(NamedTuple):
+    """What a measure is computed from.
+
+    Parameters
+    ----------
+    groups : float64 (groups, sums)
+        Sums over the items of each group.
+    value : callable
+        From such sums, float64 (n, sums), to the measure, float64 (n,).
+    """
+
+    groups: Float
+    value: Callable[[Float], Float]
+
+    def whole(self) -> float:
+        """The measure of all items."""
+        return float(self.value(self.groups.sum(axis=0, keepdims=True))[0])
+
+    def drawn(self, draws: Int) -> Float:
+        """The measure of groups that are drawn again, by their numbers: int64 (n, groups) to float64 (n,)."""
+        number = len(self.groups)
+        times = np.array([np.bincount(draw, minlength=number) for draw in draws], dtype=np.float64)
+        return self.value(times @ self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Ratings of items that several graders may have rated.
+
+    Parameters
+    ----------
+    table : float64 (items, graders)
+        NaN: not rated.
+    group : int64 (items,)
+        Numbers, from 0 without a gap, of the groups that items are drawn in.
+    """
+
+    table: Float
+    group: Int
+
+    @classmethod
+    def of(cls, ratings: npt.ArrayLike) -> Ratings:
+        """All items as one group.
+
+        Raises
+        ------
+        MetricError
+            For what is no table of numbers.
+        """
+        table = np.asarray(ratings, dtype=np.float64)
+        if table.ndim != 2:
+            raise MetricError(f"ratings are a table of items and graders, not of shape {table.shape}")
+        if np.isinf(table).any():
+            raise MetricError("a rating is not finite; NaN stands for none")
+        return cls(table, np.zeros(len(table), dtype=np.int64))
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are; without items one."""
+        return int(self.group.max()) + 1 if len(self.group) else 1
+
+    def several(self) -> Ratings:
+        """The items with at least two ratings; groups keep their numbers."""
+        kept = (~np.isnan(self.table)).sum(axis=1) > 1
+        return Ratings(self.table[kept], self.group[kept])
+
+    def added(self, values: Float, groups: int) -> Float:
+        """Values of the items (items, ...) added up in each group (groups, ...)."""
+        found: Float = np.zeros((groups, *values.shape[1:]))
+        np.add.at(found, self.group, values)
+        return found
+
+
+def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weights: Weights = "nominal") -> float:
+    """Cohen's kappa of two graders, weighted by how far apart two categories are.
+
+    Parameters
+    ----------
+    one, other : (items,)
+        Categories, from 0; NaN: not rated. Items that both rated count.
+    categories : int
+        How many there are.
+    weights : {"nominal", "linear", "quadratic"}
+        Of a disagreement: 1, the distance of the categories, its square.
+
+    Returns
+    -------
+    float
+        1 - observed / expected disagreement; NaN where no disagreement is expected, or no item was rated by both.
+
+    References
+    ----------
+    J. Cohen, "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit",
+    Psychological Bulletin 70(4), 1968.
+
+    Examples
+    --------
+    >>> round(cohen_kappa([0, 1, 2, 2], [0, 2, 2, 1], 3, "linear"), 4)
+    0.4286
+    """
+    return mean_kappa(np.column_stack([one, other]), categories, weights)
+
+
+def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quadratic") -> float:
+    """The mean of Cohen's kappa over the pairs of graders, each as often as there are items that both rated.
+
+    Where all graders rated all items this is Light's kappa.
+
+    Parameters
+    ----------
+    ratings : (items, graders)
+        Categories, from 0; NaN: not rated.
+
+    Returns
+    -------
+    float
+        NaN where it is defined for no two graders.
+
+    References
+    ----------
+    R. J. Light, "Measures of response agreement for qualitative data: some generalizations and alternatives",
+    Psychological Bulletin 76(5), 1971.
+
+    Examples
+    --------
+    >>> round(mean_kappa([[0, 0, 1], [1, 2, 2], [2, 2, 2], [2, 1, np.nan]], 3, "linear"), 4)
+    0.4179
+    """
+    return kappa_sums(Ratings.of(ratings), categories, weights).whole()
+
+
+def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
+    """The sums of `mean_kappa`: how often any two graders chose any two categories."""
+    groups, graders = ratings.groups, ratings.table.shape[1]
+    if graders < 2:
+        return Sums(np.zeros((groups, 1)), _undefined)
+    chosen = (ratings.table[:, :, np.newaxis] == np.arange(categories)).astype(np.float64)
+    chosen = chosen.reshape(len(ratings.table), graders * categories)
+    parts = np.empty((groups, graders * categories, graders * categories))
+    for group in range(groups):
+        own = chosen[ratings.group == group]
+        parts[group] = own.T @ own
+    one, other = np.triu_indices(graders, 1)
+    tables = parts.reshape(groups, graders, categories, graders, categories)[:, one, :, other, :]
+    # Indices that stand apart put their axis first.
+    sums = tables.transpose(1, 0, 2, 3).reshape(groups, -1)
+    return Sums(sums, partial(_mean_kappa, apart=_disagreement(categories, weights)))
+
+
+def _undefined(sums: Float) -> Float:
+    return np.full(len(sums), np.nan)
+
+
+def _mean_kappa(sums: Float, apart: Float) -> Float:
+    both = sums.reshape(len(sums), -1, *apart.shape)
+    common = both.sum(axis=(2, 3))
+    observed = common * np.einsum("npij,ij->np", both, apart)
+    expected = np.einsum("npi,ij,npj->np", both.sum(axis=3), apart, both.sum(axis=2))
+    kappa = 1 - _ratio(observed, expected)
+    known = ~np.isnan(kappa)
+    return _ratio(np.where(known, common * kappa, 0.0).sum(axis=1), np.where(known, common, 0.0).sum(axis=1))
+
+
+def _disagreement(categories: int, weights: Weights) -> Float:
+    place = np.arange(categories, dtype=np.float64)
+    distance: Float = np.abs(place[:, np.newaxis] - place)
+    return {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
+
+
+def _ratio(above: Float, below: Float) -> Float:
+    """A quotient; NaN where what is below is not above 0."""
+    found: Float = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), np.nan)
+    return np.divide(above, below, out=found, where=below > 0)
+
+
+def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
+    """An intraclass correlation of ratings on a scale, named as by Shrout and Fleiss.
+
+    Parameters
+    ----------
+    ratings : (items, graders)
+        NaN: not rated. Items with at least two ratings count; where their numbers differ, their mean number is that of
+        the unbalanced analysis of variance, (N - sum of n^2 / N) / (items - 1).
+    form : {"1,1", "1,k", "2,1", "3,1"}
+        ``1,1``: of a single rating, if any graders may have rated an item (one-way random effects); ``1,k``: of the
+        mean of an item's ratings. ``2,1`` and ``3,1``: of a single rating, if the same graders rated all items:
+        absolute agreement (two-way random effects), and consistency, which leaves out that some rate higher (two-way
+        mixed effects).
+
+    Returns
+    -------
+    float
+        NaN for fewer than two items, where nothing varies, and of the last two forms unless all graders rated all
+        items. May be negative.
+
+    References
+    ----------
+    P. E. Shrout and J. L. Fleiss, "Intraclass correlations: uses in assessing rater reliability", Psychological
+    Bulletin 86(2), 1979; of unequal numbers: S. R. Searle, G. Casella and C. E. McCulloch, "Variance components", 1992,
+    section 3.6.
+
+    Examples
+    --------
+    The example of Shrout and Fleiss, six targets and four judges.
+
+    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> [round(intraclass_correlation(table, form), 2) for form in ("1,1", "2,1", "3,1", "1,k")]
+    [0.17, 0.29, 0.71, 0.44]
+    """
+    return intraclass_sums(Ratings.of(ratings), form).whole()
+
+
+def intraclass_sums(ratings: Ratings, form: Form) -> Sums:
+    """The sums of `intraclass_correlation`: numbers, ratings, and squares."""
+    groups = ratings.groups
+    ratings = ratings.several()
+    given: Bool = ~np.isnan(ratings.table)
+    if not len(ratings.table) or (form in ("2,1", "3,1") and not given.all()):
+        return Sums(np.zeros((groups, 1)), _undefined)
+    number = given.sum(axis=1).astype(np.float64)
+    # Numbers near their mean lose no digits when they are squared.
+    centred = np.where(given, ratings.table - ratings.table[given].mean(), 0.0)
+    total = centred.sum(axis=1)
+    parts = (np.ones(len(number)), number, number**2, total, total**2 / number, (centred**2).sum(axis=1))
+    sums = ratings.added(np.column_stack([*parts, centred]), groups)
+    return Sums(sums, partial(_one_way, form=form) if form.startswith("1") else partial(_two_way, form=form))
+
+
+def _one_way(sums: Float, form: Form) -> Float:
+    items, number, squares, total, between, everything = sums[:, :6].T
+    mean_between = _ratio(between - _ratio(total**2, number), items - 1)
+    mean_within = _ratio(np.maximum(everything - between, 0), number - items)
+    usual = _ratio(number - _ratio(squares, number), items - 1)
+    spread = mean_between if form == "1,k" else mean_between + (usual - 1) * mean_within
+    return _ratio(mean_between - mean_within, spread)
+
+
+def _two_way(sums: Float, form: Form) -> Float:
+    items, number, _, total, between, everything = sums[:, :6].T
+    graders = sums.shape[1] - 6
+    correction = _ratio(total**2, number)
+    columns = _ratio((sums[:, 6:] ** 2).sum(axis=1), items) - correction
+    of_items = _ratio(between - correction, items - 1)
+    rest = np.maximum(everything - between - columns, 0)
+    error = _ratio(rest, (items - 1) * (graders - 1))
+    spread = of_items + (graders - 1) * error
+    if form == "2,1":
+        spread = spread + _ratio(graders * (columns / (graders - 1) - error), items)
+    return _ratio(of_items - error, spread)
+
+
+def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> float:
+    """Krippendorff's alpha, for any number of graders, missing ratings and scales.
+
+    Parameters
+    ----------
+    ratings : (items, graders)
+        Numbers; NaN: not rated. Items with at least two ratings count.
+    scale : {"nominal", "ordinal", "interval"}
+        What a disagreement weighs: 1; the square of the ratings that lie between the two; the square of their
+        difference.
+
+    Returns
+    -------
+    float
+        1 - observed / expected disagreement; NaN where all ratings are the same, or no item has two.
+
+    References
+    ----------
+    K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content analysis", 2nd edition, 2004, chapter
+    11.
+
+    Examples
+    --------
+    >>> nan = np.nan
+    >>> table = [[1, 1, nan], [2, 2, 3], [3, 3, 3], [1, nan, nan], [2, nan, 2]]
+    >>> round(krippendorff_alpha(table, "nominal"), 4), round(krippendorff_alpha(table), 4)
+    (0.7188, 0.8393)
+    """
+    return alpha_sums(Ratings.of(ratings), scale).whole()
+
+
+def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
+    """The sums of `krippendorff_alpha`: how often a value meets another one in an item."""
+    groups = ratings.groups
+    ratings = ratings.several()
+    given: Bool = ~np.isnan(ratings.table)
+    if not len(ratings.table):
+        return Sums(np.zeros((groups, 1)), _undefined)
+    values, code = np.unique(ratings.table[given], return_inverse=True)
+    # How often each item has each value.
+    cell = np.nonzero(given)[0] * len(values) + code
+    counts = np.bincount(cell, minlength=len(given) * len(values)).reshape(len(given), len(values)).astype(np.float64)
+    scaled = counts / (counts.sum(axis=1) - 1)[:, np.newaxis]
+    share = ratings.added(counts, groups)
+    met = np.empty((groups, len(values), len(values)))
+    for group in range(groups):
+        own = ratings.group == group
+        met[group] = scaled[own].T @ counts[own] - np.diag(scaled[own].sum(axis=0))
+    if scale == "ordinal":
+        return Sums(np.column_stack([share, met.reshape(groups, -1)]), _ordinal_alpha)
+    apart = (values[:, np.newaxis] != values).astype(np.float64)
+    if scale == "interval":
+        apart = (values[:, np.newaxis] - values) ** 2
+    observed = np.einsum("gij,ij->g", met, apart)
+    return Sums(np.column_stack([share, observed]), partial(_alpha, apart=apart))
+
+
+def _alpha(sums: Float, apart: Float) -> Float:
+    share, observed = sums[:, :-1], sums[:, -1]
+    expected = np.einsum("ni,ij,nj->n", share, apart, share, optimize=True)
+    return 1 - _ratio((share.sum(axis=1) - 1) * observed, expected)
+
+
+def _ordinal_alpha(sums: Float) -> Float:
+    width = int((np.sqrt(1 + 4 * sums.shape[1]) - 1) / 2 + 0.5)
+    share, met = sums[:, :width], sums[:, width:].reshape(len(sums), width, width)
+    # Ratings up to the middle of each value: what lies between two middles is their distance.
+    middle = np.cumsum(share, axis=1) - share / 2
+    apart = (middle[:, :, np.newaxis] - middle[:, np.newaxis]) ** 2
+    expected = np.einsum("ni,nij,nj->n", share, apart, share, optimize=True)
+    return 1 - _ratio((share.sum(axis=1) - 1) * np.einsum("nij,nij->n", met, apart), expected)
