@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import refuse_unknown, warn_caller
-from ..pair import PairFunctions, documented
+from ..pair import PairFunctions, are_close, documented
 from ..util import BOUNDED, Array, adjust_intervals, are_times, f_measure, intervals_to_boundaries, validate_intervals
 from .kernel import HierarchySide, Ranking, agreements, read_frame_size, to_rows
 from .metrics import METRICS, MIR_EVAL
@@ -76,12 +76,12 @@ def validate_hier_intervals(intervals_hier: Levels) -> None:
             validate_intervals(one)
             if not are_times(one):
                 raise ValueError(f"Interval times {BOUNDED}")
-            if one.size and not np.allclose(one.min(), 0.0):
+            if one.size and not are_close(one.min(), 0.0):
                 raise ValueError("Segment intervals do not start at 0")
         for side, one in (("Reference", top), ("Estimated", intervals)):
             if one.size == 0:
                 warn_caller(f"{side} intervals are empty.")
-        if top.size and intervals.size and not np.allclose(top.max(), intervals.max()):
+        if top.size and intervals.size and not are_close(top.max(), intervals.max()):
             raise ValueError("End times do not match")
         own = set(intervals_to_boundaries(intervals).tolist())
         if boundaries - own:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import warn_caller
 from ..measures import Measure
-from ..pair import PairFunctions, documented, row_of_intervals
+from ..pair import PairFunctions, are_close, documented, row_of_intervals
 from ..util import BOUNDED, Array, adjust_intervals, are_times, validate_intervals
 from .kernel import EXACT, MOST_FRAMES, LabelledSpans, encode, too_long
 from .metrics import METRICS, MIR_EVAL, FittedScores
@@ -103,11 +103,11 @@ def validate_structure(
         validate_intervals(intervals)
         if len(intervals) != len(labels):
             raise ValueError("Number of intervals does not match number of labels")
-        if intervals.size and not np.allclose(intervals.min(), 0.0):
+        if intervals.size and not are_close(intervals.min(), 0.0):
             raise ValueError("Segment intervals do not start at 0")
     _warn_empty(reference_intervals, estimated_intervals)
     ends = [intervals.max() for intervals in (reference_intervals, estimated_intervals) if intervals.size]
-    if len(ends) == 2 and not np.allclose(*ends):
+    if len(ends) == 2 and not are_close(*ends):
         raise ValueError("End times do not match")
 
 
