@@ -59,7 +59,7 @@ def check_command(
     style = choose_format(style, output)
     if style == "table" and output is None:
         for one in checks:
-            for line in _lines(one):
+            for line in lines_of_check(one):
                 click.echo(line)
     else:
         emit([checks.rows()], style, output)
@@ -69,7 +69,7 @@ def check_command(
         context.exit(FAILED)
 
 
-def _lines(check: FileCheck) -> list[str]:
+def lines_of_check(check: FileCheck) -> list[str]:
     """A line for each problem, with a place that editors can jump to."""
     lines = []
     for problem in check.problems:

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import account_pages, api, results, stores_http
+from . import account_pages, api, results, stores_http, submission_pages
 from .accounts import AccountError
 from .addresses import NamesInPaths
 from .answers import Front
@@ -27,11 +27,12 @@ from .grading import pages as grading_pages
 from .pages import asset, tell
 from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Network, Service, open_service
+from .submissions.entries import SubmissionError
 
 __all__ = ["create_app", "serve"]
 
 
-_SHOWN = (AccountError, MetricError, QueryError, UnknownNameError)
+_SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
 """Errors whose messages answer what somebody has asked; others may name files, and are for the server's log."""
 _LOG = logging.getLogger("mirflow.service")
 _WORDS = {
@@ -74,6 +75,7 @@ def _routes(service: Service) -> list[BaseRoute]:
         *stores_http.routes(service),
         *results.routes(service),
         *grading_pages.routes(service),
+        *submission_pages.routes(service),
     ]
 
 

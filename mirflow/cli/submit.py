@@ -1,0 +1,145 @@
+"""The command ``submit``, which sends estimates to a server and prints what comes of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import counted
+from .check import lines_of_check
+from .common_options import Command
+from .output import FAILED, choose_format, emit, for_people, output_options
+
+if TYPE_CHECKING:
+    from ..reports.tables import Entry, Table
+    from ..service.client import Client
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
+
+
+@click.command("submit", cls=Command, place=8, short_help="Send estimates to a server, and wait for the score.")
+@click.argument("url")
+@click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|FILE")
+@click.option("--token", envvar="MIRFLOW_TOKEN", help="Of your account. Default: MIRFLOW_TOKEN, else ~/.netrc.")
+@click.option("--name", help="Of the system. Default: that of the folder or file.")
+@click.option("--split", "splits", multiple=True, help="Repeat for several. Default: those that are not hidden.")
+@click.option("--visibility", type=click.Choice(("private", "lab", "public")), help="Default: the campaign's.")
+@click.option("--wait/--no-wait", default=True, help="Wait until it is scored.")
+@output_options
+@click.pass_context
+def submit_command(
+    context: click.Context,
+    url: str,
+    path: Path,
+    token: str | None,
+    name: str | None,
+    splits: tuple[str, ...],
+    visibility: str | None,
+    wait: bool,
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """Send the estimates in a folder, or in a zip or tar file, to the server at URL.
+
+    Prints what is found in the files as `mirflow check` does, and the scores once there are some.
+    """
+    from ..service.client import Client, find_token
+
+    style = choose_format(style, output)
+    client = Client(url, find_token(url, token))
+    chosen = name or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
+    sent = _send(client, path, chosen, splits, visibility or "")
+    address = client.url.rstrip("/") + str(sent["address"])
+    click.echo(f"{chosen}: {address}", err=True)
+    if not wait:
+        return
+    found = _wait(client, str(sent["id"]))
+    _print_findings(found)
+    if found["state"] != "scored":
+        reason = f": {found['reason']}" if found.get("reason") else ""
+        click.echo(f"{chosen}: {found['words']}{reason}", err=True)
+        context.exit(FAILED)
+    tables = [_scores(found), _comparisons(found)]
+    emit([table for table in tables if table.rows] if for_people(style) else tables[:1], style, output)
+
+
+def _send(client: Client, path: Path, name: str, splits: tuple[str, ...], visibility: str) -> dict[str, Any]:
+    if not sys.stderr.isatty():
+        return client.submit(path, name, splits, visibility)
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("send"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("send", total=None)
+        advance = lambda sent, total: bar.update(task, completed=sent, total=total)  # noqa: E731
+        return client.submit(path, name, splits, visibility, advance)
+
+
+def _wait(client: Client, id: str) -> dict[str, Any]:
+    """Wait for a submission; on a terminal with a line about where it is."""
+    if not sys.stderr.isatty():
+        return client.wait(id)
+    from rich.console import Console
+
+    with Console(stderr=True).status("waiting") as status:
+
+        def show(progress: Mapping[str, Any]) -> None:
+            done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
+            before = f", {progress['before']} before it" if progress["before"] else ""
+            status.update(f"{progress['words']}{done}{before}")
+
+        return client.wait(id, show)
+
+
+def _print_findings(found: Mapping[str, Any]) -> None:
+    from ..linter import FileCheck, FileProblem
+
+    for one in found["findings"]:
+        problem = FileProblem(one["severity"], one["rule"], _plain(one["message"]), one["line"])
+        for line in lines_of_check(FileCheck(_plain(one["path"]), (problem,))):
+            click.echo(line, err=True)
+    listed, counts = len(found["findings"]), found["counts"]
+    if sum(counts.values()) > listed:
+        click.echo(f"{sum(counts.values()) - listed} more in the table on the page", err=True)
+    if listed:
+        click.echo(", ".join(counted(number, severity) for severity, number in counts.items()), err=True)
+
+
+def _plain(text: str) -> str:
+    """Text of a server without what a terminal would obey."""
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
+def _scores(found: Mapping[str, Any]) -> Table:
+    from ..reports.tables import Table
+
+    columns = ("split", "evaluation", "metric", "score", "low", "high", "tracks")
+    rows: list[tuple[Entry, ...]] = []
+    for result in found["results"]:
+        for one in result["scores"]:
+            ends = (_shown(one["low"]), _shown(one["high"]))
+            rows.append((result["split"], one["evaluation"], one["metric"], _shown(one["value"]), *ends, one["tracks"]))
+    return Table(columns, tuple(rows), title=_plain(str(found["name"])))
+
+
+def _comparisons(found: Mapping[str, Any]) -> Table:
+    from ..reports.tables import Table
+
+    columns = ("split", "evaluation", "metric", "against", "outcome", "difference", "p")
+    rows: list[tuple[Entry, ...]] = []
+    for result in found["results"]:
+        for one in result["comparisons"]:
+            against = f"{'your' if one['relation'] == 'own' else 'the leader,'} {one['other']}"
+            what = (one["evaluation"], one["metric"], against, one["outcome"])
+            rows.append((result["split"], *what, _shown(one["difference"]), _shown(one["p"])))
+    return Table(columns, tuple(rows), title="comparisons")
+
+
+def _shown(value: float | None) -> float | None:
+    return None if value is None else float(value)

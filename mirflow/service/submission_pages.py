@@ -1,0 +1,532 @@
+"""Pages of submissions: the list, the form, and one submission with its progress, findings, scores and comparisons."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute
+
+from ..errors import MirflowError
+from ..pipeline.campaign import Campaign, Visibility
+from ..store.read import read_scores
+from .accounts import Viewer
+from .database import Database
+from .limits import shown_size
+from .pages import page, tell, wants_json
+from .security import GuardedRoute, check_forgery, who_asks
+from .service import Service
+from .submissions.comparison import TrackChanges, track_changes
+from .submissions.entries import (
+    SubmissionError,
+    demand_entry,
+    enter,
+    find_submission,
+    findings_csv,
+    findings_of,
+    may_change,
+    may_see,
+    queue_place,
+    quotas,
+    results_of,
+    set_visibility,
+    submissions_of,
+    withdraw,
+)
+from .submissions.tables import OPEN, Finding, Progress, Released, Submission, Verdict
+from .submissions.uploads import Fields, UploadError, discard, receive
+
+MOST_LISTED = 500
+"""Submissions in the list, and findings on a page."""
+WATCHED = 6
+"""Progress that an account or address watches at a time."""
+LOOK_SECONDS = 1.0
+WATCH_SECONDS = 600.0
+"""Seconds after which a browser that watches has to ask again."""
+_FORM_BYTES = 2**20
+VISIBILITIES: Mapping[str, str] = {
+    "private": "only you and the organisers",
+    "lab": "all who have an account",
+    "public": "everybody",
+}
+_WORDS = {
+    "received": "waiting to be checked",
+    "checking": "being checked",
+    "refused": "refused",
+    "accepted": "checked, waiting to be scored",
+    "scoring": "being scored",
+    "scored": "scored",
+    "failed": "could not be scored",
+}
+_watched: Counter[str] = Counter()
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """The routes; none where nothing can be submitted."""
+    if service.database is None or service.campaign is None or not service.campaign.splits:
+        return []
+    one = "/submissions/{submission}"
+    return [
+        GuardedRoute("/submissions/", listing, role=None),
+        GuardedRoute("/submissions/new", form, role="submitter"),
+        GuardedRoute(
+            "/submissions/new", send, role="submitter", methods=("POST",), form=False, body=_most_bytes, rate="upload"
+        ),
+        GuardedRoute(f"{one}/", show, role=None, rate="query"),
+        GuardedRoute(f"{one}/findings.csv", findings_table, role="submitter"),
+        GuardedRoute(f"{one}/progress", progress, role=None),
+        GuardedRoute(f"{one}/visibility", change_visibility, role="submitter", methods=("POST",)),
+        GuardedRoute(f"{one}/withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
+    ]
+
+
+def _most_bytes(service: Service) -> int:
+    assert service.campaign is not None
+    return service.campaign.limits.size + _FORM_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A submission in the list."""
+
+    id: str
+    name: str
+    sender: str
+    splits: tuple[str, ...]
+    state: str
+    words: str
+    visibility: str
+    received: str
+    withdrawn: str
+    mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score that may be told."""
+
+    evaluation: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    tracks: int
+    headline: bool
+    improved: bool
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison with an earlier submission of the account, or with the leader."""
+
+    evaluation: str
+    metric: str
+    relation: str
+    other: str
+    outcome: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    tracks: int
+
+
+@dataclass(frozen=True, slots=True)
+class SplitResult:
+    """Scores and comparisons on a split."""
+
+    split: str
+    hidden: bool
+    scores: tuple[Score, ...]
+    comparisons: tuple[Comparison, ...]
+    changes: tuple[tuple[str, TrackChanges], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A submission with all that its page shows."""
+
+    summary: Summary
+    reason: str
+    digest: str
+    files: int
+    size: str
+    rules: str
+    mirflow: str
+    counts: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    results: tuple[SplitResult, ...]
+    may_change: bool
+    is_open: bool
+    status: Mapping[str, Any]
+
+
+def listing(request: Request) -> Response:
+    """The submissions that the viewer may see, the latest first."""
+    _, database, _ = _of(request)
+    viewer: Viewer | None = request.state.viewer
+    with database.read() as session:
+        found = [_summary(one, viewer) for one in submissions_of(session, viewer)[:MOST_LISTED]]
+    if wants_json(request):
+        return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=_private())
+    may_send = viewer is not None and viewer.may("submitter")
+    return page(request, "submissions.html", here="submissions", submissions=found, may_send=may_send)
+
+
+def form(request: Request) -> Response:
+    """The form, with what is left of the quotas."""
+    return _form(request)
+
+
+def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping[str, Any] | None = None) -> Response:
+    service, database, campaign = _of(request)
+    viewer: Viewer = request.state.viewer
+    with database.read() as session:
+        left = {one.split: one for one in quotas(session, campaign, viewer.user, service.clock())}
+    splits = [
+        {
+            "name": name,
+            "hidden": split.hidden,
+            "most": left[name].most,
+            "left": left[name].left,
+            "per": left[name].per,
+            "renewed": _time(left[name].renewed)[:10],
+        }
+        for name, split in campaign.splits.items()
+    ]
+    limits, days = campaign.limits, {"opens": campaign.opens, "closes": campaign.closes}
+    said = {
+        "campaign": campaign.campaign,
+        "rules": campaign.rules,
+        **{name: None if day is None else day.isoformat() for name, day in days.items()},
+        "visibility": campaign.visibility,
+        "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
+        "splits": splits,
+    }
+    if wants_json(request):
+        return JSONResponse(said, status, _private())
+    context = {**said, "trouble": trouble, "given": given or {}, "size": shown_size(limits.size)}
+    return page(request, "submission_new.html", status, here="submissions", visibilities=VISIBILITIES, **context)
+
+
+async def send(request: Request) -> Response:
+    """Take an upload; it is on the disk and in the queue when this is answered."""
+    service, database, campaign = _of(request)
+    viewer: Viewer = request.state.viewer
+    given: dict[str, Any] = {}
+
+    def admit(fields: Fields) -> None:
+        given.update(_entry(fields))
+        check_forgery(request, _first(fields, "csrf"))
+        with database.read() as session:
+            demand_entry(session, campaign, viewer.user, given["name"], given["splits"], service.clock())
+
+    def take() -> str:
+        given.update(_entry(upload.fields))
+        with database.write() as session:
+            entered = enter(
+                session,
+                campaign,
+                id=upload.id,
+                user=viewer.user,
+                name=given["name"],
+                splits=given["splits"],
+                visibility=given["visibility"],
+                size=upload.size,
+                sent_digest=upload.digest,
+                now=service.clock(),
+            )
+            service.audit.record(viewer.name, "submit", submission=upload.id, name=entered.name, splits=entered.splits)
+            return entered.id
+
+    query = dict(request.query_params)
+    kind, filename = request.headers.get("content-type", ""), query.pop("filename", "upload")
+    try:
+        upload = await receive(
+            request.stream(),
+            kind,
+            service.submissions_folder,
+            campaign.limits,
+            fields=query,
+            filename=filename[-200:],
+            admit=admit,
+        )
+        try:
+            id = await run_in_threadpool(take)
+        except BaseException:
+            discard(service.submissions_folder, upload.id)
+            raise
+    except SubmissionError as error:
+        status = error.status if isinstance(error, UploadError) else 400
+        if wants_json(request) or status == 413:
+            return tell(request, status, str(error), {"Connection": "close"})
+        return await run_in_threadpool(_form, request, status, str(error), given)
+    address = f"/submissions/{id}/"
+    if wants_json(request):
+        said = {"id": id, "address": address, "state": "received"}
+        return JSONResponse(said, 201, {"Location": address, **_private()})
+    return RedirectResponse(address, 303)
+
+
+def _first(fields: Fields, name: str) -> str:
+    return (fields.get(name) or [""])[0]
+
+
+def _entry(fields: Fields) -> dict[str, Any]:
+    splits = [one for one in fields.get("split", []) if one]
+    return {"name": _first(fields, "name"), "splits": splits, "visibility": _first(fields, "visibility")}
+
+
+def show(request: Request) -> Response:
+    """A submission: its progress, and then its findings, scores and comparisons."""
+    service, database, campaign = _of(request)
+    viewer: Viewer | None = request.state.viewer
+    with database.read() as session:
+        submission = _find(session, request)
+        shown = _shown(service, campaign, session, submission, viewer)
+    if wants_json(request):
+        return JSONResponse(_as_json(shown), headers=_private())
+    return page(
+        request,
+        "submission.html",
+        here="submissions",
+        submission=shown,
+        visibilities=VISIBILITIES,
+        most=MOST_LISTED,
+    )
+
+
+def findings_table(request: Request) -> Response:
+    """The findings of a submission for a spreadsheet."""
+    _, database, _ = _of(request)
+    with database.read() as session:
+        submission = _find(session, request, to_change=True)
+        text, name = findings_csv(findings_of(session, submission)), submission.name
+    disposition = f'attachment; filename="{name}-findings.csv"'  # names have no quotes
+    return Response(text, headers={"Content-Disposition": disposition, **_private()}, media_type="text/csv")
+
+
+def change_visibility(request: Request) -> Response:
+    """Say who may see a submission."""
+    service, database, _ = _of(request)
+    viewer: Viewer = request.state.viewer
+    chosen = str(request.state.form.get("visibility", ""))
+    if chosen not in get_args(Visibility):
+        raise HTTPException(400, "Choose private, lab or public.")
+    with database.write() as session:
+        submission = _find(session, request, to_change=True)
+        set_visibility(submission, viewer, chosen)
+        service.audit.record(viewer.name, "change visibility", submission=submission.id, visibility=chosen)
+        return RedirectResponse(f"/submissions/{submission.id}/", 303)
+
+
+def withdraw_for_good(request: Request) -> Response:
+    """Withdraw a submission, which stays where it was seen."""
+    service, database, _ = _of(request)
+    viewer: Viewer = request.state.viewer
+    with database.write() as session:
+        submission = _find(session, request, to_change=True)
+        withdraw(submission, viewer, service.clock())
+        service.audit.record(viewer.name, "withdraw", submission=submission.id)
+        return RedirectResponse(f"/submissions/{submission.id}/", 303)
+
+
+async def progress(request: Request) -> Response:
+    """The progress of a submission as events, or as JSON for those who ask once."""
+    _, database, _ = _of(request)
+
+    def look() -> Mapping[str, Any]:
+        with database.read() as session:
+            return _status(session, _find(session, request))
+
+    first = await run_in_threadpool(look)
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        return JSONResponse(first, headers=_private())
+    who = who_asks(request)
+    if _watched[who] >= WATCHED:
+        raise HTTPException(429, "You watch too many submissions at a time.", {"Retry-After": "10"})
+    events = _events(first, look, request.headers.get("last-event-id", ""), who)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+
+
+async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> AsyncIterator[str]:
+    """Events of changes, each with an id by which a browser that comes again gets only what it has not seen."""
+    _watched[who] += 1
+    try:
+        loop = asyncio.get_running_loop()
+        end, heard = loop.time() + WATCH_SECONDS, loop.time()
+        yield "retry: 2000\n\n"
+        while True:
+            id = _event_id(status)
+            if id != last:
+                last, heard = id, loop.time()
+                yield f"id: {id}\nevent: progress\ndata: {json.dumps(status)}\n\n"
+            if not status["open"]:
+                yield f"id: {id}\nevent: end\ndata: {json.dumps(status)}\n\n"
+                return
+            if loop.time() > end:
+                return
+            if loop.time() - heard > 15:
+                heard = loop.time()
+                yield ": still there\n\n"  # so that neither proxies nor we keep dead connections
+            await asyncio.sleep(LOOK_SECONDS)
+            status = await run_in_threadpool(look)
+    except (HTTPException, MirflowError):
+        return
+    finally:
+        _watched[who] -= 1
+        if not _watched[who]:
+            del _watched[who]
+
+
+def _event_id(status: Mapping[str, Any]) -> str:
+    return f"{status['state']}-{status['stage']}-{status['done']}-{status['before']}".replace(" ", "_")
+
+
+def _find(session: Session, request: Request, to_change: bool = False) -> Submission:
+    """The submission of a request; one that the viewer may not see or change is not there."""
+    viewer: Viewer | None = request.state.viewer
+    try:
+        found = find_submission(session, request.path_params["submission"], viewer)
+    except SubmissionError:
+        raise HTTPException(404) from None
+    if to_change and not may_change(found, viewer):
+        raise HTTPException(403, "This is somebody else's submission.")
+    return found
+
+
+def _summary(submission: Submission, viewer: Viewer | None) -> Summary:
+    return Summary(
+        submission.id,
+        submission.name,
+        " ".join(filter(None, (submission.user.name, f"({submission.user.lab})" if submission.user.lab else ""))),
+        submission.split_names,
+        submission.state,
+        _WORDS[submission.state],
+        submission.visibility,
+        _time(submission.received),
+        _time(submission.withdrawn),
+        viewer is not None and viewer.user == submission.user_id,
+    )
+
+
+def _status(session: Session, submission: Submission) -> dict[str, Any]:
+    """State and progress of a submission."""
+    row = session.get(Progress, submission.number)
+    is_open = submission.state in OPEN
+    return {
+        "state": submission.state,
+        "words": _WORDS[submission.state],
+        "open": is_open,
+        "stage": row.stage if row and is_open else "",
+        "done": row.done if row and is_open else 0,
+        "total": row.total if row and is_open else 0,
+        "before": queue_place(session, submission) if is_open else 0,
+    }
+
+
+def _shown(
+    service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
+) -> Shown:
+    mine = may_change(submission, viewer)
+    return Shown(
+        _summary(submission, viewer),
+        submission.reason if mine else "",
+        submission.digest or submission.sent_digest,
+        submission.files,
+        shown_size(submission.size),
+        submission.rules,
+        submission.mirflow,
+        {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
+        tuple(findings_of(session, submission)[:MOST_LISTED]) if mine else (),
+        tuple(_results(service, campaign, session, submission, viewer)),
+        mine,
+        submission.state in OPEN,
+        _status(session, submission),
+    )
+
+
+def _results(
+    service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
+) -> list[SplitResult]:
+    found = []
+    for result in results_of(session, campaign, submission):
+        comparisons = tuple(_comparison(one, viewer) for one in result.verdicts)
+        changes: tuple[tuple[str, TrackChanges], ...] = ()
+        earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
+        if not result.hidden and earlier:
+            changes = _changes(service, result.split, submission.name, earlier)
+        scores = tuple(map(_score, result.scores))
+        found.append(SplitResult(result.split, result.hidden, scores, comparisons, changes))
+    return found
+
+
+def _score(row: Released) -> Score:
+    kept = (row.value, row.low, row.high, row.tracks, row.headline, row.improved, row.rules)
+    return Score(row.evaluation, row.metric, *kept)
+
+
+def _comparison(row: Verdict, viewer: Viewer | None) -> Comparison:
+    other = row.other.name if may_see(row.other, viewer) else "a submission that you do not see"
+    kept = (row.outcome, row.difference, row.low, row.high, row.p, row.tracks)
+    return Comparison(row.evaluation, row.metric, row.relation, other, *kept)
+
+
+def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) -> tuple[tuple[str, TrackChanges], ...]:
+    """What changed by track against the account's earlier submission, of splits whose references are open."""
+    try:
+        groups = read_scores(service.stores_folder / f"{split}.zarr")
+        made = []
+        for verdict in earlier:
+            ds = groups.get(verdict.evaluation)
+            if ds is not None and {system, verdict.other.name} <= set(ds["system"].values.tolist()):
+                changes = track_changes(ds, system, verdict.other.name, verdict.metric)
+                made.append((verdict.evaluation, changes))
+        return tuple(made)
+    except (MirflowError, KeyError):
+        return ()  # the store is being made, or has lost a metric: the page does without
+
+
+def _as_json(shown: Shown) -> dict[str, Any]:
+    findings = [
+        {"path": one.path, "line": one.line, "severity": one.severity, "rule": one.rule, "message": one.message}
+        for one in shown.findings
+    ]
+    results = [
+        {
+            "split": one.split,
+            "hidden": one.hidden,
+            "scores": [asdict(score) for score in one.scores],
+            "comparisons": [asdict(comparison) for comparison in one.comparisons],
+        }
+        for one in shown.results
+    ]
+    plain = {name: getattr(shown, name) for name in ("reason", "digest", "files", "rules", "mirflow", "may_change")}
+    progress = {"progress": dict(shown.status), "counts": dict(shown.counts)}
+    return {**asdict(shown.summary), **plain, **progress, "findings": findings, "results": results}
+
+
+def _time(time: Any) -> str:
+    return "" if time is None else time.isoformat(timespec="seconds")
+
+
+def _private() -> dict[str, str]:
+    return {"Cache-Control": "private, no-store"}
+
+
+def _of(request: Request) -> tuple[Service, Database, Campaign]:
+    service: Service = request.app.state.service
+    assert service.database is not None
+    assert service.campaign is not None
+    return service, service.database, service.campaign

@@ -1,0 +1,67 @@
+// Sends the form of a submission with a bar of what has gone out; without this script the browser sends it.
+
+const form = document.getElementById("upload");
+const [trouble, sent, said] = ["trouble", "sent", "said"].map((id) => document.getElementById(id));
+const button = form.querySelector("button");
+
+/** @param {string} text */
+function complain(text) {
+  trouble.textContent = text;
+  trouble.hidden = !text;
+  if (text) trouble.scrollIntoView({ block: "nearest" });
+}
+
+/** What the server would refuse after the upload. @returns {string} */
+function findTrouble() {
+  const files = [...form.querySelectorAll('input[type="file"]')].flatMap((input) => [...input.files]);
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  if (!files.length) return "Choose files, or a folder.";
+  if (files.length > Number(form.dataset.files)) return `These are ${files.length} files; ${form.dataset.files} are the most.`;
+  if (size > Number(form.dataset.most)) return `These are ${(size / 1e6).toFixed(1)} MB; ${(form.dataset.most / 1e6).toFixed(1)} MB are the most.`;
+  return "";
+}
+
+/** @param {boolean} busy */
+function setBusy(busy) {
+  button.disabled = busy;
+  sent.hidden = !busy;
+  if (!busy) said.textContent = "";
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = findTrouble();
+  complain(text);
+  if (text) return;
+  const data = new FormData();
+  for (const [name, value] of new FormData(form)) {
+    if (!(value instanceof File)) data.append(name, value);
+    else if (value.name) data.append(name, value, value.webkitRelativePath || value.name);
+  }
+  const request = new XMLHttpRequest();
+  request.open("POST", form.action);
+  request.setRequestHeader("Accept", "application/json");
+  request.upload.addEventListener("progress", ({ loaded, total }) => {
+    sent.value = total ? loaded / total : 0;
+    said.textContent = loaded < total ? `${Math.round((100 * loaded) / total)} % sent` : "Sent; the server takes it in.";
+  });
+  request.addEventListener("load", () => {
+    let answer = {};
+    try {
+      answer = JSON.parse(request.responseText);
+    } catch {
+      // said below
+    }
+    if (request.status === 201) location.assign(answer.address);
+    else {
+      setBusy(false);
+      complain(answer.error || `The server answers ${request.status}. Try again.`);
+    }
+  });
+  request.addEventListener("error", () => {
+    setBusy(false);
+    complain("The connection broke before the server had taken everything. Nothing was submitted; try again.");
+  });
+  setBusy(true);
+  request.send(data);
+});
