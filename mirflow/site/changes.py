@@ -14,7 +14,7 @@ from .pages import show_gain, show_number
 
 LONGEST = 12
 """Lines of a change; of more it says how many."""
-_LONG_AGO = "1970-01-01T00:00:00+00:00"
+LONG_AGO = "1970-01-01T00:00:00+00:00"
 """The time of scores that do not say when they were computed."""
 
 
@@ -68,7 +68,7 @@ def find_changes(
             title, details = _differences(old.get(name), new.get(name))
             if not title:
                 continue
-            time = (new[name].created if name in new else newest) or _LONG_AGO
+            time = (new[name].created if name in new else newest) or LONG_AGO
             text = "\n".join([store, name, time, title, *details])
             digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
             where = f"{quote(store, safe='')}/{quote(name, safe='')}/{digest}"

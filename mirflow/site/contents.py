@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.missing import find_problems
+from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import headline_metrics
 from ..analysis.scores import arrays_of, coords_of, names_of
 from ..cells import EMPTY, Status
@@ -37,6 +38,8 @@ MAIN = 7
 """Metrics that the table of an evaluation shows beside each other."""
 SHOWN = 5
 """Systems of an evaluation on the front page, if so many are not told apart from the leader."""
+MANY = 4
+"""Evaluations of a store that have a table each on the front page; more have a line each."""
 WORST = 20
 """Tracks that the page of a system lists."""
 _QUOTES_NOTHING = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
@@ -319,6 +322,12 @@ class EvaluationPage:
     like_best: list[str]
     has_tracks: bool
     warnings: list[str]
+
+    @property
+    def policies(self) -> str:
+        """Treatment of tracks without a score and of those with nothing to measure, in words."""
+        missing, undefined = MISSING.get(self.evaluation.missing, ""), UNDEFINED.get(self.evaluation.undefined, "")
+        return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
 
     @property
     def leader(self) -> Row | None:
@@ -650,11 +659,27 @@ def track(contents: StoreContents, name: str, track: str) -> TrackPage:
     scores = contents.scores(name)
     if track not in scores.places:
         raise UnknownNameError("track", track, scores.places)
-    return track_page(contents, evaluation(contents, name), scores.places[track], scores.order(scores.mean))
+    order = scores.order(scores.mean)
+    return _track(contents, evaluation(contents, name), order.index(scores.places[track]), order)
 
 
-def track_page(contents: StoreContents, page: EvaluationPage, at: int, order: Sequence[int]) -> TrackPage:
-    """The page of a track by its position, where the tracks of an evaluation are in an order."""
+def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackPage]:
+    """The pages of all tracks of an evaluation, the worst first.
+
+    Raises
+    ------
+    UnknownNameError
+        If only aggregates are shown.
+    """
+    scores = contents.scores(page.evaluation.name)
+    order = scores.order(scores.mean)
+    for place in range(len(order)):
+        yield _track(contents, page, place, order)
+
+
+def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> TrackPage:
+    """The page of the track at a place in the order of all of them."""
+    at = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
     metrics = [page.headline, *page.main]
     columns = [scores.metrics.index(one.name) for one in metrics]
@@ -669,7 +694,6 @@ def track_page(contents: StoreContents, page: EvaluationPage, at: int, order: Se
     ]
     # The best first, and those without a score last.
     known = [row for row in rows if row.scores[0] is not None]
-    place = order.index(at)
     facts = [(key, str(plain_entry(values[at]))) for key, values in scores.coords.items()]
     return TrackPage(
         store=contents,
@@ -738,6 +762,14 @@ class FrontPage:
     evaluations: list[EvaluationPage]
     matrix: list[MatrixRow]
     changes: Sequence[Change]
+
+    def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
+        """The evaluations of a store."""
+        return [one for one in self.evaluations if one.store.name == store.name]
+
+    def is_long(self, store: StoreContents) -> bool:
+        """True if the evaluations of a store have a line each."""
+        return len(store.ranked) > MANY
 
     def shown(self, page: EvaluationPage) -> list[Row]:
         """The leader, and the first of those that are not told apart from it."""

@@ -1,0 +1,374 @@
+"""A site in a folder: pages of all stores, tables as JSON, the feed; written beside the folder and put in its place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ..analysis.evaluations import name_stores
+from ..analysis.scores import read_store
+from ..errors import MirflowError, QueryError
+from ..progress import Progress
+from ..reports.leaderboard import Leaderboard, to_json
+from ..reports.origins import Roots
+from ..reports.page import write_page
+from ..store.generations import remove
+from . import contents
+from .changes import LONG_AGO, Change, find_changes
+from .contents import StoreContents
+from .feed import to_atom
+from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, read_asset
+
+RECORD = "site.json"
+"""The file that says that a folder is a site, and what changed in it."""
+OWN = frozenset({"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static"})
+"""What a site has in its folder; all else there is the user's, and stays."""
+KEPT = 500
+"""Changes that a site remembers."""
+NEWS = 8
+"""Changes on the front page."""
+
+
+class SiteRecord(msgspec.Struct, frozen=True):
+    """What a site knows of itself.
+
+    Parameters
+    ----------
+    schema : str
+    version : int
+        Of the schema.
+    mirflow : str
+        Version of mirflow that wrote it.
+    title : str
+    id : str
+        Of the feed, a tag URI.
+    updated : str
+        When the newest store was scored, ISO 8601.
+    stores : list of str
+        By the names of their pages.
+    changes : list of Change
+        The newest first.
+    """
+
+    schema: Literal["mirflow-site"]
+    version: int
+    mirflow: str
+    title: str
+    id: str
+    updated: str
+    stores: list[str]
+    changes: list[Change]
+
+
+@dataclass(frozen=True)
+class SiteReport:
+    """Result of writing a site; it may be used as the folder's path.
+
+    Parameters
+    ----------
+    path : Path
+    pages : int
+        Number of HTML files.
+    size : int
+        Bytes of all files.
+    changes : list of Change
+        Since the site before; none of the first one.
+    notes : tuple of str
+        What was left out.
+    """
+
+    path: Path
+    pages: int
+    size: int
+    changes: list[Change]
+    notes: tuple[str, ...]
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+class Folder:
+    """A folder that is filled with files, each once.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.pages = 0
+        self.size = 0
+        self._made: set[str] = set()
+
+    def place(self, name: str) -> Path:
+        """The path of a file, in a folder that is there."""
+        folder = name.rpartition("/")[0]
+        if folder not in self._made:
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
+            self._made.add(folder)
+        return self.path / name
+
+    def write(self, name: str, text: str | bytes) -> None:
+        """Write a file.
+
+        Raises
+        ------
+        QueryError
+            If it is there already: on a disk that does not tell capital letters from small ones.
+        """
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+        try:
+            with self.place(name).open("xb") as file:
+                file.write(data)
+        except FileExistsError:
+            where = f"{self.path.parent}: the disk takes two names that differ in capital letters for one"
+            raise QueryError(f"{where}: {name}; write the site to another disk, or rename one") from None
+        self.count(name, len(data))
+
+    def count(self, name: str, size: int) -> None:
+        """Count a file that was written."""
+        self.pages += name.endswith(".html")
+        self.size += size
+
+
+def write_site(
+    stores: Sequence[str | Path] | Mapping[str, str | Path],
+    output: str | Path = "site",
+    *,
+    title: str = "Evaluation results",
+    url: str = "",
+    note: str = "",
+    timelines: str | int = "auto",
+    level: float | None = 0.95,
+    references: bool = True,
+    aggregates_only: bool = False,
+    root: Roots = None,
+    progress: Progress | None = None,
+) -> SiteReport:
+    """Write a site about stores to a folder, in place of the one that may be there.
+
+    Parameters
+    ----------
+    stores : sequence of paths, or mapping of names to paths
+        Result stores; names are those of the pages, by default those of the folders.
+    output : path
+        The folder. A site that is there is replaced as a whole, files that are not mirflow's stay.
+    title : str
+    url : str
+        Address that the site will have, for the feed; empty: links of the feed are relative.
+    note : str
+        What the foot of every page says, such as the licence of the data.
+    timelines : {"auto", "all", "worst", "none"} or int
+        Of the reports, see :func:`mirflow.report`.
+    level : float or None
+        Of the confidence intervals and comparisons; None: neither.
+    references : bool
+        Whether reports hold references, and messages may quote one.
+    aggregates_only : bool
+        Whether scores of single tracks are left out everywhere, with pages, names and timelines of tracks.
+    root : path, sequence of paths, or None
+        Where the annotations are, if they were moved: one for all stores, or one for each.
+    progress : Progress or None
+
+    Returns
+    -------
+    SiteReport
+
+    Raises
+    ------
+    QueryError
+        If the folder holds something that is no site, or a store has no scores for a table.
+    StoreError
+        If a path is no result store.
+    """
+    named = dict(stores) if isinstance(stores, Mapping) else name_stores(stores)
+    folder = Path(os.path.realpath(output))
+    _check_url(url)
+    environment()
+    recover(folder)
+    record = read_record(folder)
+    new = Folder(folder.with_name(f".{folder.name}.{os.getpid()}.new"))
+    roots = _roots(root, len(named))
+    try:
+        new.path.mkdir(parents=True)
+        pages = Pages(DiskLinks("index.html"), title, note=note)
+        made, notes = [], []
+        with progress or Progress() as shown:
+            for (name, path), own in zip(named.items(), roots, strict=True):
+                shown.stage(f"reading {path}")
+                scores = read_store(path)
+                found = contents.store(
+                    name, scores, level=level, references=references, aggregates_only=aggregates_only
+                )
+                shown.stage(f"writing the pages of {name}")
+                write_store_pages(new, pages, found)
+                words: dict[str, Any] = {"timelines": timelines, "root": own, "references": references}
+                words |= {"aggregates_only": True} if aggregates_only else {}
+                notes += _write_report(new, name, path, words, shown)
+                left = sorted(scores.keys() - found.ranked.keys())
+                notes += [
+                    f"{name}: {one}: only in the report, without a metric that is one number a track" for one in left
+                ]
+                # What was written need not stay in memory.
+                made.append(replace(found, datasets={}))
+            shown.stage("writing the front page")
+            before = _read_boards(folder, record)
+            authority = urlsplit(url).hostname or "localhost"
+            changes = find_changes(before, {one.name: one.board for one in made}, authority)
+            history = [*changes, *(record.changes if record else ())][:KEPT]
+            updated = max((one.created for one in made), default="") or LONG_AGO
+            identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
+            new_record = SiteRecord(
+                "mirflow-site", 1, version("mirflow"), title, identifier, updated, [*named], history
+            )
+            write_front(new, pages, made, new_record, url)
+        put_in_place(new.path, folder)
+    except OSError as error:
+        raise MirflowError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
+    finally:
+        remove(new.path)
+    return SiteReport(Path(output), new.pages, new.size, changes if record else [], tuple(notes))
+
+
+def _check_url(url: str) -> None:
+    if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
+        raise QueryError(f"url {url!r}: write it whole, such as https://example.org/results/")
+
+
+def _roots(root: Roots, count: int) -> list[str | Path | None]:
+    """The root of each store."""
+    own: list[str | Path | None] = [root] if root is None or isinstance(root, str | Path) else [*root]
+    if len(own) not in (0, 1, count):
+        raise QueryError(f"{len(own)} roots for {count} stores; give one for all of them, or one for each")
+    return own if len(own) == count else (own or [None]) * count
+
+
+def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> None:
+    """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON."""
+    name = found.name
+    folder.write(file_of("store_json", store=name), to_json(found.board))
+
+    def write(template: str, file: str, page: object) -> None:
+        folder.write(file, pages.at(file).render(template, page=page))
+
+    for ranked in found.board.evaluations:
+        parts = {"store": name, "evaluation": ranked.name}
+        board = Leaderboard(found.board.schema, found.board.version, found.board.mirflow, found.board.title, [ranked])
+        folder.write(file_of("evaluation_json", **parts), to_json(board))
+        page = contents.evaluation(found, ranked.name)
+        write("evaluation.html", file_of("evaluation", **parts), page)
+        for one in ranked.systems:
+            own = contents.system(found, ranked.name, one.name)
+            write("system.html", file_of("system", **parts, system=one.name), own)
+        if page.has_tracks:
+            write("tracks.html", file_of("tracks", **parts), contents.tracks(found, ranked.name))
+            for track in contents.each_track(found, page):
+                write("track.html", file_of("track", **parts, track=track.track), track)
+
+
+def _write_report(
+    folder: Folder, name: str, path: str | Path, words: Mapping[str, Any], progress: Progress
+) -> list[str]:
+    """Write the report of a store; give its notes."""
+    file = file_of("store", store=name)
+    made = write_page(path, folder.place(file), **words, progress=progress)
+    folder.count(file, made.size)
+    return [f"{name}: {note}" for note in made.notes]
+
+
+def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], record: SiteRecord, url: str) -> None:
+    """Write what is about the whole site: its front page, assets, feed and record."""
+    front = contents.front(stores, record.changes[:NEWS])
+    folder.write(file_of("front"), pages.at("index.html").render("front.html", page=front, here="front"))
+    for name in asset_names():
+        folder.write(f"static/{asset_name(name)}", read_asset(name))
+    base = url if not url or url.endswith("/") else f"{url}/"
+    present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
+
+    def address(change: Change) -> str:
+        parts = {"store": change.store, "evaluation": change.evaluation}
+        return base + (file_of("evaluation", **parts) if (*parts.values(),) in present else file_of("front"))
+
+    ends = {"home": base or file_of("front"), "own": base + file_of("feed")}
+    folder.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
+    folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def read_record(folder: Path) -> SiteRecord | None:
+    """What the site in a folder knows of itself; None where there is nothing.
+
+    Raises
+    ------
+    QueryError
+        If the folder is a file, or holds something that is no site.
+    """
+    if not folder.exists():
+        if not folder.parent.is_dir():
+            raise QueryError(f"{folder}: there is no folder {str(folder.parent)!r}")
+        return None
+    if not folder.is_dir():
+        raise QueryError(f"{folder}: is a file; name a folder for the site")
+    # What is hidden, as .git of a branch that is published, stays as it is.
+    foreign = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+    if not foreign:
+        return None
+    try:
+        return msgspec.json.decode((folder / RECORD).read_bytes(), type=SiteRecord)
+    except FileNotFoundError:
+        named = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
+        hint = "name a new folder, or empty this one"
+        raise QueryError(f"{folder}: holds files, but no site of mirflow ({named}); {hint}") from None
+    except msgspec.DecodeError as error:
+        raise QueryError(f"{folder / RECORD}: is not the record of a site ({error}); name another folder") from None
+
+
+def _read_boards(folder: Path, record: SiteRecord | None) -> dict[str, Leaderboard]:
+    """The leaderboards of the site before; those that cannot be read, as of another version, are left out."""
+    found = {}
+    for name in record.stores if record else ():
+        with suppress(OSError, msgspec.DecodeError):
+            text = (folder / file_of("store_json", store=name)).read_bytes()
+            found[name] = msgspec.json.decode(text, type=Leaderboard)
+    return found
+
+
+def _previous(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.previous")
+
+
+def put_in_place(new: Path, folder: Path) -> None:
+    """Put a new folder in the place of another, whose files that are not mirflow's move along."""
+    previous = _previous(folder)
+    if folder.exists():
+        folder.rename(previous)
+    try:
+        new.rename(folder)
+    except OSError:
+        if previous.exists():
+            previous.rename(folder)
+        raise
+    recover(folder)
+
+
+def recover(folder: Path) -> None:
+    """Finish what an interruption left half done: the former folder is beside, with files that are not mirflow's."""
+    previous = _previous(folder)
+    if not previous.exists():
+        return
+    if not folder.exists():
+        previous.rename(folder)
+        return
+    for one in previous.iterdir():
+        if one.name not in OWN and not (folder / one.name).exists():
+            one.rename(folder / one.name)
+    shutil.rmtree(previous)
