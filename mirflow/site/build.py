@@ -205,12 +205,12 @@ def write_site(
         made, notes = [], []
         with progress or Progress() as shown:
             for (name, path), own in zip(named.items(), roots, strict=True):
-                shown.stage(f"reading {path}")
+                shown.stage("reading the scores")
                 scores = read_store(path)
                 found = contents.store(
                     name, scores, level=level, references=references, aggregates_only=aggregates_only
                 )
-                shown.stage(f"writing the pages of {name}")
+                shown.stage("writing the tables")
                 write_store_pages(new, pages, found)
                 words: dict[str, Any] = {"timelines": timelines, "root": own, "references": references}
                 words |= {"aggregates_only": True} if aggregates_only else {}
@@ -283,7 +283,7 @@ def _write_report(
     file = file_of("store", store=name)
     made = write_page(path, folder.place(file), **words, progress=progress)
     folder.count(file, made.size)
-    return [f"{name}: {note}" for note in made.notes]
+    return [] if words["timelines"] == "none" else [f"{name}: {note}" for note in made.notes]
 
 
 def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], record: SiteRecord, url: str) -> None:
