@@ -26,12 +26,14 @@ from . import contents
 from .changes import LONG_AGO, Change, find_changes
 from .contents import StoreContents
 from .feed import to_atom
-from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, read_asset
+from .pages import DiskLinks, Pages, asset_name, environment, file_of, read_asset
 
 RECORD = "site.json"
 """The file that says that a folder is a site, and what changed in it."""
 OWN = frozenset({"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static"})
 """What a site has in its folder; all else there is the user's, and stays."""
+ASSETS = ("site.css",)
+"""Assets of these pages; others are of a server's."""
 KEPT = 500
 """Changes that a site remembers."""
 NEWS = 8
@@ -290,7 +292,7 @@ def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], r
     """Write what is about the whole site: its front page, assets, feed and record."""
     front = contents.front(stores, record.changes[:NEWS])
     folder.write(file_of("front"), pages.at("index.html").render("front.html", page=front, here="front"))
-    for name in asset_names():
+    for name in ASSETS:
         folder.write(f"static/{asset_name(name)}", read_asset(name))
     base = url if not url or url.endswith("/") else f"{url}/"
     present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
