@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common_options import Command
+from .common_options import LEVEL, Command
 from .output import check_figure, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
@@ -40,12 +40,16 @@ _FACTORS = (
     type=click.Path(dir_okay=False, path_type=Path),
     help="Draw the fine judgements within each category as box plots: .pdf, .png or .svg.",
 )
+@click.option("--level", type=LEVEL, help="Intervals of weighted kappa, alpha and ICC, such as 0.95. Default: none.")
 @output_options
-def graders_command(paths: tuple[Path, ...], figure: Path | None, style: str | None, output: Path | None) -> None:
-    """Fleiss's kappa of the broad judgements in a file, and the distribution of the fine ones within each category.
+def graders_command(
+    paths: tuple[Path, ...], figure: Path | None, level: float | None, style: str | None, output: Path | None
+) -> None:
+    """Agreement of the graders in a file, and the distribution of the fine judgements within each broad category.
 
-    The file has the columns query, candidate, grader, broad (NS, SS or VS) and fine. Several files, such as those of
-    several campaigns, have tables of their own and one figure.
+    Agreement is Fleiss's kappa, and of pairs with several graders Cohen's kappa with weights, Krippendorff's alpha and
+    intraclass correlation. The file has the columns query, candidate, grader, broad (NS, SS or VS) and fine. Several
+    files, such as those of several campaigns, have tables of their own and one figure.
     """
     from ..analysis.judgements import read_judgements
 
@@ -53,7 +57,9 @@ def graders_command(paths: tuple[Path, ...], figure: Path | None, style: str | N
     if figure is not None:
         check_figure(figure)
     judgements = {name: read_judgements(path) for name, path in _named(paths).items()}
-    tables = [table for name, own in judgements.items() for table in _tables(own, name, for_people(style))]
+    tables = [
+        table for name, own in judgements.items() for table in agreement_tables(own, for_people(style), level, name)
+    ]
     emit(tables, style, output)
     if figure is not None:
         from ..reports import figures
@@ -75,16 +81,58 @@ def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
     return dict(zip(names, paths, strict=True))
 
 
-def _tables(judgements: Collection, name: str, people: bool) -> list[Table]:
-    """The agreement of the graders of one file, and, as far as there are fine judgements, their distribution."""
-    from ..analysis.judgements import fine_within_broad, grader_agreement
+def agreement_tables(judgements: Collection, people: bool, level: float | None = None, name: str = "") -> list[Table]:
+    """The agreement of the graders of one file, and, as far as there are fine judgements, their distribution.
 
-    agreement = grader_agreement(judgements)
-    tables = [_table(agreement, "agreement of graders", people, _graders(agreement), name)]
-    if "value" in judgements.rows.columns:
+    Parameters
+    ----------
+    judgements : Collection
+    people : bool
+        True: for people, with notes; False: for programs.
+    level : float or None
+        Of intervals.
+    name : str
+        Of the file, if there are several.
+    """
+    from ..analysis.judgements import fine_within_broad, grader_agreement
+    from ..grading.agreement import reliability
+
+    told = judgements.rows.columns
+    broad = "broad" in told and bool((told["broad"] != "").any())
+    others = reliability(judgements, level)
+    tables = []
+    if broad or not others["compared"].any():  # or says that there is nothing to compare
+        agreement = grader_agreement(judgements)
+        tables.append(_table(agreement, "agreement of graders", people, _graders(agreement), name))
+    if others["compared"].any():
+        tables.append(_reliability_table(others, people, name))
+    if broad and "value" in told:
         fine = fine_within_broad(judgements)
         tables.append(_table(fine, "fine judgements within broad categories", people, whose=name))
     return tables
+
+
+def _reliability_table(found: xr.Dataset, people: bool, whose: str) -> Table:
+    """A row for each measure, of the judgements that there are."""
+    from ..reports.tables import Table
+
+    columns = ("measure", "of", *(name for name in ("value", "low", "high", "compared") if name in found))
+    places = [place for place, many in enumerate(found["compared"].values.tolist()) if many]
+    rows = [
+        (
+            *([whose] if whose and not people else []),
+            *(show_number(found[name].values[place].item(), people) for name in columns),
+        )
+        for place in places
+    ]
+    abouts = (f"{found['measure'].values[place]}: {found['about'].values[place]}" for place in places)
+    notes: tuple[str, ...] = (*abouts, "compared: pairs of a query and a candidate with at least two judgements")
+    if "low" in found:
+        level, drawn = found.attrs["level"], found.attrs["replicates"]
+        notes += (f"low, high: {level:.0%} interval, percentiles of {drawn} bootstraps over the queries",)
+    title = "other measures of agreement"
+    columns = (*(["judgements"] if whose and not people else []), *columns)
+    return Table(columns, tuple(rows), f"{whose}: {title}" if whose else title, notes if people else ())
 
 
 def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
@@ -108,7 +156,7 @@ def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] =
     rows = []
     for place, name in enumerate(found[dim].values.tolist()):
         entries = (found[column].values[place].item() for column in columns[1:])
-        rows.append((*named, name, *(_entry(entry, people) for entry in entries)))
+        rows.append((*named, name, *(show_number(entry, people) for entry in entries)))
     if people:
         meanings = (f"{name}: {found[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)
         notes = (*notes, *meanings)
@@ -116,7 +164,8 @@ def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] =
     return Table((*(["judgements"] if named else []), *columns), tuple(rows), title, notes)
 
 
-def _entry(value: Any, people: bool) -> Entry:
+def show_number(value: Any, people: bool) -> Entry:
+    """A number with four digits for people, nothing for NaN; other entries as they are."""
     if isinstance(value, float) and people:
         return None if value != value else f"{value:z.4f}"
     return value  # type: ignore[no-any-return]  # text or a number, as datasets hold them

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import GradingError
-from .common_options import Command, ReadingCommand
+from ..errors import GradingError, counted
+from .common_options import LEVEL, Command, ReadingCommand
+from .graders import agreement_tables, show_number
+from .output import choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
+    from ..grading.agreement import Progress
+    from ..grading.judgements import Event, Judgement
+    from ..grading.pool import Pool
     from ..grading.queries import Pieces
-    from ..reports.tables import Entry
+    from ..reports.tables import Entry, Table
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
@@ -219,6 +226,121 @@ def assign_command(
 def _extent(numbers: tuple[int, float, int]) -> str:
     least, mean, most = numbers
     return f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"
+
+
+@grading_command.command("overview", cls=Command)
+@click.argument("judgements", type=_FILE)
+@click.option("--key", type=_FILE, required=True, help="The key that pool wrote.")
+@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders of each pair.")
+@click.option("--events", type=_FILE, help="Log of events, JSON lines, for the time on task.")
+@click.option("--level", type=LEVEL, help="Intervals of weighted kappa, alpha and ICC, such as 0.95. Default: none.")
+@output_options
+def overview_command(
+    judgements: Path,
+    key: Path,
+    per_pair: int,
+    events: Path | None,
+    level: float | None,
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """How far a round has come, how graders agree, and what the middle category decides; never names of graders.
+
+    JUDGEMENTS is a table as for close, of a round that may go on.
+    """
+    from ..grading.agreement import collection_of, progress
+    from ..grading.judgements import read_events, read_judgements
+    from ..grading.pool import read_key
+
+    style = choose_format(style, output)
+    people = for_people(style)
+    pool = read_key(key)
+    rows = read_judgements(judgements)
+    log = read_events(events) if events is not None else []
+    tables = [_progress_table(progress(rows, pool.pairs, per_pair)), _grader_table(rows, log, pool.seed, people)]
+    tables += agreement_tables(collection_of(rows), people, level)
+    if any(one.broad for one in rows):
+        tables.append(_ranking_table(rows, pool, people))
+    emit(tables, style, output)
+
+
+def _progress_table(found: Progress) -> Table:
+    from ..reports.tables import Table
+
+    rows: list[tuple[str, Entry]] = [
+        ("pairs", found.pairs),
+        ("graders", found.graders),
+        ("judgements wanted", found.wanted),
+        ("judgements made", found.judged),
+        ("share", f"{found.share:.1%}"),
+        *((f"pairs with {counted(number, 'judgement')}", many) for number, many in found.by_count.items()),
+        ("hidden repeats", found.repeats),
+        ("could not be heard", found.cannot_hear),
+        ("of pieces that the grader knew", found.known),
+    ]
+    return Table(("what", "number"), tuple(rows), "progress")
+
+
+def _grader_table(rows: Sequence[Judgement], log: Sequence[Event], seed: str, people: bool) -> Table:
+    """A row for each grader, by number: work, agreement with the own repeats, and time."""
+    from ..grading.agreement import self_agreement, time_on_task
+    from ..grading.judgements import latest, number_graders
+    from ..reports.tables import Table
+
+    made = Counter(one.grader for one in latest(rows) if one.counts and not one.repeat)
+    own = {one.grader: one for one in self_agreement(rows)}
+    times = time_on_task(log)
+    called = number_graders((one.grader for one in rows), seed)
+    found = []
+    for name, shown in {**called, "": "all"}.items():
+        again = own.get(name)
+        told = (again.same, again.weighted_kappa, again.difference) if again else (float("nan"),) * 3
+        seconds = [one for grader, each in times.items() if name in ("", grader) for one in each.values()]
+        spent = (median(seconds) if seconds else float("nan"), sum(seconds) / 3600)
+        judged = made[name] if name else made.total()
+        numbers = (show_number(one, people) for one in (*told, *(spent if log else ())))
+        found.append((shown, judged, again.repeats if again else 0, *numbers))
+    notes = (
+        "same: share of the hidden repeats with the same broad category; weighted_kappa: of both times, linear weights",
+        "difference: mean absolute difference of the fine judgements of both times",
+        *(("seconds: median of a pair; hours: in all",) if log else ()),
+    )
+    columns = (
+        "grader",
+        "judged",
+        "repeats",
+        "same",
+        "weighted_kappa",
+        "difference",
+        *(("seconds", "hours") if log else ()),
+    )
+    return Table(columns, tuple(found), "graders and their agreement with themselves", notes if people else ())
+
+
+def _ranking_table(rows: Sequence[Judgement], pool: Pool, people: bool) -> Table:
+    """Scores and ranks of the systems by what the middle category counts."""
+    from ..grading.agreement import without_middle
+    from ..reports.tables import Table
+
+    ranking = without_middle(rows, pool)
+    order = ranking["rank"].values[0].argsort(kind="stable").tolist()
+    schemes = ranking["scheme"].values.tolist()
+    systems = ranking["system"].values.tolist()
+    found: list[tuple[Entry, ...]] = []
+    for place in order:
+        entries: list[Entry] = []
+        for one in range(len(schemes)):
+            score = show_number(ranking["score"].values[one, place].item(), people)
+            rank = ranking["rank"].values[one, place].item()
+            entries += [f"{score} ({rank:g})" if score is not None else None] if people else [score, rank]
+        found.append((systems[place], *entries))
+    if not people:
+        columns = ("system", *(name for one in schemes for name in (f"score, {one}", f"rank, {one}")))
+        return Table(columns, tuple(found), "systems")
+    taus = [show_number(one, people) for one in ranking["tau"].values.tolist()]
+    found.append(("tau", *taus))
+    notes = ("scores with ranks in brackets; tau: Kendall's tau-b with the ranking by all three categories",)
+    return Table(("system", *schemes), tuple(found), "systems, by what the middle category counts", notes)
 
 
 @grading_command.command("close", cls=Command)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -379,7 +378,8 @@ def without_middle(judgements: Iterable[Judgement], key: Pool) -> xr.Dataset:
     score = np.array(
         [[_mean_score(levels, key, system, worth) for system in key.systems] for worth in _SCHEMES.values()]
     )
-    rank = np.array([stats.rankdata(np.where(np.isnan(own), np.inf, -own)) for own in score])
+    # Sums of the same judgements may round differently.
+    rank = np.array([stats.rankdata(np.where(np.isnan(own), np.inf, -np.round(own, 9))) for own in score])
     tau = [float(stats.kendalltau(rank[0], own).statistic) for own in rank]
     return xr.Dataset(
         {"score": (("scheme", "system"), score), "rank": (("scheme", "system"), rank), "tau": ("scheme", tau)},
@@ -401,8 +401,3 @@ def _mean_score(
                 queries[one.query].append(sum(own) / len(own))
     means = [sum(own) / len(own) for own in queries.values()]
     return sum(means) / len(means) if means else float("nan")
-
-
-def median_seconds(times: Mapping[Pair, float]) -> float:
-    """The median of the seconds on a pair; NaN without any."""
-    return median(times.values()) if times else float("nan")

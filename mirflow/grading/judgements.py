@@ -319,8 +319,9 @@ def close(
         kept.append(replace(one, candidate=pieces[one.pair]))
     if not kept:
         raise GradingError("no judgement is left: nobody has judged, or all were left out")
-    graders = sorted({one.grader for one in kept}, key=lambda name: _digest(key.seed, name))
-    called = {name: name if names else f"grader {number}" for number, name in enumerate(graders, 1)}
+    numbered = number_graders((one.grader for one in kept), key.seed)
+    graders = list(numbered)
+    called = {name: name for name in graders} if names else numbered
     place = {query: number for number, query in enumerate(key.queries)}
     number_of = {name: number for number, name in enumerate(graders)}
     kept.sort(key=lambda one: (place[one.query], one.candidate, number_of[one.grader]))
@@ -350,8 +351,17 @@ def _left_out(one: Judgement, withdrawn: Collection[str], known: Known) -> str:
     return "left out, as the grader knew the piece" if one.known and known == "leave out" else ""
 
 
-def _digest(seed: str, name: str) -> bytes:
-    return hashlib.blake2b(name.encode(), key=hashlib.blake2b(seed.encode()).digest(), digest_size=16).digest()
+def number_graders(names: Iterable[str], seed: str) -> dict[str, str]:
+    """Call graders ``grader 1``, ``grader 2``, ... in an order that a secret decides, not their names.
+
+    Examples
+    --------
+    >>> number_graders(["ada", "bob", "cy"], "secret")
+    {'bob': 'grader 1', 'ada': 'grader 2', 'cy': 'grader 3'}
+    """
+    key = hashlib.blake2b(seed.encode()).digest()
+    order = sorted(set(names), key=lambda name: hashlib.blake2b(name.encode(), key=key).digest())
+    return {name: f"grader {number}" for number, name in enumerate(order, 1)}
 
 
 def write_closed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,24 @@ class TestCommands:
             ["2-level", "-0.3333"],
         ]
         assert "fine judgements within broad categories" in shown.output
+
+    def test_graders_by_other_measures(self, tmp_path: Path) -> None:
+        path = tmp_path / "grades.csv"
+        path.write_text(self.GRADES)
+        found = json.loads(invoke("graders", path, "--level", "0.9", "--format", "json", code=0).stdout)
+        measures = {row["measure"]: row for row in found if row["measure"] is not None}
+        # Two graders of a (9 and 8) and b (1 and 4), in exact arithmetic.
+        assert measures["icc1"]["value"] == pytest.approx((36 - 2.5) / (36 + 2.5))
+        # Of VS VS and NS SS: linear disagreement 1/2, expected (1 * 2 + 1 * 1 + 1 * 0 + 1 * 1) / 4.
+        assert measures["weighted_kappa"]["value"] == pytest.approx(0.5)
+        assert measures["icc1"]["low"] is None  # a single query
+
+    def test_a_file_with_fine_judgements_alone(self, tmp_path: Path) -> None:
+        path = tmp_path / "grades.csv"
+        path.write_text("query,candidate,grader,fine\nq,a,g1,9\nq,a,g2,8\nq,b,g1,1\nq,b,g2,4\n")
+        shown = invoke("graders", path, code=0).stdout
+        assert "icc1" in shown
+        assert "weighted_kappa" not in shown
 
     def test_a_file_without_fine_judgements_has_one_table(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"

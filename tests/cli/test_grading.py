@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,36 @@ class TestChain:
         own = [one for one in read_key("pool.key.csv").returned if one.system == "near"]
         assert near["value"] == pytest.approx(sum(int(one.piece[1:]) % 2 == 0 for one in own) / len(own))
         assert "Friedman" in printed("compare", "closed.zarr", "--friedman", "-m", "fine")
+
+    def test_overview_of_a_round_that_goes_on_names_nobody(self, folder: Path) -> None:
+        to_the_plan("--repeats", "0.5")
+        judge()
+        lines = Path("judged.csv").read_text().replace("grader1", "ada").splitlines()
+        Path("judged.csv").write_text("\n".join(lines[:-4]) + "\n")
+        log = [
+            json.dumps({"time": f"2027-03-01T12:0{minute}Z", "grader": "ada", "query": "q", "candidate": "c"})
+            for minute in range(3)
+        ]
+        Path("log.jsonl").write_text("\n".join(log))
+        shown = printed(
+            "grading", "overview", "judged.csv", "--key", "pool.key.csv", "-k", "2", "--events", "log.jsonl"
+        )
+        assert "ada" not in shown
+        titles = (
+            "progress",
+            "graders and their agreement",
+            "agreement of graders",
+            "other measures",
+            "fine judgements within",
+        )
+        assert [shown.index(title) for title in titles] == sorted(shown.index(title) for title in titles)
+        found = rows("grading", "overview", "judged.csv", "--key", "pool.key.csv", "-k", "2", "--events", "log.jsonl")
+        graders = [row for row in found if row["grader"] is not None]
+        assert [row["grader"] for row in graders] == ["grader 1", "grader 2", "grader 3", "all"]
+        assert graders[-1]["same"] == 1.0
+        assert sum(row["hours"] for row in graders[:-1]) == pytest.approx(2 / 60)
+        systems = {row["system"]: row for row in found if row["system"] is not None}
+        assert systems["near"]["score, SS as VS"] == systems["near"]["score, SS as NS"]  # nobody chose the middle
 
     def test_the_same_seeds_give_the_same_files(self, folder: Path) -> None:
         to_the_plan()

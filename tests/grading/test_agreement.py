@@ -203,6 +203,18 @@ class TestMiddle:
         assert found.score.sel(scheme="NS, SS, VS").values.tolist() == pytest.approx([(0.5 + 2.5 / 3) / 2, 0.0])
         assert found.score.sel(scheme="without SS").values.tolist() == [0.75, 0.0]
 
+    def test_systems_whose_judgements_add_up_to_the_same_are_equal(self) -> None:
+        """Means of thirds in another order differ by a rounding."""
+        key = pool({"A": {"q": ["1", "2", "3"]}, "B": {"q": ["4", "5", "6"]}}, ["q"], 3, "s")
+        own = {one.piece: one.candidate for one in key.returned}
+        said = {"1": "VVN", "2": "VNN", "3": "VVV", "4": "VVV", "5": "VVN", "6": "VNN"}
+        rows = [
+            Judgement(f"g{number}", "q", own[piece], f"{letter}S")
+            for piece, letters in said.items()
+            for number, letter in enumerate(letters)
+        ]
+        assert without_middle(rows, key)["rank"].values.tolist() == [[1.5, 1.5]] * 4
+
     def test_tau_tells_how_much_the_ranking_changes(self) -> None:
         rng = np.random.default_rng(9)
         lists = {f"s{number}": {"q": [f"p{number}-{one}" for one in range(4)]} for number in range(6)}
