@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -15,9 +15,10 @@ from starlette.routing import BaseRoute
 
 from ..errors import QueryError, StoreError, UnknownNameError
 from ..reports.leaderboard import to_json
+from ..reports.page import live
 from ..site import contents
 from ..site.contents import StoreContents
-from .answers import Content, is_known
+from .answers import Content, digest, is_known
 from .pages import pages_of, viewer_of
 from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
@@ -25,6 +26,9 @@ from .service import Service
 from .snapshots import Snapshot
 
 _HTML = "text/html; charset=utf-8"
+_FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
+_REPORT_BYTES = 32_000_000
+"""Numbers and timelines of a report that are kept."""
 
 
 def store_contents(snapshot: Snapshot) -> StoreContents:
@@ -54,7 +58,9 @@ def routes(service: Service) -> list[BaseRoute]:
     """Routes of the pages of results."""
     pages: dict[str, Callable[..., Content]] = {
         "/": _front,
-        "/stores/{store:name}/": _store,
+        "/stores/{store:name}/": _report,
+        "/stores/{store:name}/report/contents.json": _report_contents,
+        "/stores/{store:name}/report/tracks/{track:name}.json": _report_track,
         "/stores/{store:name}.json": _store_json,
         "/stores/{store:name}/{evaluation:name}.json": _evaluation_json,
         "/stores/{store:name}/{evaluation:name}/": _evaluation,
@@ -63,7 +69,13 @@ def routes(service: Service) -> list[BaseRoute]:
         "/stores/{store:name}/{evaluation:name}/tracks/{track:name}/": _track,
     }
     found = [_route(service, path, make) for path, make in pages.items()]
-    return [*found, GuardedRoute("/audio/{audio}", listen, role=None)]
+    return [
+        *found,
+        GuardedRoute("/stores/{store:name}/report/blocks/{address:path}", report_block, role=None),
+        GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
+        GuardedRoute("/audio/{audio}", listen, role=None),
+        GuardedRoute("/favicon.ico", no_icon, role=None),
+    ]
 
 
 def _route(service: Service, path: str, make: Callable[..., Content]) -> GuardedRoute:
@@ -87,9 +99,79 @@ def _front(service: Service, request: Request) -> Content:
     return _render(service, request, "front.html", page=page, here="front")
 
 
-def _store(service: Service, request: Request, store: str) -> Content:
-    page = contents.front([_of(service, store)])
-    return _render(service, request, "front.html", page=page)
+def _report(service: Service, request: Request, store: str) -> Content:
+    """The report of a store, which fetches what is looked at."""
+    page = service.shelf.ask(store, partial(report_of, service))
+    pages = pages_of(service)
+    assets = {name: f"/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
+    links = [(service.title, pages.links.url("front"))]
+    try:
+        named = _of(service, store).ranked
+    except StoreError:
+        named = {}
+    links += [(name, pages.links.url("evaluation", store=store, evaluation=name)) for name in named]
+    return Content(page.shell(assets, links=links).encode(), _HTML)
+
+
+def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
+    """The report of a snapshot; timelines are drawn where the server sees the annotations."""
+    campaign, name, root = service.campaign, snapshot.name, None
+    if campaign is not None and service.path is not None and name in campaign.splits:
+        root = service.path.resolve().parent / campaign.root / campaign.splits[name].root
+
+    def make() -> live.LivePage:
+        # References may be where the worker alone sees them.
+        seen = root is None or root.is_dir()
+        return live.LivePage(snapshot.tree, snapshot.token, root=root, references=seen, cache=_REPORT_BYTES)
+
+    found: live.LivePage = snapshot.once("report", make)
+    return found
+
+
+def _report_contents(service: Service, request: Request, store: str) -> Content:
+    found = service.shelf.ask(store, lambda snapshot: report_of(service, snapshot).contents())
+    return Content(found, "application/json")
+
+
+def _report_track(service: Service, request: Request, store: str, track: str) -> Content:
+    viewer = request.state.viewer
+    own = service.campaign is not None and store in service.campaign.splits
+    id = service.recordings.of_track(store, track, viewer) if own else None
+    audio = pages_of(service).links.url("audio", audio=id) if id is not None else ""
+    metric = request.query_params.get("metric", "")
+    found = service.shelf.ask(
+        store, lambda snapshot: report_of(service, snapshot).timeline(track, metric=metric, audio=audio)
+    )
+    if found is None:
+        raise UnknownNameError("track", track, ())
+    return Content(found, "application/json")
+
+
+def report_block(request: Request) -> Response:
+    """Scores and other numbers of a report, compressed, which are the same for good."""
+    service: Service = request.app.state.service
+    store, address = request.path_params["store"], request.path_params["address"]
+    try:
+        found = service.shelf.ask(store, lambda snapshot: report_of(service, snapshot).block(address))
+    except (UnknownNameError, StoreError):
+        found = None
+    if found is None:
+        raise HTTPException(404)
+    return Response(found, media_type="application/octet-stream", headers=_FOR_GOOD)
+
+
+@cache
+def asset_digest(name: str) -> str:
+    """The digest that stands in the address of a script or style of the report."""
+    return digest(live.asset(name).decode())
+
+
+def report_asset(request: Request) -> Response:
+    """The script or the style of reports."""
+    name = request.path_params["name"]
+    if name not in live.ASSETS or request.path_params["digest"] != asset_digest(name):
+        raise HTTPException(404)
+    return Response(live.asset(name), media_type=f"{live.ASSETS[name]}; charset=utf-8", headers=_FOR_GOOD)
 
 
 def _evaluation(service: Service, request: Request, store: str, evaluation: str) -> Content:
@@ -129,6 +211,11 @@ def _of(service: Service, store: str) -> StoreContents:
 def _render(service: Service, request: Request, template: str, **context: Any) -> Content:
     text = pages_of(service).render(template, viewer=viewer_of(request), **context)
     return Content(text.encode(), _HTML)
+
+
+def no_icon(request: Request) -> Response:
+    """Nothing, for browsers that look for a picture of the site without being told of one."""
+    return Response(status_code=204, headers={"Cache-Control": "public, max-age=86400"})
 
 
 def listen(request: Request) -> Response:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 import threading
 from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from starlette.testclient import TestClient
 
 from mirflow.errors import MirflowError
+from mirflow.reports.page.assembly import report_link
 from mirflow.service.answers import Answers
 from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
 from mirflow.service.snapshots import Stores
 
+from .running import running
 from .test_stores_http import publish
 
 
@@ -48,7 +52,7 @@ def test_every_link_leads_somewhere(client: TestClient) -> None:
         answer = client.get(address)
         assert answer.status_code == 200, address
         if answer.headers["content-type"].startswith("text/html"):
-            pending |= links(answer.text) - seen
+            pending |= {urljoin(address, one) for one in links(answer.text)} - seen
     assert "/stores/onsets/onset/systems/50%25%20b%2Fc%20%3Cb%3E/" in seen
     assert "/stores/onsets/onset/tracks/pop%2Fx/" in seen
     assert "/stores/demo/chord_mirex2013/" in seen
@@ -114,6 +118,28 @@ def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> Non
 def test_assets_are_kept_for_good(client: TestClient) -> None:
     address = next(one for one in links(client.get("/").text) if one.startswith("/static/site."))
     assert "immutable" in client.get(address).headers["cache-control"]
+
+
+def test_the_report_fetches_scores_and_a_track_at_a_second(service: Service, browser: Any, demo_store: Path) -> None:
+    with running(create_app(service)) as address:
+        page = browser.new_page()
+        told: list[str] = []
+        page.on("console", lambda message: told.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.goto(f"{address}/stores/demo/{report_link('chord', 'auld-lang-syne', 12.5)}")
+        page.get_by_role("heading", name="auld-lang-syne").first.wait_for()
+        page.locator("canvas").first.wait_for()
+        assert "Chord estimation" in page.inner_text("h1")
+        assert told == []
+        page.close()
+
+
+def test_the_report_of_a_generation_that_is_gone_is_not_mixed_with_another(client: TestClient, store: Path) -> None:
+    contents = client.get("/stores/onsets/report/contents.json").json()
+    block = f"/stores/onsets/report/{contents['evaluations'][0]['metrics'][0]['score']}"
+    assert client.get(block).headers["cache-control"].endswith("immutable")
+    publish(store, "zoe")
+    assert client.get(block).status_code == 404
 
 
 def test_the_leaderboard_of_a_store_and_of_an_evaluation(client: TestClient) -> None:
