@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import MirflowError
+from ..errors import MirflowError, counted
 from .common_options import Command
 from .output import choose_format, emit, output_options
 
@@ -174,6 +174,36 @@ def revoke_command(campaign: Path, name: str) -> None:
         revoke(session, find_user(session, name), service.clock())
         service.audit.record(_operator(), "revoke account", account=name)
     click.echo(f"{name}: revoked", err=True)
+
+
+@serve_command.command("backup")
+@campaign_argument
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help="A .tar.gz file.")
+def backup_command(campaign: Path, output: Path) -> None:
+    """Write a backup of accounts, submissions, judgements and stores, also while the server runs."""
+    demand_packages()
+    from ..service.backup import make_backup
+    from ..service.service import open_service
+
+    service = open_service([campaign])
+    made = make_backup(service, output)
+    service.audit.record(_operator(), "back up", file=str(output))
+    what = (counted(made.users, "account"), counted(made.submissions, "submission"), counted(len(made.stores), "store"))
+    click.echo(f"{output}: {', '.join(what)}", err=True)
+
+
+@serve_command.command("restore")
+@click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@campaign_argument
+def restore_command(backup: Path, campaign: Path) -> None:
+    """Put a backup in place of the folder of a campaign, which must not be there."""
+    demand_packages()
+    from ..pipeline.campaign import load_campaign
+    from ..service.backup import restore_backup
+
+    folder = campaign.resolve().parent / load_campaign(campaign).folder
+    manifest = restore_backup(backup, folder)
+    click.echo(f"{folder}: as of {manifest['date']}", err=True)
 
 
 @contextmanager
