@@ -72,7 +72,7 @@ def site_command(
         timelines=timelines,
         level=level,
         references=not without_references,
-        aggregates_only=only_aggregates,
+        only_aggregates=only_aggregates,
         root=roots or None,
         progress=progress_for(),
     )

@@ -26,14 +26,12 @@ from . import contents
 from .changes import LONG_AGO, Change, find_changes
 from .contents import StoreContents
 from .feed import to_atom
-from .pages import DiskLinks, Pages, asset_name, environment, file_of, read_asset
+from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, read_asset
 
 RECORD = "site.json"
 """The file that says that a folder is a site, and what changed in it."""
 OWN = frozenset({"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static"})
 """What a site has in its folder; all else there is the user's, and stays."""
-ASSETS = ("site.css",)
-"""Assets of these pages; others are of a server's."""
 KEPT = 500
 """Changes that a site remembers."""
 NEWS = 8
@@ -153,7 +151,7 @@ def write_site(
     timelines: str | int = "auto",
     level: float | None = 0.95,
     references: bool = True,
-    aggregates_only: bool = False,
+    only_aggregates: bool = False,
     root: Roots = None,
     progress: Progress | None = None,
 ) -> SiteReport:
@@ -176,7 +174,7 @@ def write_site(
         Of the confidence intervals and comparisons; None: neither.
     references : bool
         Whether reports hold references, and messages may quote one.
-    aggregates_only : bool
+    only_aggregates : bool
         Whether scores of single tracks are left out everywhere, with pages, names and timelines of tracks.
     root : path, sequence of paths, or None
         Where the annotations are, if they were moved: one for all stores, or one for each.
@@ -210,13 +208,13 @@ def write_site(
                 shown.stage("reading the scores")
                 scores = read_store(path)
                 found = contents.store(
-                    name, scores, level=level, references=references, aggregates_only=aggregates_only
+                    name, scores, level=level, references=references, only_aggregates=only_aggregates
                 )
                 shown.stage("writing the tables")
                 write_store_pages(new, pages, found)
-                words: dict[str, Any] = {"timelines": timelines, "root": own, "references": references}
-                words |= {"aggregates_only": True} if aggregates_only else {}
-                notes += _write_report(new, name, path, words, shown)
+                words = {"timelines": timelines, "root": own, "references": references}
+                words |= {"only_aggregates": only_aggregates}
+                notes += _write_report(new, found, path, words, shown)
                 left = sorted(scores.keys() - found.ranked.keys())
                 notes += [
                     f"{name}: {one}: only in the report, without a metric that is one number a track" for one in left
@@ -279,11 +277,16 @@ def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> Non
 
 
 def _write_report(
-    folder: Folder, name: str, path: str | Path, words: Mapping[str, Any], progress: Progress
+    folder: Folder, found: StoreContents, path: str | Path, words: Mapping[str, Any], progress: Progress
 ) -> list[str]:
-    """Write the report of a store; give its notes."""
+    """Write the report of a store, with links to its other pages; give its notes."""
+    name = found.name
     file = file_of("store", store=name)
-    made = write_page(path, folder.place(file), **words, progress=progress)
+    url = DiskLinks(file).url
+    links = [("Results", url("front"))]
+    if len(found.ranked) <= contents.MANY:
+        links += [(one, url("evaluation", store=name, evaluation=one)) for one in found.ranked]
+    made = write_page(path, folder.place(file), **words, links=links, progress=progress)
     folder.count(file, made.size)
     return [] if words["timelines"] == "none" else [f"{name}: {note}" for note in made.notes]
 
@@ -291,9 +294,12 @@ def _write_report(
 def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], record: SiteRecord, url: str) -> None:
     """Write what is about the whole site: its front page, assets, feed and record."""
     front = contents.front(stores, record.changes[:NEWS])
-    folder.write(file_of("front"), pages.at("index.html").render("front.html", page=front, here="front"))
-    for name in ASSETS:
-        folder.write(f"static/{asset_name(name)}", read_asset(name))
+    text = pages.at("index.html").render("front.html", page=front, here="front")
+    folder.write(file_of("front"), text)
+    # All pages have the head of this one; other assets are of a server's pages.
+    for name in asset_names():
+        if asset_name(name) in text:
+            folder.write(f"static/{asset_name(name)}", read_asset(name))
     base = url if not url or url.endswith("/") else f"{url}/"
     present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
 

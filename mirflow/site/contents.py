@@ -122,7 +122,7 @@ def store(
     title: str = "",
     level: float | None = 0.95,
     references: bool = True,
-    aggregates_only: bool = False,
+    only_aggregates: bool = False,
     has_report: bool = True,
 ) -> StoreContents:
     """Rank the systems of every evaluation of a store for its pages.
@@ -138,7 +138,7 @@ def store(
         Of intervals and comparisons; None: neither.
     references : bool
         Whether messages that may quote a reference are shown.
-    aggregates_only : bool
+    only_aggregates : bool
         Whether nothing about single tracks is shown.
     has_report : bool
         Whether there is a report of the store to link to.
@@ -152,7 +152,7 @@ def store(
     if not found:
         raise QueryError(f"{name}: no evaluation has systems and a metric that is one number a track")
     board = leaderboard(found, title=title or name, level=level)
-    return StoreContents(name, board, {} if aggregates_only else found, references, title, has_report)
+    return StoreContents(name, board, {} if only_aggregates else found, references, title, has_report)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import MirflowError
 from ..reports.layout import show_interval, show_value
+from ..reports.page.assembly import report_link
 from ..reports.tables import plain_entry
 
 if TYPE_CHECKING:
@@ -312,6 +313,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.globals["report_link"] = report_link
     made.filters |= {"number": show_number, "interval": show_ends, "day": show_day, "fact": show_fact}
     return made
 

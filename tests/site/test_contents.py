@@ -117,8 +117,8 @@ def test_the_front_page_has_all_evaluations_and_all_systems(found):
     assert [row.cells[2].best for row in page.matrix if row.cells[2]] == [True, False]
 
 
-def test_with_aggregates_only_there_are_no_tracks(path):
-    found = contents.store("campaign", read_store(path), aggregates_only=True)
+def test_with_only_aggregates_there_are_no_tracks(path):
+    found = contents.store("campaign", read_store(path), only_aggregates=True)
     assert not contents.evaluation(found, "chord").has_tracks
     assert contents.system(found, "chord", "S1").tracks == []
     for ask in (lambda: contents.tracks(found, "chord"), lambda: contents.track(found, "chord", "t1")):

@@ -90,6 +90,7 @@ def write_page(
     references: bool = True,
     only_aggregates: bool = False,
     where: str | None = None,
+    links: Sequence[tuple[str, str]] = (),
     progress: Progress | None = None,
 ) -> PageReport:
     """Write a page about a result store, or about several as one.
@@ -120,6 +121,8 @@ def write_page(
     where : str or None
         Only tracks for which an expression holds, as in a query; the page names it. An evaluation that has none, or
         not what the expression names, is left out.
+    links : sequence of (str, str)
+        Words and addresses of pages to which this one belongs; above its title.
     progress : Progress or None
         Told of the stages, and of each track whose timeline is drawn.
 
@@ -154,7 +157,7 @@ def write_page(
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
         about = f"{subject.name}, where {where}" if where else subject.name
         tab = title or f"{subject.title} ({about})"
-        data = assemble(html.escape(tab), to_json(contents), blocks.texts).encode("utf-8")
+        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links).encode("utf-8")
         write_output(Path(output), data)
     notes = (*subject.notes, *dict.fromkeys(one["note"] for one in drawn.evaluations if one["note"]))
     if dropped:
