@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import place_of
+from ..errors import counted, place_of
 from .common_options import ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, emit, output_options
 
@@ -45,13 +45,18 @@ def check_command(
     style: str | None,
     output: Path | None,
 ) -> None:
-    """List the problems of annotation files, and of those in folders, with file and line.
+    """List the problems of annotation files, and of those in folders, with file and line; or those of a campaign file.
 
     An error cannot be scored, a warning is scored after a repair or as empty, a note is scored as it is.
 
     Options of reading (--columns, --time-unit, ...) apply to the --reference as well; with --reference- in front, as in
     --reference-time-unit ms, to it alone.
     """
+    from ..pipeline.campaign import is_campaign
+
+    if len(paths) == 1 and is_campaign(paths[0]):
+        _check_campaign(paths[0])
+        return
     from ..api import check
 
     words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "reference": reference}
@@ -67,6 +72,19 @@ def check_command(
         click.echo(note, err=True)
     if any(one.worst == "error" for one in checks):
         context.exit(FAILED)
+
+
+def _check_campaign(path: Path) -> None:
+    """Print what a campaign file leads to, for those who are about to serve it."""
+    from ..pipeline.campaign import check_campaign
+    from ..store.packs import open_pack
+
+    found = check_campaign(path, open_pack)
+    for split, evaluations in found.tracks.items():
+        for name, tracks in evaluations.items():
+            click.echo(f"{split}: {name}: {counted(tracks, 'track')}")
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
 
 
 def lines_of_check(check: FileCheck) -> list[str]:

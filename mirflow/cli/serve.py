@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,6 +65,7 @@ def serve_command() -> None:
 )
 @click.option("--trust-proxy-user", "user_header", default="", metavar="HEADER", help="Where it names the account.")
 @click.option("--access-log", is_flag=True, help="Print a line for every request.")
+@click.option("--no-worker", is_flag=True, help="Start no worker: another process or host checks and scores.")
 def start_command(
     paths: tuple[Path, ...],
     host: str,
@@ -73,6 +74,7 @@ def start_command(
     proxies: tuple[str, ...],
     user_header: str,
     access_log: bool,
+    no_worker: bool,
 ) -> None:
     """Serve stores to be browsed, or a campaign, until interrupted.
 
@@ -84,11 +86,44 @@ def start_command(
 
     if user_header and not proxies:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
-    click.echo(base_url or f"http://{host}:{port}/", err=True)
-    serve(paths, host, port, base_url, proxies=proxies, user_header=user_header, access_log=access_log)
+    with nullcontext() if no_worker else _worker(paths):
+        click.echo(base_url or f"http://{host}:{port}/", err=True)
+        serve(paths, host, port, base_url, proxies=proxies, user_header=user_header, access_log=access_log)
+
+
+def _worker(paths: tuple[Path, ...]) -> AbstractContextManager[object]:
+    """A worker beside the server, if there is something that can be submitted."""
+    from ..pipeline.campaign import is_campaign, load_campaign
+
+    if not is_campaign(paths[0]) or not load_campaign(paths[0]).evaluations:
+        return nullcontext()
+    from ..service.submissions.worker import AttachedWorker
+
+    return AttachedWorker(paths[0])
 
 
 campaign_argument = click.argument("campaign", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+@serve_command.command("worker", cls=Command)
+@campaign_argument
+@click.option("--attached", is_flag=True, hidden=True)
+def worker_command(campaign: Path, attached: bool) -> None:
+    """Check and score the submissions to CAMPAIGN until interrupted; `mirflow serve` starts one by itself.
+
+    A worker on another host needs the campaign file, its folder, its database and the references; the server needs no
+    references.
+    """
+    demand_packages()
+    import logging
+
+    from ..service.service import open_service
+    from ..service.submissions.worker import work
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    work(open_service([campaign]), attached=attached)
+
+
 _role = click.option(
     "--role",
     type=click.Choice(("reader", "submitter", "grader", "organiser")),

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...annotations.schema import kind_of
 from ...errors import AnnotationError, MirflowError, counted
 from ...linter import check_paths
@@ -21,7 +23,7 @@ from ...readers.label_maps import anchored
 from ...readers.options import OPTIONS
 from ...readers.patterns import Pattern, fill
 from .archives import ArchiveError, plain_name, unpack
-from .confinement import Say
+from .confinement import JobError, Say
 
 MAX_FINDINGS = 2000
 """Findings that are kept of a submission."""
@@ -42,6 +44,8 @@ class Expected:
     split, evaluation : str
     places : sequence of mapping
         Of its references.
+    asked : bool
+        Whether the submission is to be scored on it.
     hidden : bool
     named : bool
         Whether names of tracks may be told.
@@ -50,6 +54,7 @@ class Expected:
     split: str
     evaluation: str
     places: Places
+    asked: bool
     hidden: bool
     named: bool
 
@@ -63,6 +68,35 @@ class FoundProblem:
     severity: str
     rule: str
     message: str
+
+
+@dataclass(frozen=True)
+class CheckAnswer:
+    """What a check found, with rows of path, line, severity, rule and message."""
+
+    files: int
+    digest: str
+    findings: list[tuple[str, int | None, str, str, str]]
+    errors: int
+    warnings: int
+    notes: int
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
+        """The answer in the message of a job.
+
+        Raises
+        ------
+        JobError
+            If it is none: whatever a job says comes from where strangers' files are read.
+        """
+        try:
+            found = msgspec.convert({name: message[name] for name in cls.__annotations__}, cls)
+        except (msgspec.ValidationError, KeyError) as error:
+            raise JobError(f"gave an answer that is none: {error}") from None
+        if len(found.findings) > MAX_FINDINGS or min(found.files, found.errors, found.warnings, found.notes) < 0:
+            raise JobError("gave an answer that cannot be")
+        return found
 
 
 def check_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
@@ -169,9 +203,11 @@ def _track_problems(
             given = {name: tuple(values.get(key, "") for key in shared) for name, values in found.items()}
             known_files |= {name for name, key in given.items() if key in known}
             missing = sorted("/".join(key) for key in known - set(given.values()))
-            if missing:
+            if missing and one.asked:
                 yield _missing(one, missing, len(known))
-    names = sorted({place["track"] for one in expected if one.named for place in one.places if "track" in place})
+    if not all(one.named for one in expected):
+        return  # which tracks there are is not to be told
+    names = sorted({place["track"] for one in expected for place in one.places if "track" in place})
     for name in sorted(judged - known_files):
         near = difflib.get_close_matches(_track_of(name, evaluations), names, n=1, cutoff=0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -180,7 +216,8 @@ def _track_problems(
 
 def _unsplit(evaluation: Evaluation, own: Sequence[Expected], found: Collection[str]) -> Iterator[FoundProblem]:
     """A file of many tracks cannot be divided between splits, and what it lacks is not seen before it is scored."""
-    if found and any(one.hidden for one in own) and len(own) > 1:
+    asked = [one for one in own if one.asked]
+    if found and any(one.hidden for one in own) and len(asked) > 1:
         yield FoundProblem(
             next(iter(found)), None, "error", "splits", "holds many tracks: send it for one split at a time"
         )

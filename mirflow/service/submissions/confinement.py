@@ -17,22 +17,25 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ...errors import MirflowError, PipelineError, StoreError
+from ...metrics.base import get_task
 
 JOBS: Mapping[str, str] = {
+    "hold": ".confinement:hold_job",
     "tracks": ".scoring:tracks_job",
     "check": ".checking:check_job",
     "score": ".scoring:score_job",
     "publish": ".scoring:publish_job",
 }
 """Jobs by name: modules of this package, and their functions."""
-_PRELOADED = (".checking", ".scoring")
+_PRELOADED = (".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "xarray", "pandas", "scipy.stats")
+"""Modules that jobs need, imported once for all of them."""
 MAX_MESSAGES = 64 * 2**20
 """Bytes that a job may say."""
 _HEAD = struct.Struct("!Q")
@@ -43,6 +46,9 @@ _LANDLOCK = (444, 445, 446)
 _WRITE, _FILES, _READ = 0b1_1111_1111_0010, 0b0_0001_1011_0010, 0b0_0000_0000_1100
 _SYSTEM = ("/usr", "/lib", "/lib64", "/proc", "/dev")
 """Folders that Python and its libraries read."""
+_HELD: list[str] = []
+"""What confines this process."""
+
 Say = Callable[[Mapping[str, Any]], None]
 """Sends a message from a job."""
 
@@ -111,9 +117,15 @@ class Confinement:
     """A process that makes confined children, one at a time.
 
     Use it as a context manager, in one thread.
+
+    Parameters
+    ----------
+    tasks : iterable of str
+        Tasks whose metrics are imported once for all jobs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tasks: Iterable[str] = ()) -> None:
+        self._tasks = list(tasks)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
 
@@ -199,7 +211,8 @@ class Confinement:
         if self._socket is None:
             ours, theirs = socket.socketpair()
             package = str(Path(__file__).resolve().parents[3])
-            command = f"import sys; sys.path.append({package!r}); from {__name__} import main; main({theirs.fileno()})"
+            command = f"import sys; sys.path.append({package!r}); from {__name__} import main; "
+            command += f"main({theirs.fileno()}, {self._tasks!r})"
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", command],
                 env={"PATH": os.defpath, "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
@@ -285,12 +298,14 @@ def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
     control.sendall(_HEAD.pack(len(data)) + data)
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, tasks: Sequence[str] = ()) -> None:
     """Make a child for every job that comes through a socket, until it is closed."""
     _die_with_parent()
     control = socket.socket(fileno=descriptor)
     for name in _PRELOADED:
         import_module(name, __package__)
+    for name in tasks:
+        get_task(name)
     while True:
         try:
             data, descriptors, _, _ = socket.recv_fds(control, _HEAD.size, 1)
@@ -317,7 +332,7 @@ def _child(order: Mapping[str, Any], writing: int) -> None:
     try:
         given = dict(order["confines"])
         given |= {name: tuple(given[name]) for name in ("writable", "readable")}
-        confine(Confines(**given))
+        _HELD.extend(confine(Confines(**given)))
         _die_with_parent()  # a namespace of one's own forgets it
 
         def say(message: Mapping[str, Any]) -> None:
@@ -434,3 +449,26 @@ def _restrict_folders(writable: Sequence[str], readable: Sequence[str]) -> bool:
         return bool(libc.prctl(38, 1, 0, 0, 0) == 0 and libc.syscall(restrict, ruleset, 0) == 0)
     finally:
         os.close(ruleset)
+
+
+def hold_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Try to leave the confines (but for the folder ``inside``), and tell what came of it."""
+    found: dict[str, Any] = {"held": _HELD, "environment": len(os.environ)}
+    for name, path in (("inside", Path(task["inside"], "written")), ("outside", Path(task["inside"]).with_name("out"))):
+        try:
+            path.write_bytes(b"")
+            path.unlink()
+            found[name] = "written"
+        except OSError:
+            found[name] = "refused"
+    try:
+        socket.create_connection(("127.0.0.1", int(task.get("port", 9))), 1).close()
+        found["network"] = "connected"
+    except OSError as error:
+        found["network"] = str(error.strerror)
+    try:
+        bytearray(2**32)
+        found["memory"] = "given"
+    except MemoryError:
+        found["memory"] = "refused"
+    return found

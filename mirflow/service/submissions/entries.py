@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from ...errors import MirflowError, UnknownNameError
 from ...pipeline.campaign import Campaign, Split, Visibility
 from ..accounts import Viewer
-from .tables import CLOSED, Finding, Released, Submission, Verdict
+from .tables import CLOSED, OPEN, Finding, Released, Submission, Verdict
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
@@ -339,6 +339,6 @@ def _gain(row: Released) -> float:
 def queue_place(session: Session, submission: Submission) -> int:
     """Number of submissions that the worker takes before this one."""
     waiting = select(func.count()).where(
-        Submission.state.in_(("received", "checking", "accepted", "scoring")), Submission.number < submission.number
+        Submission.state.in_(OPEN), Submission.withdrawn.is_(None), Submission.number < submission.number
     )
     return session.scalar(waiting) or 0

@@ -20,11 +20,12 @@ from ...analysis.scores import names_of
 from ...analysis.selection import Query
 from ...cells import Cells, Entry, GroupContent, Status, concatenate_cells
 from ...engine.runs import run
-from ...errors import MirflowWarning, QueryError, StoreError
+from ...errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ...pipeline.campaign import load_campaign, pipeline_of, reference_tracks
 from ...pipeline.document import parse_document
 from ...pipeline.plan import SIGNATURES
 from ...progress import Progress
+from ...readers.patterns import Pattern
 from ...store.generations import remove
 from ...store.packs import open_pack
 from ...store.read import group_names, read_group, read_scores
@@ -84,7 +85,7 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     ----------
     task : mapping
         ``path`` (of the campaign), ``split``, ``system``, ``systems`` (the folder with its files), ``store``,
-        ``scratch`` (a folder), ``evaluations`` (names), ``others`` (by evaluation, systems to compare with).
+        ``scratch`` (a folder), ``others`` (by evaluation, systems to compare with).
     say : callable
         Takes the progress.
 
@@ -95,8 +96,9 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
         ``statuses`` by evaluation, and ``resumed``, whether the store had all of it already.
     """
     store, scratch = Path(task["store"]), Path(task["scratch"])
-    system, names = str(task["system"]), list(task["evaluations"])
-    where = (task["path"], task["split"], Path(task["systems"]))
+    system, where = str(task["system"]), (task["path"], task["split"], Path(task["systems"]))
+    files = Path(task["systems"], system)
+    names = [one.name for one in load_campaign(task["path"]).evaluations if Pattern(one.estimates.path).find(files)]
     text = pipeline_of(*where, [system], evaluations=names)
     scratch.mkdir(parents=True, exist_ok=True)
     pipeline = scratch / f"{task['split']}.yaml"
@@ -105,7 +107,13 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     with warnings.catch_warnings():
         # Warnings are of one system's files, and the store keeps them.
         warnings.simplefilter("ignore", MirflowWarning)
-        report = run(pipeline, store=own, progress=_Told(say), prune=True)
+        try:
+            report = run(pipeline, store=own, progress=_Told(say), prune=True)
+        except PipelineError as error:
+            # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
+            if all(".estimates" in one.where for one in error.problems):
+                raise AnnotationError("; ".join(str(one) for one in error.problems)) from None
+            raise
     new = {one.plan.name: one.content for one in report.evaluations}
     with StoreWriter(store) as writer:
         before = {name: writer.previous(name) for name in writer.groups()}

@@ -1,0 +1,400 @@
+"""Submissions are checked and scored in the order of their arrival, once each, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import func, select
+
+import mirflow
+from mirflow.errors import MirflowError
+from mirflow.evaluation import evaluate_paths
+from mirflow.service.service import Service, open_service
+from mirflow.service.submissions.comparison import track_changes
+from mirflow.service.submissions.confinement import Confinement, Confines, JobError, SystemTroubleError
+from mirflow.service.submissions.entries import (
+    SubmissionError,
+    findings_csv,
+    findings_of,
+    queue_place,
+    set_visibility,
+    withdraw,
+)
+from mirflow.service.submissions.tables import Released, Scored, Submission, Trouble, Verdict
+from mirflow.service.submissions.worker import Worker
+from mirflow.store.read import read_scores
+
+from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit
+
+
+@pytest.fixture(scope="module")
+def confinement() -> Iterator[Confinement]:
+    with Confinement(["chord"]) as one:
+        yield one
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return open_campaign(tmp_path)
+
+
+def worker_of(service: Service, confinement: Confinement, name: str = "") -> Worker:
+    worker = Worker(service, name)
+    worker.confinement = confinement
+    return worker
+
+
+def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: Confinement, tmp_path: Path) -> None:
+    id = submit(service, "oak", estimates(wrong=2))
+    assert worker_of(service, confinement).work_off() > 0
+    found = state(service, id)
+    assert (found.state, found.files, found.rules, found.mirflow) == ("scored", 12, "2027-01", mirflow.__version__)
+    assert len(found.digest) == 64
+    folder = service.systems_folder / "oak"
+    (tmp_path / "same").mkdir()
+    for path in folder.glob("dev*.lab"):
+        shutil.copy(path, tmp_path / "same")
+    expected = evaluate_paths(tmp_path / "dev" / "reference", tmp_path / "same", "chord")
+    own = mirflow.open_store(service.stores_folder / "dev.zarr")["chord"].to_dataset()
+    np.testing.assert_array_equal(
+        own.score.sel(system="oak").values, expected.score.isel(system=0).sel(metric=own.metric.values).values
+    )
+    released = scores(service, id, "dev")
+    assert released["majmin"].headline
+    assert released["majmin"].low is not None
+    assert released["majmin"].value == pytest.approx(
+        float((own.score * own.weight).sel(metric="majmin").sum() / own.weight.sel(metric="majmin").sum())
+    )
+    assert scores(service, id, "test") == {}
+
+
+def test_tracks_of_other_splits_are_not_in_a_store(service: Service, confinement: Confinement) -> None:
+    submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    tracks = read_scores(service.stores_folder / "dev.zarr")["chord"]["track"].values.tolist()
+    assert tracks == [f"dev{number}" for number in range(6)]
+
+
+def test_one_submission_never_computes_another_again(
+    service: Service, confinement: Confinement, caplog: pytest.LogCaptureFixture
+) -> None:
+    submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    before = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    # Even where its files are gone: nothing of it is read.
+    shutil.rmtree(service.systems_folder / "oak")
+    caplog.set_level("INFO", "mirflow.worker")
+    submit(service, "elm", estimates(wrong=3, splits=["dev"]))
+    worker_of(service, confinement).work_off()
+    assert "dev: cells computed: {'chord': 6}" in caplog.text
+    after = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    assert after["system"].values.tolist() == ["oak", "elm"]
+    np.testing.assert_array_equal(after.score.sel(system="oak").values, before.score.sel(system="oak").values)
+
+
+def test_what_cannot_be_scored_is_refused_with_file_and_line(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    files = {**estimates(), "dev3.lab": "0 10 C\n10 20 H:moll\n", "dev4.lab": "", "more/other.lab": "0 10 C\n"}
+    del files["more/other.lab"]
+    id = submit(service, "oak", {**files, "unknown.lab": "0 10 C\n"})
+    worker_of(service, confinement).work_off()
+    found = state(service, id)
+    assert (found.state, found.errors) == ("refused", 1)
+    assert "mend the files" in found.reason
+    with service.database.read() as session:
+        rows = {(one.path, one.line, one.severity, one.rule) for one in findings_of(session, found)}
+        table = findings_csv(findings_of(session, found))
+    assert ("dev3.lab", 2, "error", "label") in rows
+    assert ("dev4.lab", None, "warning", "empty") in rows
+    assert ("unknown.lab", None, "warning", "unknown_track") in rows
+    assert table.startswith("path,line,severity,rule,message\n")
+    assert not (service.stores_folder / "dev.zarr").exists()
+    assert list(service.submissions_folder.iterdir()) == []
+    # The name is free, and the mended one is taken.
+    again = submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    assert state(service, again).state == "scored"
+
+
+def test_missing_tracks_are_named_and_count_as_zero(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    files = estimates(splits=["dev"])
+    whole = submit(service, "whole", files)
+    del files["dev0.lab"]
+    id = submit(service, "part", files)
+    worker_of(service, confinement).work_off()
+    with service.database.read() as session:
+        (finding,) = findings_of(session, state(service, id))
+    assert finding.message == "1 of 6 tracks of dev (chord) have no estimate: dev0; they count as zero"
+    values = [scores(service, one, "dev")["root"].value for one in (whole, id)]
+    assert values[1] == pytest.approx(5 / 6 * (values[0] or 0))
+
+
+def test_names_are_given_once_and_quotas_kept(service: Service) -> None:
+    submit(service, "oak", estimates())
+    with pytest.raises(SubmissionError, match="there is a submission 'OAK'; submissions are never changed"):
+        submit(service, "OAK", estimates())
+    for name in ("", "a/b", "con", "nul.x", "-a", "a.", "é", "x" * 65):
+        with pytest.raises(SubmissionError, match="not a name of a system"):
+            submit(service, name, estimates())
+    with pytest.raises(SubmissionError, match="unknown split 'tst'; did you mean 'test'"):
+        submit(service, "elm", estimates(), splits=["tst"])
+    for name in ("t1", "t2", "t3"):
+        submit(service, name, estimates(), splits=["test"])
+    with pytest.raises(SubmissionError, match=r"3 of 3 submissions to test in this month are used; .*2027-02-01"):
+        submit(service, "t4", estimates(), splits=["test"])
+    submit(service, "t4", estimates(), splits=["test"], who="bob")
+    service.clock.advance(days=31)  # type: ignore[attr-defined]
+    submit(service, "t5", estimates(), splits=["test"])
+
+
+def test_refused_submissions_do_not_count(service: Service, confinement: Confinement) -> None:
+    for number in range(4):
+        submit(service, f"bad{number}", {"dev0.lab": "0 10 H:moll\n"}, splits=["test"])
+        worker_of(service, confinement).work_off()
+    submit(service, "good", estimates(), splits=["test"])
+
+
+def test_submissions_have_their_days(tmp_path: Path) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN + "opens: 2027-01-02\ncloses: 2027-01-03\n")
+    with pytest.raises(SubmissionError, match="submissions open on 2027-01-02"):
+        submit(service, "oak", estimates())
+    service.clock.advance(days=2, hours=23)  # type: ignore[attr-defined]
+    submit(service, "oak", estimates())
+    service.clock.advance(hours=1)  # type: ignore[attr-defined]
+    with pytest.raises(SubmissionError, match="submissions closed on 2027-01-03"):
+        submit(service, "elm", estimates())
+
+
+def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    submit(service, "theirs", estimates(), who="bob")
+    submit(service, "oak", estimates(wrong=6))
+    id = submit(service, "oak-2", estimates())
+    submit(service, "secret", estimates(), who="eve", visibility="private")
+    worker_of(service, confinement).work_off()
+    with service.database.read() as session:
+        found = session.scalars(select(Verdict).where(Verdict.submission_id == state(service, id).number)).all()
+        told = {one.relation: (one.other.name, one.outcome) for one in found}
+    assert told == {"own": ("oak", "better"), "leader": ("theirs", "not told apart")}
+    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    changes = track_changes(ds, "oak-2", "oak", "majmin")
+    assert (changes.better, changes.worse, changes.same) == (6, 0, 0)
+    assert changes.changes[0].difference is not None
+    assert changes.changes[0].difference > 0
+
+
+def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    worker, copy = worker_of(service, confinement), service.public_folder / "dev.zarr"
+    ids = [submit(service, name, estimates(), visibility=seen) for name, seen in (("a", "public"), ("b", "private"))]
+    worker.work_off()
+    ds = read_scores(copy)["chord"]
+    assert ds["system"].values.tolist() == ["a"]
+    assert ds["submitted"].values.tolist() == ["2027-01-01"]
+    for path in copy.resolve().rglob("zarr.json"):
+        assert str(service.folder) not in path.read_text()
+    viewer = member(service)
+    with service.database.write() as session:
+        for id in ids:
+            row = session.scalars(select(Submission).where(Submission.id == id)).one()
+            set_visibility(row, viewer, "public")
+            if row.name == "a":
+                withdraw(row, viewer, service.clock())
+    assert worker.work_off() == 1
+    ds = read_scores(copy)["chord"]
+    assert ds["system"].values.tolist() == ["a", "b"]
+    assert ds["withdrawn"].values.tolist() == ["2027-01-01", ""]
+    assert worker.work_off() == 0
+
+
+def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
+    found = state(service, submit(service, "oak", estimates()))
+    for viewer in (None, member(service, "eve")):
+        with pytest.raises(SubmissionError, match="only who sent"):
+            withdraw(found, viewer, service.clock())
+        with pytest.raises(SubmissionError, match="only who sent"):
+            set_visibility(found, viewer, "private")
+    with pytest.raises(SubmissionError, match="unknown visibility 'privat'"):
+        set_visibility(found, member(service), "privat")
+
+
+def test_a_withdrawn_submission_is_not_scored(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    id, viewer = submit(service, "oak", estimates()), member(service)
+    with service.database.write() as session:
+        withdraw(session.scalars(select(Submission)).one(), viewer, service.clock())
+    assert worker_of(service, confinement).work_off() == 0
+    assert state(service, id).state == "received"
+
+
+def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    ids = [submit(service, name, estimates()) for name in ("a", "b")]
+    gone = worker_of(service, confinement, "elsewhere:1:x")
+    assert gone._claim() is not None
+    worker = worker_of(service, confinement)
+    worker.work_off()
+    # The first is still the other worker's: it may be checked for long, and is not overtaken.
+    assert [state(service, id).state for id in ids] == ["checking", "accepted"]
+    with service.database.read() as session:
+        assert queue_place(session, state(service, ids[1])) == 1
+    service.clock.advance(seconds=31)  # type: ignore[attr-defined]
+    worker.work_off()
+    assert [state(service, id).state for id in ids] == ["scored", "scored"]
+
+
+def test_a_killed_worker_scores_once(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.database is not None
+    id = submit(service, "oak", estimates(), splits=["dev", "test"])
+    worker = worker_of(service, confinement, "w")
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mirflow.service.submissions.worker.release", killed)
+        with pytest.raises(KeyboardInterrupt):
+            worker.work_off()
+    assert state(service, id).state == "scoring"
+    assert read_scores(service.stores_folder / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
+    worker.work_off()
+    assert state(service, id).state == "scored"
+    assert read_scores(service.stores_folder / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
+    with service.database.read() as session:
+        assert session.scalar(select(func.count()).select_from(Scored)) == 2
+        rows = session.execute(select(Released.split, Released.metric)).all()
+    assert len(rows) == len(set(rows))
+
+
+def test_new_rules_are_new_columns_and_old_scores_stay(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    service = open_campaign(tmp_path / "new")
+    id = submit(service, "oak", estimates(wrong=1))
+    worker_of(service, confinement).work_off()
+    before = read_scores(service.stores_folder / "dev.zarr")["chord"].load()
+    assert service.path is not None
+    path = service.path
+    path.write_text(CAMPAIGN.replace("[majmin, root]", "[majmin, root, sevenths]"))
+    with pytest.raises(MirflowError, match=r"the rules still have the version '2027-01'"):
+        worker_of(open_service([path]), confinement).work_off()
+    path.write_text(path.read_text().replace("2027-01", "2027-02"))
+    again = open_service([path])
+    worker_of(again, confinement).work_off()
+    after = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    assert after["metric"].values.tolist() == ["majmin", "root", "sevenths"]
+    np.testing.assert_array_equal(after.score.sel(metric=["majmin", "root"]).values, before.score.values)
+    assert np.isfinite(after.score.sel(metric="sevenths").values).all()
+    rows = scores(again, id, "dev")
+    assert {name: row.rules for name, row in rows.items()} == {
+        "majmin": "2027-01",
+        "root": "2027-01",
+        "sevenths": "2027-02",
+    }
+    assert state(again, id).rules == "2027-01"
+
+
+def test_changed_references_stop_the_worker_until_they_are_back(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates())
+    worker.work_off()
+    reference = tmp_path / "dev" / "reference" / "dev0.lab"
+    text = reference.read_text()
+    reference.write_text("0 30 D\n")
+    id = submit(service, "elm", estimates())
+    with pytest.raises(SystemTroubleError, match="the reference of track 'dev0' is another one"):
+        worker.work_off()
+    assert state(service, id).state == "accepted"
+    reference.write_text(text)
+    worker.work_off()
+    assert state(service, id).state == "scored"
+
+
+def test_trouble_is_told_and_waited_out(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.database is not None
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates())
+    steps = iter([OSError(28, "No space left on device"), True])
+
+    def step() -> bool:
+        one = next(steps, None)
+        if one is None:
+            worker.stop()
+            return False
+        if isinstance(one, Exception):
+            raise one
+        with worker.database.read() as session:
+            told.extend(session.scalars(select(Trouble.message)))
+        return True
+
+    told: list[str] = []
+    monkeypatch.setattr(worker, "step", step)
+    monkeypatch.setattr(worker._stopped, "wait", lambda seconds: waits.append(seconds))
+    waits: list[float] = []
+    worker.run()
+    assert "No space left" in told[0]
+    assert waits[0] == 1.0
+    with service.database.read() as session:
+        assert session.scalars(select(Trouble)).all() == []
+
+
+def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, other = (submit(service, name, estimates()) for name in ("bad", "good"))
+    worker = Worker(service)
+    run = worker.confinement.run
+
+    def broken(job: str, task: dict[str, object], *rest: object, **more: object) -> object:
+        if job == "check" and id in str(task["out"]):
+            raise JobError("ended without a result")
+        return run(job, task, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker.confinement, "run", broken)
+    with worker.confinement:
+        worker.work_off()
+    assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
+
+
+def test_a_job_is_confined(confinement: Confinement, tmp_path: Path) -> None:
+    task = {"path": str(tmp_path / "nothing.yaml"), "splits": []}
+    with pytest.raises(SystemTroubleError, match="No such file"):
+        confinement.run("tracks", task, Confines(10))
+    held = confinement.run("hold", {"inside": str(tmp_path)}, Confines(10, 10**9, 10**6, writable=(str(tmp_path),)))
+    assert {"files", "time", "memory", "sizes"} <= set(held["held"])
+    if "network" in held["held"]:
+        assert held["network"] != "connected"
+    if "folders" in held["held"]:
+        assert held["outside"] == "refused"
+    assert held["inside"] == "written"
+    assert held["environment"] == 0
+    assert held["memory"] == "refused"
+
+
+@pytest.mark.parametrize("lease", [dt.timedelta(seconds=30)])
+def test_a_claim_that_is_lost_ends_quietly(
+    service: Service, confinement: Confinement, lease: dt.timedelta, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert service.database is not None
+    submit(service, "oak", estimates())
+    worker = worker_of(service, confinement, "first:1:x")
+    row = worker._claim()
+    assert row is not None
+    with service.database.write() as session:
+        session.get_one(Submission, row.number).worker = "second:1:x"
+    with worker._claimed(row):
+        worker._check(row)
+    assert "was taken by another worker" in caplog.text
+    assert state(service, row.id).state == "checking"
