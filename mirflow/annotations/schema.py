@@ -89,7 +89,8 @@ class Kind:
     rules : tuple of str
         What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
     drawn_as : str
-        Form in timelines: ``text`` for what has no times, ``list`` for what is too long for that; empty: none.
+        Form in timelines, figures and the report's page, and of what sounds: ``text`` for what has no times, ``list``
+        for what is too long for that; empty: none.
     gridded_as : str
         Form on a time grid: ``events``, ``labels``, ``levels``, ``notes``, ``pitches`` or ``curve``; empty: none.
     height : str
@@ -577,6 +578,8 @@ KINDS = MappingProxyType(
                     Variable("label", "str", "note, tatum, meter, key or chord, and which"),
                 ),
                 ("finite", "in_seconds"),
+                drawn_as="sheet",
+                height="pitch",
                 arguments=("time", "notated_start", "notated_end", "pitch", "voice", "label"),
             ),
             Kind(

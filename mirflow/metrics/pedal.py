@@ -74,6 +74,18 @@ def clean(rows: Ragged) -> Cleaned:
     return set_aside(rows, problems, short, drop=True)
 
 
+def pedal_of(label: str) -> int:
+    """The place of a pedal among `PEDALS`, by its name or controller; -1 for none.
+
+    Examples
+    --------
+    >>> pedal_of("sustain"), pedal_of("67"), pedal_of("organ")
+    (0, 2, -1)
+    """
+    name = _NAMES.get(label.strip().lower(), "")
+    return PEDALS.index(name) if name else -1
+
+
 def of_pedal(rows: Ragged, pedal: str) -> Ragged:
     """The stretches of one pedal as notes, all of one pitch."""
     names = [_NAMES.get(label.strip().lower(), "") for label in rows.labels]

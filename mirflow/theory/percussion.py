@@ -194,3 +194,19 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
 )
 """The maps of Zehren et al. (ADTOF, ISMIR 2021), Gillick et al. (Groove, ICML 2019) and Vogl et al. (DAFx 2018); names
 end with the number of classes."""
+
+
+STAFF: Final = (*DRUM_MAPS["adtof5"].names, "other")
+"""Rows of drums from below, as on a staff: kick, snare, toms, hi-hat, cymbals, and what is none of these."""
+
+
+def staff_row(drum: str) -> int:
+    """The row of a drum, or of a class of drums, among `STAFF`.
+
+    Examples
+    --------
+    >>> staff_row("36"), staff_row("Cowbell"), staff_row("CY+RD")
+    (0, 5, 4)
+    """
+    found = DRUM_MAPS["adtof5"].class_of(drum)
+    return len(STAFF) - 1 if found in (None, -1) else int(found)

@@ -14,7 +14,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...ragged import Bool, Column, Float
 from ...theory.chords import encode_vocabulary
-from ...theory.percussion import DRUM_MAPS
+from ...theory.percussion import STAFF, staff_row
 from .canvas import BLUE, CYCLE, GREY, ORANGE, PALE, PURPLE, RED, label
 
 if TYPE_CHECKING:
@@ -153,15 +153,11 @@ def _draw_hits(lanes: Lanes, one: Annotation, at: float) -> None:
     lanes.ax.plot(one.columns["time"][inside], y, linestyle="", marker="|", markersize=4, color=GREY)
 
 
-_STAFF = DRUM_MAPS["adtof5"]
-
-
 def _on_staff(lanes: Lanes, drums: Sequence[str], at: float) -> Float:
     """Heights of drums in a lane."""
-    found = {drum: _STAFF.class_of(drum) for drum in set(drums)}
-    top = len(_STAFF.names)
-    line = np.array([top if place in (None, -1) else place for place in map(found.get, drums)], dtype=np.float64)
-    return np.asarray(at + lanes.bottom - 0.03 - (line + 0.5) / (top + 1) * (TOP + lanes.bottom - 0.06))
+    found = {drum: staff_row(drum) for drum in set(drums)}
+    row = np.array([found[drum] for drum in drums], dtype=np.float64)
+    return np.asarray(at + lanes.bottom - 0.03 - (row + 0.5) / len(STAFF) * (TOP + lanes.bottom - 0.06))
 
 
 def _draw_notes(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -170,6 +166,26 @@ def _draw_notes(lanes: Lanes, one: Annotation, at: float) -> None:
     y = lanes.height(np.log2(one.columns["pitch"][chosen]), at)
     left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
     lanes.ax.hlines(y, left, right, color=BLUE, linewidth=1.3)
+
+
+def _draw_sheet(lanes: Lanes, one: Annotation, at: float) -> None:
+    """Notes of a score by their performed onsets and notated lengths."""
+    start, end, pitch = sheet_notes(one)
+    chosen = lanes.visible(start, end)
+    left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
+    lanes.ax.hlines(lanes.height(pitch[chosen], at), left, right, color=BLUE, linewidth=1.3)
+
+
+def sheet_notes(one: Annotation) -> tuple[Float, Float, Float]:
+    """Performed onsets of the notes of a score, when they would end by their notated lengths, and their pitches."""
+    columns = {name: one.columns.get(name, np.full(len(one.columns["time"]), np.nan)) for name in _OF_NOTES}
+    notes = np.array([label == "note" for label in one.labels or ()], dtype=np.bool_)
+    start, first, last, pitch = (columns[name][notes] for name in _OF_NOTES)
+    length = np.nan_to_num(last - first)
+    return start, start + np.maximum(length, 0.0), pitch
+
+
+_OF_NOTES = ("time", "notated_start", "notated_end", "pitch")
 
 
 def _draw_series(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -226,6 +242,7 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "ticks": _draw_events,
     "drums": _draw_hits,
     "notes": _draw_notes,
+    "sheet": _draw_sheet,
     "curve": _draw_series,
     "frames": _draw_multipitch,
     "patterns": _draw_patterns,

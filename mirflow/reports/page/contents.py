@@ -107,9 +107,9 @@ def _describe_evaluations(
     boards, first, evaluations = subject.boards, subject.first, []
     for number, ((name, ds), timeline) in enumerate(zip(boards.items(), timelines, strict=True)):
         made = describe_evaluation(name, ds, first[name], parts, shown, number)
-        kind = kind_of(made["task"]).name if has_task(made["task"]) else ""
+        form = kind_of(made["task"]).drawn_as if has_task(made["task"]) else ""
         stores = describe_stores(name, subject.origins)
-        evaluations.append({**made, "stores": stores, "timeline": {**timeline, "kind": kind}})
+        evaluations.append({**made, "stores": stores, "timeline": {**timeline, "form": form}})
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
     for number, (name, ds) in enumerate(boards.items()):
         if has_annotators(ds):

@@ -14,9 +14,12 @@ import numpy.typing as npt
 
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
+from ...metrics.pedal import PEDALS, pedal_of
 from ...ragged import Bool, Column, Float, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.keys import MODES, UNNAMED, parse_key
+from ...theory.percussion import STAFF, staff_row
+from ..figures.lanes import sheet_notes
 from ..origins import LONGEST, shorten
 
 LEVEL = 6
@@ -168,7 +171,8 @@ def _numbers(family: str, label: str, chords: dict[str, tuple[int, int, int]]) -
 Encoded = dict[str, Any]
 TIMELESS = frozenset(name for name, kind in KINDS.items() if not kind.times)
 """Kinds without a time axis: shown as text."""
-_DRAWN = frozenset({"events", "intervals", "hierarchy", "notes", "series", "multipitch", "patterns"})
+_LATEST = 1e7
+"""Seconds beyond which nothing is drawn."""
 ITEMS = 200
 """Items of an annotation without a time axis, such as a ranking, that the page shows."""
 WORDS = 5000
@@ -190,26 +194,30 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
     Returns
     -------
     dict
-        ``k``, the kind; ``t`` times or ``s`` starts, each as the step from the one before; ``n`` lengths; ``p`` pitches
-        as hundredths of MIDI numbers, negative where unvoiced, 0 where there is none; ``c`` counts of nested kinds;
-        ``l`` numbers of labels; ``v`` values of tempi and affinities, ``w`` shares, ``o`` how many
-        items were left out.
+        ``k``, the form in which its kind is drawn; ``t`` times or ``s`` starts, each as the step from the one before;
+        ``n`` lengths; ``p`` pitches as hundredths of MIDI numbers, negative where unvoiced, 0 where there is none;
+        ``c`` counts of nested kinds; ``l`` numbers of labels; ``r`` rows of drums and pedals, and ``y`` their names;
+        ``v`` values of tempi and affinities, ``w`` shares, ``o`` how many items were left out.
 
     Examples
     --------
     >>> chords = Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 3.5])}, ["C", "G"])
     >>> encode(chords, "chord", PageLabels())
-    {'k': 'intervals', 's': [0, 2000], 'n': [2000, 1500], 'l': [0, 1]}
+    {'k': 'segments', 's': [0, 2000], 'n': [2000, 1500], 'l': [0, 1]}
     """
-    kind = annotation.kind
-    # Moments of a kind that has no drawing of its own are events.
-    found: Encoded = {"k": kind if kind in _DRAWN | TIMELESS else "events"}
+    kind, form = annotation.kind, annotation.schema.drawn_as
+    found: Encoded = {"k": form}
     if kind == "audio":
         return found
     if kind in TIMELESS:
         _add_items(found, annotation, task, vocabulary)
-    elif kind == "multipitch":
+    elif form == "frames":
         _add_multipitch(found, annotation)
+    elif form == "sheet":
+        start, end, pitch = sheet_notes(annotation)
+        kept = np.isfinite(start) & np.isfinite(pitch) & (np.abs(start) < _LATEST) & (end < _LATEST)
+        found |= {"s": _steps(start[kept]), "n": (_milli(end) - _milli(start))[kept].tolist()}
+        found["p"] = np.rint(pitch[kept] * 100).astype(np.int64).tolist()
     else:
         kept = _finite(annotation)
         _add_times(found, annotation.columns, kept)
@@ -219,7 +227,16 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
         if annotation.labels is not None:
             labels = [label for label, keep in zip(annotation.labels, kept.tolist(), strict=True) if keep]
             found["l"] = vocabulary.codes(labels, task)
+            _add_rows(found, kind, labels)
     return found
+
+
+def _add_rows(found: Encoded, kind: str, labels: Sequence[str]) -> None:
+    """Add a row for each class of drums, and for each pedal."""
+    if kind == "hits":
+        found |= {"r": [staff_row(label) for label in labels], "y": STAFF}
+    elif kind == "pedals":
+        found |= {"k": "levels", "r": [max(0, pedal_of(label)) for label in labels], "y": PEDALS}
 
 
 def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: PageLabels) -> None:
@@ -239,7 +256,7 @@ def _finite(annotation: Annotation) -> Bool:
     columns = [annotation.columns[name] for name in ("time", "start", "end", "onset") if name in annotation.columns]
     if annotation.kind in ("notes", "patterns"):
         columns.append(annotation.columns["pitch"])
-    fit: Bool = np.all([np.isfinite(column) & (np.abs(column) < 1e7) for column in columns], axis=0)
+    fit: Bool = np.all([np.isfinite(column) & (np.abs(column) < _LATEST) for column in columns], axis=0)
     return fit
 
 
@@ -293,7 +310,7 @@ def _kept_counts(annotation: Annotation, kept: Bool) -> list[list[int]]:
 
 def _add_multipitch(found: Encoded, annotation: Annotation) -> None:
     time, (counts,) = annotation.columns["time"], annotation.inner_counts
-    fit = np.isfinite(time) & (np.abs(time) < 1e7)
+    fit = np.isfinite(time) & (np.abs(time) < _LATEST)
     found["t"] = _steps(time[fit])
     found["c"] = [counts[fit].tolist()]
     found["p"] = _cents(annotation.columns["frequency"][np.repeat(fit, counts)])
@@ -315,9 +332,9 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
     -------
     dict
         Stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``, ``v``:
-        None where a side has nothing; of notes their pitches ``p`` and ``q`` too); or estimated pitches of frames
-        (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of names and values as text,
-        without those that are NaN, such as the rank of an item that was missed.
+        None where a side has nothing; of notes their pitches ``p`` and ``q`` too, of drums their rows ``y``); or
+        estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of
+        names and values as text, without those that are NaN, such as the rank of an item that was missed.
     """
     if kind in TIMELESS:
         most = WORDS if kind == "text" else ITEMS
@@ -333,6 +350,10 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
     if any(side is None or side.dtype.kind != "f" for side in sides):
         return {}
     found: Encoded = {key: _marks(side) for key, side in zip("re", sides, strict=True) if side is not None}
+    if "class" in columns:
+        found["y"] = [staff_row(name) for name in columns["class"].tolist()]
+    if KINDS[kind].drawn_as == "sheet":
+        found["q"] = np.rint(columns["pitch"] * 100).astype(np.int64).tolist()
     for key, name in (("p", "reference_pitch"), ("q", "estimate_pitch")):
         if name in columns:
             found[key] = _cents(columns[name])

@@ -64,13 +64,13 @@ class TestEncoding:
         series = Annotation(
             "series", {"time": np.array([0.0, 0.01, 0.02]), "frequency": np.array([440.0, 0.0, -880.0])}
         )
-        assert encode(series, "melody", PageLabels()) == {"k": "series", "t": [0, 10, 10], "p": [6900, 0, -8100]}
+        assert encode(series, "melody", PageLabels()) == {"k": "curve", "t": [0, 10, 10], "p": [6900, 0, -8100]}
 
     def test_nested_counts_fit_after_something_was_left_out(self):
         columns = {"start": np.array([0.0, np.nan, 1.0]), "end": np.array([1.0, 1.0, np.inf])}
         levels = Annotation("hierarchy", columns, ["a", "b", "c"], (np.array([2, 1]),))
         assert encode(levels, "hierarchy", PageLabels()) == {
-            "k": "hierarchy",
+            "k": "levels",
             "s": [0],
             "n": [1000],
             "c": [[1, 0]],
@@ -85,7 +85,7 @@ class TestEncoding:
             (np.array([2, 0]),),
         )
         assert encode(frames, "multipitch", PageLabels()) == {
-            "k": "multipitch",
+            "k": "frames",
             "t": [0, 100],
             "c": [[2, 0]],
             "p": [6900, 5700],
@@ -98,9 +98,45 @@ class TestEncoding:
         assert (len(found["l"]), len(found["v"]), found["o"]) == (ITEMS, ITEMS, 30)
         assert "o" not in encode(Annotation("labels", {}, names[:3]), "tagging", PageLabels())
 
-    def test_a_kind_without_a_drawing_of_its_own_is_drawn_as_moments(self):
+    def test_notes_that_a_score_is_followed_by_are_moments(self):
         notes = Annotation("following", {"time": np.array([0.5, 1.5]), "position": np.array([0.0, 1.0])})
-        assert encode(notes, "score_following", PageLabels()) == {"k": "events", "t": [500, 1000]}
+        assert encode(notes, "score_following", PageLabels()) == {"k": "steps", "t": [500, 1000]}
+
+    def test_drums_have_a_row_for_each_class_in_annotations_and_evidence(self):
+        hits = Annotation("hits", {"time": np.array([0.5, 0.5, 1.0])}, ["36", "hihat", "Cowbell"])
+        found = encode(hits, "drums", PageLabels())
+        assert (found["k"], found["r"]) == ("drums", [0, 3, 5])
+        assert list(found["y"]) == ["BD", "SD", "TT", "HH", "CY+RD", "other"]
+        columns = {
+            "reference": np.array([0.5, np.nan]),
+            "estimate": np.array([0.5, 1.0]),
+            "class": np.array(["BD", "HH"]),
+            "verdict": np.array(["hit", "extra"]),
+        }
+        assert encode_evidence(columns, "hits", {})["y"] == [0, 3]
+
+    def test_pedals_are_stretches_with_a_row_for_each(self):
+        times = {"start": np.array([0.0, 0.5]), "end": np.array([1.0, 2.0])}
+        found = encode(Annotation("pedals", times, ["sustain", "67"]), "pedal", PageLabels())
+        assert (found["k"], found["s"], found["n"], found["r"]) == ("levels", [0, 500], [1000, 1500], [0, 2])
+
+    def test_scores_have_their_notes_by_performed_onset_and_notated_length(self):
+        columns = {
+            "time": np.array([0.1, 0.6, 0.0]),
+            "notated_start": np.array([0.0, 0.5, np.nan]),
+            "notated_end": np.array([0.5, 1.5, np.nan]),
+            "pitch": np.array([60.0, 64.0, np.nan]),
+            "voice": np.array([0.0, 0.0, np.nan]),
+        }
+        found = encode(Annotation("sheet_music", columns, ["note", "note", "tatum"]), "audio_to_score", PageLabels())
+        assert found == {"k": "sheet", "s": [100, 500], "n": [500, 1000], "p": [6000, 6400]}
+        judged = {
+            "reference": np.array([0.1, np.nan]),
+            "estimate": np.array([0.1, 0.6]),
+            "pitch": np.array([60.0, 64.0]),
+            "verdict": np.array(["hit", "extra"]),
+        }
+        assert encode_evidence(judged, "sheet_music", {})["q"] == [6000, 6400]
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_kind_has_a_place_in_the_page(self, kind):

@@ -283,6 +283,7 @@ class TestPage:
         page, _ = browse(LivePage(store, "g"))
         assert page.locator("#leaderboard td.strong").inner_text() == "0.2500"
 
+    @pytest.mark.slow
     def test_axe_finds_nothing_on_any_screen(self, stored, browse):
         page, _ = browse(LivePage(stored, "g"), **PHONE)
         assert_fits(settled(page))
@@ -293,6 +294,7 @@ class TestPage:
         assert_accessible(page)
 
 
+@pytest.mark.slow
 class TestRecordings:
     @pytest.fixture
     def opened(self, stored: Path, tmp_path: Path, browse: Any) -> tuple[Any, Site]:

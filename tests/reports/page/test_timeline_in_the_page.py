@@ -378,3 +378,28 @@ def test_what_was_missed_has_no_rank(tmp_path, visit):
     text = open_first(visit(tmp_path / "page.html")).inner_text()
     assert "missed" in text
     assert "nan" not in text.lower()
+
+
+DRUMS = "0.5\t36\n0.5\t42\n1.0\t38\n1.5\tCowbell\n"
+PEDALS = "0.0\t1.0\tsustain\n0.5\t2.0\t67\n"
+SCORE = "Note 60 0 0 500 0\nNote 64 500 500 1000 0\nTatum 0\nTatum 500\nHierarchy 4,2 1 a=0 0\nKey 0 Maj 0\nChord 0 C\n"
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "at", "values"),
+    [
+        ("drums", DRUMS, "0.5", ["0.500 s 36 42", "0.500 s 36 42 · hit"]),
+        ("pedal", PEDALS, "0.7", ["sustain 67", "sustain 67"]),
+        ("audio_to_score", SCORE, "0.5", ["E4", "E4 · hit"]),
+    ],
+)
+def test_drums_pedals_and_scores_have_forms_of_their_own(tmp_path, visit, task, text, at, values):
+    for name in ("ref", "est/a"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "t.txt").write_text(text)
+    store = score_files(tmp_path, task, "ref/{track}.txt", "est/{system}/{track}.txt")
+    write_page(store, tmp_path / "page.html")
+    page = visit(tmp_path / "page.html", f"#track=t&time={at}")
+    page.wait_for_selector("dialog canvas[tabindex]")
+    assert page.locator("dialog .lanename .value").all_inner_texts() == values
+    assert page.locator("dialog .legend .good").inner_text() in ("| hit", "▬ hit")

@@ -33,7 +33,7 @@ const pitches = (cents) => Float64Array.from(cents, (one) => (one === 0 ? NaN : 
  */
 export function unpackAnnotation(packed, vocabulary) {
   const labels = packed.l ? packed.l.map((code) => vocabulary[code]) : null;
-  const made = { kind: packed.k, labels, start: null, end: null, pitch: null, voiced: null, row: null };
+  const made = { form: packed.k, labels, start: null, end: null, pitch: null, voiced: null, row: null };
   if (packed.s) {
     made.start = running(packed.s);
     made.end = ends(made.start, packed.n);
@@ -46,14 +46,15 @@ export function unpackAnnotation(packed, vocabulary) {
   if (packed.v) made.values = packed.v;
   if (packed.w) made.shares = packed.w;
   if (packed.o) made.more = packed.o;
-  if (made.kind === "hierarchy") made.row = spread(packed.c[0]);
-  if (made.kind === "patterns") {
+  if (packed.r) Object.assign(made, { row: packed.r, rows: packed.y });
+  else if (made.form === "levels") made.row = spread(packed.c[0]);
+  if (made.form === "patterns") {
     const occurrences = spread(packed.c[0]);
     made.row = spread(packed.c[1]).map((occurrence) => occurrences[occurrence]);
     made.end = made.start.map((start) => start + 0.25);
   }
-  if (made.kind === "multipitch") made.start = Float64Array.from(spread(packed.c[0]), (frame) => made.start[frame]);
-  if (made.kind === "multipitch" || made.kind === "series") made.hop = hopOf(running(packed.t));
+  if (made.form === "frames") made.start = Float64Array.from(spread(packed.c[0]), (frame) => made.start[frame]);
+  if (made.form === "frames" || made.form === "curve") made.hop = hopOf(running(packed.t));
   return made;
 }
 
@@ -75,7 +76,7 @@ export function unpackEvidence(packed, verdicts) {
   if (packed.x) return { rows: packed.x };
   if (packed.m) {
     const start = running(packed.m);
-    return { points: { kind: "notes", start, end: ends(start, packed.n), pitch: pitches(packed.q), verdict: words }, verdict: words };
+    return { points: { form: "notes", start, end: ends(start, packed.n), pitch: pitches(packed.q), verdict: words }, verdict: words };
   }
   if (packed.s) {
     const start = running(packed.s);
@@ -83,7 +84,7 @@ export function unpackEvidence(packed, verdicts) {
   }
   const seconds = (list) => list.map((one) => (one === null ? NaN : one / 1000));
   if (!packed.r) return null;
-  return { reference: seconds(packed.r), estimate: seconds(packed.e), verdict: words, notes: packed.q ? judgedNotes(packed, words) : null };
+  return { reference: seconds(packed.r), estimate: seconds(packed.e), verdict: words, row: packed.y, notes: packed.q ? judgedNotes(packed, words) : null };
 }
 
 /** Verdicts of the estimated notes, by onset and pitch. */
@@ -112,6 +113,9 @@ export function lastBy(start, time) {
   return low - 1;
 }
 
+/** Whether an annotation is moments, which nothing lies between. */
+export const isMoments = (form) => form === "ticks" || form === "drums" || form === "steps";
+
 /** When an annotation ends. */
 export function endOf(annotation) {
   let last = 0;
@@ -130,15 +134,18 @@ export function pitchName(midi) {
 
 /** What an annotation says at a time, as text. */
 export function valueAt(annotation, time, nearness) {
-  const { kind, start, end, labels, pitch } = annotation;
+  const { form, start, end, labels, pitch } = annotation;
   if (!start) return "";
-  if (kind === "events") {
+  if (isMoments(form)) {
     let at = lastBy(start, time);
     if (at < 0 || start[at + 1] - time < time - start[at]) at += 1;
     if (at >= start.length || Math.abs(start[at] - time) > nearness) return "";
-    return `${start[at].toFixed(3)} s${labels ? ` ${labels[at].text}` : ""}`;
+    // Drums may be hit together.
+    while (start[at - 1] === start[at]) at -= 1;
+    const together = labels ? labels.slice(at, at + 6).filter((_, next) => start[at + next] === start[at]) : [];
+    return [`${start[at].toFixed(3)} s`, ...together.map(({ text }) => text)].join(" ");
   }
-  if (kind === "series") {
+  if (form === "curve") {
     const at = lastBy(start, time);
     if (at < 0 || time - start[at] > annotation.hop * 2 || Number.isNaN(pitch[at])) return "unvoiced";
     return `${pitchName(pitch[at])}${annotation.voiced[at] ? "" : " (unvoiced)"}`;
@@ -149,7 +156,7 @@ export function valueAt(annotation, time, nearness) {
     const until = end ? end[at] : start[at] + length;
     if (start[at] <= time && time < until) found.push(labels ? labels[at].text : pitchName(pitch[at]));
   }
-  return found.join(kind === "hierarchy" ? " › " : " ");
+  return found.join(form === "levels" && !annotation.rows ? " › " : " ");
 }
 
 /** What the evidence says at a time. */

@@ -1,18 +1,18 @@
-/** One annotation as a lane of the timeline, drawn by its kind. */
+/** One annotation as a lane of the timeline, drawn by its form. */
 
-import { lastBy, noteKey, signOf } from "./annotations.js";
+import { isMoments, lastBy, noteKey, signOf } from "./annotations.js";
 import { endsOf } from "./reduce.js";
 import { chordColour, dotColour, labelColour } from "./colours.js";
 
-const HEIGHTS = new Map([["intervals", 40], ["events", 40], ["notes", 92], ["series", 92], ["multipitch", 92], ["patterns", 92]]);
+const HEIGHTS = new Map([["segments", 40], ["ticks", 40], ["notes", 92], ["sheet", 92], ["drums", 92], ["curve", 92], ["frames", 92], ["patterns", 92]]);
 const BAND = 8;
 
 /** How high the lanes of some annotations are. */
 export function laneHeight(annotations) {
   const first = annotations.find((one) => one);
   if (!first) return 40;
-  if (first.kind !== "hierarchy") return HEIGHTS.get(first.kind) || 40;
-  return 20 * Math.max(1, ...annotations.filter((one) => one).map((one) => levelsOf(one))) + 6;
+  if (first.form !== "levels") return HEIGHTS.get(first.form) || 40;
+  return Math.max(40, 20 * Math.max(1, ...annotations.filter((one) => one).map((one) => levelsOf(one))) + 6);
 }
 
 function levelsOf({ row }) {
@@ -47,17 +47,20 @@ export function drawLane(context, lane, view) {
   context.beginPath();
   context.rect(0, lane.top, view.width, lane.height);
   context.clip();
-  if (annotation.kind === "intervals") drawIntervals(context, annotation, lane.top + 2, lane.height - BAND - 6, view, 0);
-  else if (annotation.kind === "hierarchy") drawLevels(context, lane, view);
-  else if (annotation.kind === "events") drawEvents(context, lane, view);
+  if (annotation.form === "segments") drawIntervals(context, annotation, lane.top + 2, lane.height - BAND - 6, view, 0);
+  else if (annotation.form === "levels") drawLevels(context, lane, view);
+  else if (annotation.form === "drums") drawHits(context, lane, view);
+  else if (isMoments(annotation.form)) drawEvents(context, lane, view);
   else {
     if (behind) drawPitches(context, behind, lane, view, true);
     drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes);
   }
   if (evidence && evidence.start) drawBand(context, evidence, lane, view);
-  else if (evidence && evidence.reference && annotation.kind !== "events" && !evidence.notes) drawMarks(context, evidence, lane, view);
+  else if (evidence && evidence.reference && !isMoments(annotation.form) && !evidence.notes) drawMarks(context, evidence, lane, view);
   context.restore();
 }
+
+const NAMELESS = { text: "", tonal: false };
 
 function drawIntervals(context, { start, end, labels, row }, top, height, view, level) {
   context.textBaseline = "middle";
@@ -65,7 +68,7 @@ function drawIntervals(context, { start, end, labels, row }, top, height, view, 
     if (end[at] < view.from || start[at] > view.to || (row && row[at] !== level)) continue;
     const left = view.x(start[at]);
     const wide = view.x(end[at]) - left;
-    const label = labels[at];
+    const label = labels ? labels[at] : NAMELESS;
     const { fill, ink } = label.tonal ? chordColour(label.root, label.pitches) : labelColour(numberOf(view, label.text));
     context.fillStyle = fill;
     context.fillRect(left, top, Math.max(wide - (wide > 3 ? 1 : 0), 0.5), height);
@@ -90,9 +93,9 @@ function numberOf(view, text) {
   return view.numbers.get(text);
 }
 
-function drawLevels(context, { annotation, top, height }, view) {
+function drawLevels(context, { annotation, evidence, top, height }, view) {
   const levels = levelsOf(annotation);
-  const high = (height - 6) / levels;
+  const high = (height - 6 - (evidence ? BAND : 0)) / levels;
   for (let level = 0; level < levels; level++) drawIntervals(context, annotation, top + 2 + level * high, high - 2, view, level);
 }
 
@@ -131,6 +134,37 @@ function drawEvents(context, { annotation, evidence, top, height }, view) {
     if (good === "bad") cross(context, x, top + 8);
     else if (!Number.isNaN(other) && Math.abs(view.x(other) - x) > 2) stroke(context, [view.x(other), top + 5, x, top + 12]);
   });
+}
+
+/** Hits on a staff of drums: a row for each class, with its name. */
+function drawHits(context, { annotation, evidence, top, height }, view) {
+  const { rows } = annotation;
+  const room = (height - 6) / rows.length;
+  const middle = (row) => top + 3 + room * (rows.length - row - 0.5);
+  context.font = `${Math.min(10, room - 2)}px system-ui, sans-serif`;
+  context.textBaseline = "middle";
+  context.fillStyle = view.ink.get("line");
+  rows.forEach((_, row) => { if (row) context.fillRect(0, middle(row) + room / 2, view.width, 0.5); });
+  const hit = (time, row) => tick(context, view.x(time), middle(row) - room * 0.4, middle(row) + room * 0.4);
+  const seen = (time) => time >= view.from && time <= view.to;
+  const judged = evidence && evidence.row;
+  context.lineWidth = 1.5;
+  context.strokeStyle = view.ink.get(judged ? "faint" : "ink");
+  annotation.start.forEach((time, at) => { if (seen(time)) hit(time, annotation.row[at]); });
+  if (judged) {
+    evidence.verdict.forEach((verdict, at) => {
+      const [own, row] = [evidence.estimate[at], evidence.row[at]];
+      const place = Number.isNaN(own) ? evidence.reference[at] : own;
+      if (!seen(place)) return;
+      const good = signOf(verdict);
+      context.strokeStyle = view.ink.get(good);
+      if (Number.isNaN(own)) circle(context, view.x(place), middle(row));
+      else if (good === "bad") cross(context, view.x(place), middle(row));
+      else hit(place, row);
+    });
+  }
+  context.fillStyle = view.ink.get("quiet");
+  rows.forEach((name, row) => context.fillText(name, 4, middle(row)));
 }
 
 /** A miss is a circle, an extra a cross: shapes repeat what colours show. */
@@ -176,23 +210,23 @@ function drawMarks(context, evidence, { top, height }, view) {
 }
 
 function drawPitches(context, annotation, { top, height }, view, faint, notes = null) {
-  const { start, end, pitch, voiced, kind, row } = annotation;
+  const { start, end, pitch, voiced, form, row } = annotation;
   const [low, high] = view.range;
   const room = height - BAND - 8;
   const y = (midi) => top + 3 + room * (1 - (midi - low) / (high - low));
   const thick = Math.max(2, Math.min(7, room / (high - low)));
   context.fillStyle = view.ink.get(faint ? "faint" : "curve");
-  if (kind === "series" && view.x(annotation.hop) - view.x(0) < 0.75) {
+  if (form === "curve" && view.x(annotation.hop) - view.x(0) < 0.75) {
     drawDense(context, annotation, view, y, faint ? thick + 2 : thick, faint);
     return;
   }
   for (let at = 0; at < start.length; at++) {
     const until = end ? end[at] : start[at] + annotation.hop;
     if (until < view.from || start[at] > view.to || Number.isNaN(pitch[at])) continue;
-    if (kind === "series" && !voiced[at] && faint) continue;
-    if (kind === "patterns" && !faint) context.fillStyle = dotColour(row[at]);
+    if (form === "curve" && !voiced[at] && faint) continue;
+    if (form === "patterns" && !faint) context.fillStyle = dotColour(row[at]);
     // A guess at the pitch of what is called unvoiced is a hairline.
-    const guess = kind === "series" && !voiced[at];
+    const guess = form === "curve" && !voiced[at];
     let noted = "";
     if (annotation.verdict) context.fillStyle = view.ink.get(signOf(annotation.verdict[at]));
     if (notes) {
@@ -201,7 +235,7 @@ function drawPitches(context, annotation, { top, height }, view, faint, notes = 
       context.fillStyle = view.ink.get(noted);
     }
     const left = view.x(start[at]);
-    const wide = Math.max(kind === "series" ? 1 : 2, view.x(until) - left - (end ? 1 : 0));
+    const wide = Math.max(form === "curve" ? 1 : 2, view.x(until) - left - (end ? 1 : 0));
     // An extra is thinner than a hit: shapes repeat what colours show.
     const judged = faint ? "" : annotation.verdict ? signOf(annotation.verdict[at]) : noted;
     const size = faint ? thick + 2 : guess ? 1 : judged === "bad" ? Math.max(1, thick * 0.4) : judged === "good" ? Math.max(3.5, thick) : thick;

@@ -1,6 +1,6 @@
 /** Lanes under a common time axis: zoom, pan, a cursor, and what every lane says there. */
 
-import { signOf, valueAt, verdictAt } from "./annotations.js";
+import { isMoments, signOf, valueAt, verdictAt } from "./annotations.js";
 import { colour, el, sharpen, still } from "./dom.js";
 import { drawLane, laneHeight, pitchRange } from "./lanes.js";
 import { clock } from "./format.js";
@@ -94,7 +94,7 @@ export class LanesView {
 
   /** Events that would be a blur are seen from near at first. */
   near() {
-    const most = Math.max(...this.lanes.map((lane) => (lane.annotation.kind === "events" ? lane.annotation.start.length : 0)));
+    const most = Math.max(...this.lanes.map((lane) => (isMoments(lane.annotation.form) ? lane.annotation.start.length : 0)));
     const length = most * 12 > this.width ? (this.whole * this.width) / 12 / most : this.whole;
     const from = this.cursor > length ? this.cursor - length * 0.1 : 0;
     return [from, from + length];

@@ -1,6 +1,6 @@
 /** What annotations sound like, made in the page: clicks, chords and tones; the reference left, a system right. */
 
-import { lastBy } from "./annotations.js";
+import { isMoments, lastBy } from "./annotations.js";
 
 const AHEAD = 0.35;
 const PENTATONIC = [0, 2, 4, 7, 9];
@@ -55,13 +55,13 @@ function joinFrames({ start, pitch, voiced, hop }) {
  * @returns {Sound[]} in order of time
  */
 export function soundsOf(annotation, ear = 0) {
-  const { kind, start, end, labels, pitch, row, values } = annotation;
+  const { form, start, end, labels, pitch, row, values } = annotation;
   const click = (time) => ({ time, length: CLICK, tones: [[CLICKS[ear], 1]], click: true });
   let made = [];
-  if (kind === "events") made = Array.from(start, (time) => click(time));
-  else if (kind === "intervals" && labels.some((label) => label.tonal)) {
+  if (isMoments(form)) made = Array.from(start, (time) => click(time));
+  else if (form === "segments" && labels && labels.some((label) => label.tonal)) {
     made = Array.from(start, (time, at) => ({ time, length: end[at] - time, tones: chordTones(labels[at]), click: false }));
-  } else if (kind === "intervals" || kind === "hierarchy") {
+  } else if (form === "segments" || form === "levels") {
     const numbers = new Map();
     made = Array.from(start, (time, at) => {
       const text = labels ? labels[at].text : "";
@@ -70,13 +70,13 @@ export function soundsOf(annotation, ear = 0) {
       const midi = 60 + PENTATONIC[number % 5] + 12 * (Math.floor(number / 5) % 2) + (row ? 12 * row[at] : 0);
       return { time, length: Math.min(0.6, end[at] - time), tones: [tone(midi)], click: false, until: end[at] };
     });
-  } else if (kind === "notes" || kind === "patterns") {
+  } else if (form === "notes" || form === "sheet" || form === "patterns") {
     made = Array.from(start, (time, at) => ({ time, length: Math.max(0.05, end[at] - time), tones: [tone(pitch[at])], click: false }));
-  } else if (kind === "series" || kind === "multipitch") made = joinFrames(annotation);
-  else if (kind === "tempo" && values.length) {
+  } else if (form === "curve" || form === "frames") made = joinFrames(annotation);
+  else if (form === "text" && values && !labels) {
     const tempo = values.find((one) => one > 0);
     made = tempo ? Array.from({ length: Math.min(64, Math.ceil(tempo / 6)) }, (_, at) => click((at * 60) / tempo)) : [];
-  } else if (kind === "key" && labels) {
+  } else if (form === "text" && labels && labels.some((label) => label.tonal)) {
     made = labels.map((label, at) => ({ time: at * 2, length: 2, tones: chordTones(label), click: false }));
   }
   return made.filter((one) => one.tones.length && one.length > 0).sort((a, b) => a.time - b.time);

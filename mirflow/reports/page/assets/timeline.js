@@ -168,7 +168,7 @@ function drawLanes(stage) {
   ...found.estimates.map(({ annotation, evidence, system }) => ({ annotation, evidence, system, score: scores.texts[system],
     name: now.systems[system] }))];
   const whole = Math.max(1, ...lanes.map((lane) => (typeof lane.annotation === "string" ? 0 : endOf(lane.annotation))));
-  const unit = now.timeline.kind === "patterns" ? "quarter notes" : "";
+  const unit = now.timeline.form === "patterns" ? "quarter notes" : "";
   const spoken = el("p", { class: "unseen", "aria-live": "polite" });
   let resting = 0;
   const view = new LanesView(lanes, whole, unit, state.metric < 0 ? "" : titleOf(state.about), chosen, {
