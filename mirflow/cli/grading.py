@@ -17,7 +17,7 @@ from .output import choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
     from ..grading.agreement import Progress
-    from ..grading.judgements import Event, Judgement
+    from ..grading.judgements import Closed, Event, Judgement
     from ..grading.pool import Pool
     from ..grading.queries import Pieces
     from ..reports.tables import Entry, Table
@@ -345,7 +345,8 @@ def _ranking_table(rows: Sequence[Judgement], pool: Pool, people: bool) -> Table
 
 @grading_command.command("close", cls=Command)
 @click.argument("judgements", type=_FILE)
-@click.option("--key", type=_FILE, required=True, help="The key that pool wrote.")
+@click.argument("round_name", metavar="[ROUND]", default="")
+@click.option("--key", type=_FILE, help="The key that pool wrote; a campaign names it.")
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to write."
 )
@@ -371,10 +372,12 @@ def _ranking_table(rows: Sequence[Judgement], pool: Pool, people: bool) -> Table
     "--scale", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Largest fine judgement."
 )
 @click.option("--names", is_flag=True, help="Keep the graders' names in place of numbers.")
+@click.option("--interim", is_flag=True, help="Write the tables of a campaign's round of now, and let graders go on.")
 @_force
 def close_command(
     judgements: Path,
-    key: Path,
+    round_name: str,
+    key: Path | None,
     output: Path,
     events: Path | None,
     withdrawn: tuple[str, ...],
@@ -382,12 +385,22 @@ def close_command(
     unjudged: str,
     scale: float,
     names: bool,
+    interim: bool,
     force: bool,
 ) -> None:
     """Close a round: write the judgements that count, the systems' lists and a pipeline that scores them.
 
     JUDGEMENTS has the columns grader, query, candidate, broad and fine, and perhaps repeat, cannot_hear, known, time.
+    Or it is a campaign file, and ROUND one of its rounds: then graders' pages say that it is closed.
     """
+    if judgements.suffix.lower() in (".yaml", ".yml"):
+        _refuse_existing(output / "judgements.csv", force=force)
+        told = {"--key": key, "--events": events, "--withdrawn": withdrawn, "--names": names}
+        _refuse_of_campaign(judgements, round_name, told)
+        _close_campaign(judgements, round_name, output, known=known, unjudged=unjudged, interim=interim)
+        return
+    if round_name or interim or key is None:
+        raise click.UsageError(f"a round and --interim are of a campaign file, and {judgements.name} needs --key")
     from ..grading.judgements import close, read_judgements, write_closed
     from ..grading.pool import read_key
 
@@ -399,6 +412,37 @@ def close_command(
     pool = read_key(key)
     closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)  # type: ignore[arg-type]
     pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)  # type: ignore[arg-type]
+    _tell_closed(closed, pipeline, output, unjudged)
+
+
+def _refuse_of_campaign(campaign: Path, round_name: str, told: Mapping[str, object]) -> None:
+    wrong = next((name for name, value in told.items() if value), None)
+    if wrong:
+        raise click.UsageError(f"{wrong} is for a table of judgements: a campaign's database knows it")
+    if not round_name:
+        raise click.UsageError(f"name the round of {campaign.name} that is to be closed")
+
+
+def _close_campaign(campaign: Path, name: str, output: Path, *, known: str, unjudged: str, interim: bool) -> None:
+    """Close a round whose judgements are in the database of a campaign."""
+    from .serve import demand_packages, operator
+
+    demand_packages()
+    from ..service.grading.closing import close_round
+    from ..service.service import open_service
+
+    service = open_service([campaign])
+    try:
+        closed, pipeline = close_round(service, name, output, known=known, unjudged=unjudged, interim=interim)  # type: ignore[arg-type]
+        if not interim:
+            service.audit.record(operator(), "close round", round=name)
+    finally:
+        if service.database is not None:
+            service.database.close()
+    _tell_closed(closed, pipeline, output, unjudged)
+
+
+def _tell_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str) -> None:
     _print([*closed.counts.items()], f"{output}: round closed")
     if closed.unjudged and unjudged == "refuse":
         query, piece = closed.unjudged[0]

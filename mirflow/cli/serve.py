@@ -159,7 +159,7 @@ def add_command(campaign: Path, name: str, role: Any, lab: str, token: bool, day
     with _accounts(campaign) as (service, session):
         user = add_user(session, name, role, service.clock(), lab)
         _print_secrets(service, session, user, days, base_url, link=True, token=token)
-        service.audit.record(_operator(), "add account", account=name, role=role)
+        service.audit.record(operator(), "add account", account=name, role=role)
 
 
 @users_command.command("link")
@@ -175,7 +175,7 @@ def link_command(campaign: Path, name: str, token: bool, days: int, base_url: st
     with _accounts(campaign) as (service, session):
         user = find_user(session, name)
         _print_secrets(service, session, user, days, base_url, link=not token, token=token)
-        service.audit.record(_operator(), "make token" if token else "renew link", account=name)
+        service.audit.record(operator(), "make token" if token else "renew link", account=name)
 
 
 @users_command.command("list")
@@ -207,7 +207,7 @@ def revoke_command(campaign: Path, name: str) -> None:
 
     with _accounts(campaign) as (service, session):
         revoke(session, find_user(session, name), service.clock())
-        service.audit.record(_operator(), "revoke account", account=name)
+        service.audit.record(operator(), "revoke account", account=name)
     click.echo(f"{name}: revoked", err=True)
 
 
@@ -254,7 +254,7 @@ def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
         yield service, session
 
 
-def _operator() -> str:
+def operator() -> str:
     """Who acts on this machine, for the audit log."""
     try:
         return f"{getpass.getuser()} at the command line"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -61,12 +62,13 @@ class Grader(Browser):
         assert page is not None
         return self.submit(f"{ROUND}judgements", page=page[1], go="next", **fields)
 
-    def finish_page(self, **values: Any) -> list[int]:
+    def finish_page(self, by: Callable[[int], dict[str, Any]] | None = None, **values: Any) -> list[int]:
         """Judge all candidates of the page, and go on; the numbers of the candidates."""
         page = re.search(r'data-page="(\d+)"', self.get(ROUND).text)
         asked = self.asked()
         for one in asked:
-            assert self.judge(one, **(values or {"broad": "NS", "fine": 1})).status_code == 200
+            own = by(one) if by is not None else values or {"broad": "NS", "fine": 1}
+            assert self.judge(one, **own).status_code == 200
         if page is not None:
             self.submit(f"{ROUND}judgements", page=page[1], go="next")
         return asked

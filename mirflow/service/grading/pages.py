@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -14,9 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
+from ...errors import AnnotationError
+from ...grading.pool import read_key
 from ...site.pages import LiveLinks
 from ..database import Database
 from ..pages import page, tell
+from ..recordings import TYPES
 from ..security import GuardedRoute
 from ..service import Service
 from .events import keep_events, read_events
@@ -34,6 +37,7 @@ from .judging import (
     record,
 )
 from .loudness import find_gains
+from .overview import Overview, look_over
 from .participation import (
     consent,
     find_participation,
@@ -44,18 +48,9 @@ from .participation import (
     share_judged,
     withdraw,
 )
-from .rounds import OpenRound, labels, open_rounds
+from .rounds import OpenRound, find_key, labels, open_rounds
 from .tables import Assignment, Participation, Round
 
-KINDS = {
-    ".flac": "audio/flac",
-    ".mp3": "audio/mpeg",
-    ".oga": "audio/ogg",
-    ".ogg": "audio/ogg",
-    ".opus": "audio/ogg",
-    ".wav": "audio/wav",
-}
-"""Media types by suffix; other files are sent as what they say they are."""
 FORM = "form"
 """The window that a form without scripts counts as."""
 
@@ -115,6 +110,8 @@ def routes(service: Service) -> list[GuardedRoute]:
         GuardedRoute(f"{at}/events", made.events, role="grader", methods=["POST"]),
         GuardedRoute(f"{at}/withdraw", made.ask_withdrawal, role="grader"),
         GuardedRoute(f"{at}/withdraw", made.withdraw, role="grader", methods=["POST"]),
+        GuardedRoute(f"{at}/overview", made.overview, role="organiser", rate="query"),
+        GuardedRoute(f"{at}/overview.json", made.overview_json, role="organiser", rate="query"),
         GuardedRoute(f"{at}/audio/query/{{page:int}}", made.query_audio, role="grader"),
         GuardedRoute(f"{at}/audio/{{assignment:int}}", made.candidate_audio, role="grader"),
     ]
@@ -293,6 +290,25 @@ class GraderPages:
             piece = one.pair.piece
         return _recording(opened, piece)
 
+    def overview(self, request: Request) -> Response:
+        """The round as organisers see it."""
+        opened = self._round(request)
+        return self._render(request, opened, "grade_overview.html", overview=self._look_over(opened))
+
+    def overview_json(self, request: Request) -> Response:
+        """The same for programs."""
+        opened = self._round(request)
+        found = {"round": opened.name, **asdict(self._look_over(opened))}
+        return JSONResponse(found, headers={"Cache-Control": "private, no-store"})
+
+    def _look_over(self, opened: OpenRound) -> Overview:
+        try:
+            key = read_key(find_key(opened.config, opened.root))
+        except AnnotationError:  # it may have been taken away from the server since the start
+            key = None
+        with self.database.read() as session:
+            return look_over(session, opened, key)
+
     def _round(self, request: Request) -> OpenRound:
         opened = self.rounds.get(request.path_params["round"])
         if opened is None:
@@ -414,7 +430,7 @@ def _recording(opened: OpenRound, piece: str) -> Response:
     if not path.is_file():
         raise HTTPException(404, "There is no recording.")
     kept = {"Cache-Control": "private, max-age=3600"}
-    return FileResponse(path, media_type=KINDS.get(path.suffix.lower()), headers=kept)
+    return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=kept)
 
 
 def _whole(text: Any) -> int:

@@ -155,7 +155,7 @@ def _pairs(config: GradingRound, root: Path) -> Iterator[Pair]:
     if config.training:
         yield from _training_pairs(root / config.training)
     candidates, queries = root / config.candidates, set(read_queries(root / config.queries))
-    key = root / config.key if config.key else key_path(candidates)
+    key = find_key(config, root)
     pieces = {(one.query, one.candidate): one.piece for one in read_key(key).returned}
     for query, candidate in read_pairs(candidates):
         if query not in queries:
@@ -164,6 +164,11 @@ def _pairs(config: GradingRound, root: Path) -> Iterator[Pair]:
         if piece is None:
             raise GradingError(f"{key}: has no piece for candidate {candidate!r} of query {query!r}")
         yield Pair(query=query, candidate=candidate, query_piece=query, piece=piece)
+
+
+def find_key(config: GradingRound, root: Path) -> Path:
+    """The file that tells which system returned which candidate."""
+    return root / config.key if config.key else key_path(root / config.candidates)
 
 
 def _training_pairs(path: Path) -> Iterator[Pair]:

@@ -1,0 +1,246 @@
+"""What organisers see of a round: progress, agreement and time, by numbers in the place of graders' names."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from ...analysis.judgements import fine_within_broad, grader_agreement
+from ...errors import AnnotationError, GradingError
+from ...grading import agreement
+from ...grading.assignment import Pair as NamedPair
+from ...grading.judgements import Event as LoggedEvent
+from ...grading.judgements import Judgement, to_time
+from ...grading.pool import Pool
+from .judging import is_heard
+from .rounds import OpenRound
+from .tables import Assignment, Event, Pair, Participation, Round
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Row = dict[str, Any]
+"""Names to texts, numbers, or None for nothing."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A round as organisers see it.
+
+    Parameters
+    ----------
+    quantities : dict of str to object
+        Pairs, graders, judgements and what else is counted.
+    counts : list of dict
+        How many pairs have 0, 1, 2, ... judgements.
+    agreement : list of dict
+        Fleiss's kappa with all three categories and with SS and VS as one, and the other measures: name, of (broad or
+        fine), value, pairs that were compared, what it is.
+    boxes : list of dict
+        Fine judgements within each broad category, as box plots show them.
+    graders : list of dict
+        Judgements, seconds and agreement with the own repeats of each grader, by number.
+    schemes : list of dict
+        The ranking of the systems by all categories, and without the middle one.
+    """
+
+    quantities: Row
+    counts: list[Row]
+    agreement: list[Row]
+    boxes: list[Row]
+    graders: list[Row]
+    schemes: list[Row]
+
+
+def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
+    """What graders are called: grader 1, 2, ... in a random order, by id of the participation."""
+    own = select(Participation.id).where(Participation.round_id == opened.id).order_by(Participation.code)
+    return {identity: f"grader {number}" for number, identity in enumerate(session.scalars(own), 1)}
+
+
+def judgements_of(session: Session, opened: OpenRound) -> list[Judgement]:
+    """The judgements of a round without training; one that was made without listening is none yet."""
+    names = numbered(session, opened)
+    query = (
+        select(Assignment)
+        .join(Pair, Assignment.pair_id == Pair.id)
+        .where(Assignment.participation_id.in_(names), ~Pair.training)
+        .order_by(Assignment.saved, Assignment.id)
+        .options(joinedload(Assignment.pair))
+    )
+    found = []
+    for one in session.scalars(query):
+        heard = is_heard(one, opened.config.listen)
+        found.append(
+            Judgement(
+                names[one.participation_id],
+                one.pair.query,
+                one.pair.candidate,
+                (one.broad or "") if heard else "",
+                one.fine if heard else None,
+                one.repeat,
+                one.unplayable,
+                one.known,
+                one.saved,
+            )
+        )
+    return found
+
+
+def events_of(session: Session, opened: OpenRound) -> list[Row]:
+    """The events of a round and the changes of judgements, in the order of time, as they are logged."""
+    names = numbered(session, opened)
+    found: list[tuple[Any, Row]] = []
+    query = select(Assignment).where(Assignment.participation_id.in_(names))
+    assigned = {
+        one.id: one
+        for one in session.scalars(query.options(joinedload(Assignment.pair), selectinload(Assignment.judgements)))
+    }
+    for one in assigned.values():
+        about = {"query": one.pair.query, "candidate": one.pair.candidate, "page": one.page}
+        for change in one.judgements:
+            row = {"grader": names[one.participation_id], "event": "judged", **about, **change.values}
+            found.append((change.received, row))
+    for event in session.scalars(select(Event).where(Event.participation_id.in_(names))):
+        row = {"grader": names[event.participation_id], "event": event.kind, "page": event.page}
+        if event.assignment_id is not None:
+            pair = assigned[event.assignment_id].pair
+            row |= {"query": pair.query, "candidate": pair.candidate}
+        if event.position is not None:
+            row["position"] = event.position
+        found.append((event.received, row))
+    found.sort(key=lambda one: one[0])
+    return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in found]
+
+
+def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Overview:
+    """Everything that organisers see of a round.
+
+    Parameters
+    ----------
+    session : Session
+    opened : OpenRound
+    key : Pool or None
+        Which system returned which candidate; None: systems are not ranked.
+    """
+    judged = judgements_of(session, opened)
+    pairs = session.execute(select(Pair.query, Pair.candidate).where(Pair.round_id == opened.id, ~Pair.training))
+    made = agreement.progress(judged, [NamedPair(*one) for one in pairs], opened.config.graders_per_pair)
+    return Overview(
+        _quantities(session, opened, judged, made),
+        [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
+        _agreement(judged),
+        _boxes(judged),
+        _graders(session, opened, judged),
+        _schemes(judged, key) if key is not None else [],
+    )
+
+
+def _quantities(session: Session, opened: OpenRound, judged: Sequence[Judgement], made: agreement.Progress) -> Row:
+    row = session.get_one(Round, opened.id)
+    everybody = session.scalars(select(Participation).where(Participation.round_id == opened.id)).all()
+    return {
+        "pairs": made.pairs,
+        "graders of a pair": opened.config.graders_per_pair,
+        "judgements that are needed": made.wanted,
+        "judgements that are made": made.judged,
+        "hidden repeats": made.repeats,
+        "could not be heard": made.cannot_hear,
+        "of known pieces": made.known,
+        "asked and not judged yet": sum(not one.counts and not one.cannot_hear for one in judged),
+        "graders who agreed": len(everybody),
+        "graders who withdrew": sum(one.withdrawn is not None for one in everybody),
+        "graders who had all deleted": row.deleted,
+        "pieces without a recording": len(opened.missing),
+        "closed": None if row.closed is None else row.closed.isoformat(timespec="seconds"),
+    }
+
+
+def _agreement(judged: Sequence[Judgement]) -> list[Row]:
+    try:
+        collection = agreement.collection_of(judged)
+    except AnnotationError:
+        return []
+    rows = []
+    try:
+        fleiss = grader_agreement(collection)
+    except AnnotationError:  # there are fine judgements alone so far
+        fleiss = None
+    if fleiss is not None:
+        abouts = ("Fleiss's kappa of NS, SS and VS", "Fleiss's kappa of NS and the others")
+        for scheme, about in zip(fleiss["scheme"].values.tolist(), abouts, strict=True):
+            one = fleiss.sel(scheme=scheme)
+            value, compared = _number(one["kappa"]), int(one["compared"])
+            rows.append(
+                {"measure": f"kappa, {scheme}", "of": "broad", "value": value, "pairs": compared, "about": about}
+            )
+    found = agreement.reliability(collection)
+    for name in found["measure"].values.tolist():
+        one = found.sel(measure=name)
+        value, compared = _number(one["value"]), int(one["compared"])
+        of, about = str(one["of"].item()), str(one["about"].item())
+        rows.append({"measure": name, "of": of, "value": value, "pairs": compared, "about": about})
+    return rows
+
+
+def _boxes(judged: Sequence[Judgement]) -> list[Row]:
+    try:
+        found = fine_within_broad(agreement.collection_of(judged))
+    except AnnotationError:
+        return []
+    names = ("n", "mean", "whisker_low", "q1", "median", "q3", "whisker_high", "outliers")
+    return [
+        {"broad": broad, **{name: _number(found[name].sel(broad=broad)) for name in names}}
+        for broad in found["broad"].values.tolist()
+    ]
+
+
+def _graders(session: Session, opened: OpenRound, judged: Sequence[Judgement]) -> list[Row]:
+    log = [
+        LoggedEvent(to_time(one["time"]), one["grader"], one["event"], one.get("query", ""), one.get("candidate", ""))
+        for one in events_of(session, opened)
+    ]
+    times = agreement.time_on_task(log)
+    own = {one.grader: one for one in agreement.self_agreement(judged)}
+    made = Counter(one.grader for one in judged if one.counts and not one.repeat)
+    rows = []
+    for name in sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1])):
+        spent, self_agreed = times.get(name, {}), own.get(name)
+        row: Row = {"grader": name, "judgements": made[name]}
+        row["median seconds"] = _float(agreement.median_seconds(spent))
+        row["minutes"] = round(sum(spent.values()) / 60, 1)
+        row["repeats"] = 0 if self_agreed is None else self_agreed.repeats
+        row["same word"] = None if self_agreed is None else _float(self_agreed.same)
+        row["difference of numbers"] = None if self_agreed is None else _float(self_agreed.difference)
+        rows.append(row)
+    return rows
+
+
+def _schemes(judged: Sequence[Judgement], key: Pool) -> list[Row]:
+    try:
+        found = agreement.without_middle(judged, key)
+    except GradingError:
+        return []
+    rows = []
+    for scheme in found["scheme"].values.tolist():
+        one = found.sel(scheme=scheme)
+        systems = {
+            system: {"score": _number(one["score"].sel(system=system)), "rank": _number(one["rank"].sel(system=system))}
+            for system in found["system"].values.tolist()
+        }
+        rows.append({"scheme": scheme, "tau": _number(one["tau"]), "systems": systems})
+    return rows
+
+
+def _number(value: xr.DataArray) -> float | None:
+    return _float(float(value))
+
+
+def _float(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 6)
