@@ -222,7 +222,7 @@ def backup_command(campaign: Path, output: Path) -> None:
 
     service = open_service([campaign])
     made = make_backup(service, output)
-    service.audit.record(_operator(), "back up", file=str(output))
+    service.audit.record(operator(), "back up", file=str(output))
     what = (counted(made.users, "account"), counted(made.submissions, "submission"), counted(len(made.stores), "store"))
     click.echo(f"{output}: {', '.join(what)}", err=True)
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
@@ -213,7 +214,7 @@ def _graders(session: Session, opened: OpenRound, judged: Sequence[Judgement]) -
     for name in sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1])):
         spent, self_agreed = times.get(name, {}), own.get(name)
         row: Row = {"grader": name, "judgements": made[name]}
-        row["median seconds"] = _float(agreement.median_seconds(spent))
+        row["median seconds"] = round(median(spent.values()), 1) if spent else None
         row["minutes"] = round(sum(spent.values()) / 60, 1)
         row["repeats"] = 0 if self_agreed is None else self_agreed.repeats
         row["same word"] = None if self_agreed is None else _float(self_agreed.same)
