@@ -348,7 +348,7 @@ def _of_tar(name: str, path: Path, limits: Bounds, packed: int) -> Iterator[_Tar
             total += max(0, info.size)
             if number > 2 * limits.files:
                 raise ArchiveError(f"holds more than {limits.files} files")
-            if total > 10 * limits.size or total > limits.ratio * packed + _SLACK * 10:
+            if total > 10 * limits.size or total > limits.ratio * packed + _SLACK:
                 raise ArchiveError("unpacks to more than an upload may")
             if info.isdir():
                 continue
