@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -24,6 +24,9 @@ from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _HTML = "text/html; charset=utf-8"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -105,12 +108,14 @@ def _report(service: Service, request: Request, store: str) -> Content:
     pages = pages_of(service)
     assets = {name: f"/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
     links = [(service.title, pages.links.url("front"))]
-    try:
-        named = _of(service, store).ranked
-    except StoreError:
-        named = {}
+    named = service.shelf.ask(store, lambda snapshot: [name for name, ds in snapshot.boards.items() if _is_ranked(ds)])
     links += [(name, pages.links.url("evaluation", store=store, evaluation=name)) for name in named]
     return Content(page.shell(assets, links=links).encode(), _HTML)
+
+
+def _is_ranked(ds: xr.Dataset) -> bool:
+    """True if an evaluation has a page of its own; see `contents.store`, which computes what is there."""
+    return bool(ds.sizes["metric"] and ds.sizes["system"])
 
 
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
@@ -122,7 +127,7 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
     def make() -> live.LivePage:
         # References may be where the worker alone sees them.
         seen = root is None or root.is_dir()
-        return live.LivePage(snapshot.tree, snapshot.token, root=root, references=seen, cache=_REPORT_BYTES)
+        return live.LivePage(snapshot.tree, snapshot.token, name=name, root=root, references=seen, cache=_REPORT_BYTES)
 
     found: live.LivePage = snapshot.once("report", make)
     return found

@@ -57,6 +57,7 @@ def read_subject(
     root: Roots = None,
     title: str | None = None,
     where: str | None = None,
+    name: str | None = None,
 ) -> Subject:
     """Read the scores that a page is about, and find the annotations behind them; see ``write_page``."""
     boards, origins = read_origins(store, root)
@@ -66,7 +67,9 @@ def read_subject(
     boards, notes = (boards, ()) if where is None else _restrict(boards, where)
     asked = _asked(boards, metrics)
     first = {name: main_metrics(ds, asked[name]) for name, ds in boards.items()}
-    return Subject(title or page_title(boards), store_names(store), where or "", boards, origins, asked, first, notes)
+    return Subject(
+        title or page_title(boards), name or store_names(store), where or "", boards, origins, asked, first, notes
+    )
 
 
 def describe_page(

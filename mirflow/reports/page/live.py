@@ -59,6 +59,8 @@ class LivePage:
         As for :func:`mirflow.reports.page.write_page`. A dataset that was cut before shows what it holds.
     generation : str
         Names what the store holds now: letters, digits, ``-`` and ``_``.
+    name : str or None
+        What the store is called; None: as its folder.
     references : bool
         Without them there are no timelines, and no messages that may quote a reference.
     only_aggregates : bool
@@ -80,12 +82,13 @@ class LivePage:
         metrics: Sequence[str] = (),
         root: Roots = None,
         title: str | None = None,
+        name: str | None = None,
         where: str | None = None,
         references: bool = True,
         only_aggregates: bool = False,
         cache: int = CACHE,
     ) -> None:
-        self._subject = read_subject(store, metrics, root, title, where)
+        self._subject = read_subject(store, metrics, root, title, where, name)
         self._shown = Shown(references, by_track=not only_aggregates, aggregates=True)
         self._parts = _Addresses(f"blocks/{generation}/")
         self._generation = generation
@@ -188,10 +191,16 @@ class LivePage:
         }
         return pack_json({**contents, "ahead": ahead, "tracks": "tracks/"})
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """Why evaluations have no timelines, with paths, for who runs the server."""
+        return {name: one.note for name, one in self._origins.items() if one.note}
+
     def _note(self, evaluation: str) -> str:
+        """The same for readers, who cannot change it and need no paths."""
         if not self._shown.references:
             return "The references of these tracks are not public."
-        return self._origins[evaluation].note
+        return "" if self._origins[evaluation].files else "The annotations of these tracks are not on this server."
 
     def _make_timeline(self, track: str, metric: str) -> bytes:
         with self._computing:

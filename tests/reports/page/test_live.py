@@ -150,7 +150,20 @@ class TestParts:
     def test_where_annotations_are_gone_there_are_none(self, tmp_path):
         page = LivePage(write_store(tmp_path / "s.zarr", {"chord": random_group(2, 3, 1)}), "g")
         assert json.loads(page.timeline("t0") or b"")["annotations"] == []
-        assert "does not say which pipeline" in json.loads(page.contents())["evaluations"][0]["timeline"]["note"]
+        (one,) = json.loads(page.contents())["evaluations"]
+        assert one["timeline"]["note"] == "The annotations of these tracks are not on this server."
+        assert page.notes == {"chord": "The store does not say which pipeline made it."}
+
+    def test_what_cannot_be_read_is_named_without_the_folder_of_the_server(self, tmp_path):
+        mirflow.run(write_dataset(tmp_path, tracks=2))
+        (tmp_path / "est" / "ada" / "t00.lab").write_text("0 1\nx\n")
+        (tmp_path / "ref" / "t01.lab").write_text("1 x C\n")
+        page = LivePage(tmp_path / "store.zarr", "g", name="chords")
+        assert json.loads(page.contents())["name"] == "chords"
+        (_, first), (_, second) = (json.loads(page.timeline(name) or b"")["evaluations"][0] for name in ("t00", "t01"))
+        assert first["estimates"][0].startswith("est/ada/t00.lab:2: ")
+        assert second["references"][0][0].startswith("ref/t01.lab:1: ")
+        assert str(tmp_path.parent) not in (page.timeline("t00") or b"").decode()
 
     def test_many_threads_get_the_same_and_old_parts_are_dropped(self, stored):
         page = LivePage(stored, "g", cache=20_000)
