@@ -449,3 +449,64 @@ def _tell_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str) ->
         more = f"{len(closed.unjudged)} pairs, such as {piece!r} of {query!r}"
         click.echo(f"warning: nobody judged {more}: lists with them are not scored; see --unjudged", err=True)
     click.echo(f"mirflow run {pipeline}", err=True)
+
+
+@grading_command.command("groups", cls=Command)
+@click.argument("judgements", type=_FILE)
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the ground truth to write.")
+@click.option("--level", type=LEVEL, default=0.05, show_default=True, help="Of the tests: p-values up to it differ.")
+@click.option(
+    "--by", type=click.Choice(("fine", "rank", "broad")), default="fine", show_default=True, help="What is compared."
+)
+@click.option(
+    "--test",
+    type=click.Choice(("rank-sum", "signed-rank")),
+    default="rank-sum",
+    show_default=True,
+    help="Wilcoxon's test of two samples, or of the differences of each grader.",
+)
+@click.option(
+    "--differs-from",
+    type=click.Choice(("all", "any", "previous")),
+    default="all",
+    show_default=True,
+    help="Candidates of its group from which one has to differ to begin the next group.",
+)
+@click.option(
+    "--above",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Candidates with a median level (NS 0, SS 1, VS 2) above this are similar.",
+)
+@_force
+def groups_command(
+    judgements: Path, output: Path, level: float, by: str, test: str, differs_from: str, above: float, force: bool
+) -> None:
+    """Make the ground truth of average dynamic recall: groups of candidates that graders did not tell apart.
+
+    JUDGEMENTS is a table as close writes it, with several graders of each pair. A pipeline reads OUTPUT as the
+    reference of average_dynamic_recall@0(by=fine).
+    """
+    from ..grading.ground_truth import group_candidates, write_ground_truth
+
+    _refuse_existing(output, force=force)
+    options = {"by": by, "test": test, "differs_from": differs_from, "above": above}
+    found = group_candidates(judgements, level, **options)  # type: ignore[arg-type]
+    write_ground_truth(found, output, {"level": level, **options})
+    sizes = Counter((one.query, one.group) for one in found.candidates if one.group)
+    queries = Counter(query for query, _ in sizes)
+    rows: list[tuple[str, Entry]] = [
+        ("queries", len({one.query for one in found.candidates})),
+        ("similar candidates", sizes.total()),
+        ("not similar", sum(not one.group for one in found.candidates)),
+        ("groups", len(sizes)),
+        *(
+            (f"queries with {counted(number, 'group')}", many)
+            for number, many in sorted(Counter(queries.values()).items())
+        ),
+    ]
+    _print(rows, f"{output}: groups of equally similar candidates")
+    if found.undecided:
+        few = f"{len(found.undecided)} of {len(queries)} queries, such as {found.undecided[0]!r}"
+        click.echo(f"warning: too few graders for a difference at {level:g}: {few}: each is one group", err=True)
