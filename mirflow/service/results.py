@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,52 +14,33 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
-from ..errors import QueryError, StoreError, UnknownNameError
+from ..errors import StoreError, UnknownNameError
 from ..reports.leaderboard import to_json
 from ..reports.page import live
 from ..site import contents
 from ..site.contents import StoreContents
+from .accounts import Viewer
 from .answers import Content, digest, is_known
 from .pages import pages_of, viewer_of
 from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
+from .views import Views
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _HTML = "text/html; charset=utf-8"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
+_FOR_GOOD_HERE = {"Cache-Control": "private, max-age=31536000, immutable"}
 _REPORT_BYTES = 32_000_000
 """Numbers and timelines of a report that are kept."""
 
 
-def store_contents(snapshot: Snapshot) -> StoreContents:
-    """What the pages of a store show, computed once for each generation.
-
-    Raises
-    ------
-    QueryError
-        If no evaluation has systems and a metric that is one number a track.
-    """
-    found: StoreContents = snapshot.once("contents", lambda: contents.store(snapshot.name, snapshot.boards))
-    return found
-
-
-def all_contents(service: Service) -> list[StoreContents]:
-    """Contents of all stores that have something to show."""
-    found = []
-    for name in service.shelf:
-        try:
-            found.append(service.shelf.ask(name, store_contents))
-        except (QueryError, StoreError):
-            continue  # without systems yet, or just removed
-    return found
-
-
 def routes(service: Service) -> list[BaseRoute]:
     """Routes of the pages of results."""
+    views = Views(service)
     pages: dict[str, Callable[..., Content]] = {
         "/": _front,
         "/stores/{store:name}/": _report,
@@ -71,25 +53,28 @@ def routes(service: Service) -> list[BaseRoute]:
         "/stores/{store:name}/{evaluation:name}/tracks/": _tracks,
         "/stores/{store:name}/{evaluation:name}/tracks/{track:name}/": _track,
     }
-    found = [_route(service, path, make) for path, make in pages.items()]
+    found = [_route(views, path, make) for path, make in pages.items()]
     return [
         *found,
-        GuardedRoute("/stores/{store:name}/report/blocks/{address:path}", report_block, role=None),
+        _block_route(views),
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
         GuardedRoute("/audio/{audio}", listen, role=None),
         GuardedRoute("/favicon.ico", no_icon, role=None),
     ]
 
 
-def _route(service: Service, path: str, make: Callable[..., Content]) -> GuardedRoute:
+def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRoute:
     async def endpoint(request: Request) -> Response:
+        service: Service = request.app.state.service
         parts = request.path_params
         names = [parts["store"]] if "store" in parts else list(service.shelf)
+        asked = partial(make, Asked(views, service, request), **parts)
         try:
-            if request.state.viewer is not None:
-                found = await run_in_threadpool(make, service, request, **parts)
-                return Response(found.body, media_type=found.media_type)
-            return await service.answers.answer(request, names, partial(make, service, request, **parts))
+            if request.state.viewer is not None or parts.get("store") in views.hidden:
+                found = await run_in_threadpool(asked)
+                return Response(found.body, media_type=found.media_type, headers={"Cache-Control": "private, no-store"})
+            variant = "" if "store" in parts else await run_in_threadpool(views.released_digest)
+            return await service.answers.answer(request, names, asked, variant=variant)
         except (UnknownNameError, StoreError) as error:
             raise HTTPException(404) from error
 
@@ -97,20 +82,60 @@ def _route(service: Service, path: str, make: Callable[..., Content]) -> Guarded
     return GuardedRoute(path, endpoint, role=None)
 
 
-def _front(service: Service, request: Request) -> Content:
-    page = contents.front(all_contents(service))
-    return _render(service, request, "front.html", page=page, here="front")
+@dataclass(frozen=True)
+class Asked:
+    """A request for a page of results.
+
+    Parameters
+    ----------
+    views : Views
+    service : Service
+    request : Request
+    """
+
+    views: Views
+    service: Service
+    request: Request
+
+    @property
+    def viewer(self) -> Viewer | None:
+        """Who asks."""
+        found: Viewer | None = self.request.state.viewer
+        return found
+
+    def of(self, store: str) -> StoreContents:
+        """What the viewer sees of a store."""
+        return self.views.contents(store, self.viewer)
+
+    def report(self, store: str) -> live.LivePage:
+        """The report of what the viewer sees of a store."""
+        if store in self.views.hidden:
+            raise StoreError(f"{store} has no report")
+        return self.views.ask(store, self.viewer, partial(report_of, self.service))
+
+    def render(self, template: str, **context: Any) -> Content:
+        """Fill in a template."""
+        text = pages_of(self.service).render(template, viewer=viewer_of(self.request), **context)
+        return Content(text.encode(), _HTML)
 
 
-def _report(service: Service, request: Request, store: str) -> Content:
-    """The report of a store, which fetches what is looked at."""
-    page = service.shelf.ask(store, partial(report_of, service))
-    pages = pages_of(service)
+def _front(asked: Asked) -> Content:
+    page = contents.front(asked.views.all_contents(asked.viewer))
+    return asked.render("front.html", page=page, here="front")
+
+
+def _report(asked: Asked, store: str) -> Content:
+    """The report of a store, which fetches what is looked at; of a hidden split what there is to see of it."""
+    if store in asked.views.hidden:
+        return asked.render("front.html", page=contents.front([asked.of(store)]))
+    pages = pages_of(asked.service)
     assets = {name: f"/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
-    links = [(service.title, pages.links.url("front"))]
-    named = service.shelf.ask(store, lambda snapshot: [name for name, ds in snapshot.boards.items() if _is_ranked(ds)])
+    links = [(asked.service.title, pages.links.url("front"))]
+    named = asked.views.ask(
+        store, asked.viewer, lambda snapshot: [name for name, ds in snapshot.boards.items() if _is_ranked(ds)]
+    )
     links += [(name, pages.links.url("evaluation", store=store, evaluation=name)) for name in named]
-    return Content(page.shell(assets, links=links).encode(), _HTML)
+    return Content(asked.report(store).shell(assets, links=links).encode(), _HTML)
 
 
 def _is_ranked(ds: xr.Dataset) -> bool:
@@ -133,36 +158,33 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
     return found
 
 
-def _report_contents(service: Service, request: Request, store: str) -> Content:
-    found = service.shelf.ask(store, lambda snapshot: report_of(service, snapshot).contents())
-    return Content(found, "application/json")
+def _report_contents(asked: Asked, store: str) -> Content:
+    return Content(asked.report(store).contents(), "application/json")
 
 
-def _report_track(service: Service, request: Request, store: str, track: str) -> Content:
-    viewer = request.state.viewer
-    own = service.campaign is not None and store in service.campaign.splits
-    id = service.recordings.of_track(store, track, viewer) if own else None
-    audio = pages_of(service).links.url("audio", audio=id) if id is not None else ""
-    metric = request.query_params.get("metric", "")
-    found = service.shelf.ask(
-        store, lambda snapshot: report_of(service, snapshot).timeline(track, metric=metric, audio=audio)
-    )
+def _report_track(asked: Asked, store: str, track: str) -> Content:
+    id = asked.service.recordings.of_track(store, track, asked.viewer) if store in asked.views.splits else None
+    audio = pages_of(asked.service).links.url("audio", audio=id) if id is not None else ""
+    found = asked.report(store).timeline(track, metric=asked.request.query_params.get("metric", ""), audio=audio)
     if found is None:
         raise UnknownNameError("track", track, ())
     return Content(found, "application/json")
 
 
-def report_block(request: Request) -> Response:
-    """Scores and other numbers of a report, compressed, which are the same for good."""
-    service: Service = request.app.state.service
-    store, address = request.path_params["store"], request.path_params["address"]
-    try:
-        found = service.shelf.ask(store, lambda snapshot: report_of(service, snapshot).block(address))
-    except (UnknownNameError, StoreError):
-        found = None
-    if found is None:
-        raise HTTPException(404)
-    return Response(found, media_type="application/octet-stream", headers=_FOR_GOOD)
+def _block_route(views: Views) -> GuardedRoute:
+    def report_block(request: Request) -> Response:
+        """Scores and other numbers of a report, compressed, which are the same for good."""
+        asked = Asked(views, request.app.state.service, request)
+        try:
+            found = asked.report(request.path_params["store"]).block(request.path_params["address"])
+        except (UnknownNameError, StoreError):
+            found = None
+        if found is None:
+            raise HTTPException(404)
+        keep = _FOR_GOOD if asked.viewer is None else _FOR_GOOD_HERE
+        return Response(found, media_type="application/octet-stream", headers=keep)
+
+    return GuardedRoute("/stores/{store:name}/report/blocks/{address:path}", report_block, role=None)
 
 
 @cache
@@ -179,43 +201,30 @@ def report_asset(request: Request) -> Response:
     return Response(live.asset(name), media_type=f"{live.ASSETS[name]}; charset=utf-8", headers=_FOR_GOOD)
 
 
-def _evaluation(service: Service, request: Request, store: str, evaluation: str) -> Content:
-    return _render(service, request, "evaluation.html", page=contents.evaluation(_of(service, store), evaluation))
+def _evaluation(asked: Asked, store: str, evaluation: str) -> Content:
+    return asked.render("evaluation.html", page=contents.evaluation(asked.of(store), evaluation))
 
 
-def _system(service: Service, request: Request, store: str, evaluation: str, system: str) -> Content:
-    page = contents.system(_of(service, store), evaluation, system)
-    return _render(service, request, "system.html", page=page)
+def _system(asked: Asked, store: str, evaluation: str, system: str) -> Content:
+    return asked.render("system.html", page=contents.system(asked.of(store), evaluation, system))
 
 
-def _tracks(service: Service, request: Request, store: str, evaluation: str) -> Content:
-    return _render(service, request, "tracks.html", page=contents.tracks(_of(service, store), evaluation))
+def _tracks(asked: Asked, store: str, evaluation: str) -> Content:
+    return asked.render("tracks.html", page=contents.tracks(asked.of(store), evaluation))
 
 
-def _track(service: Service, request: Request, store: str, evaluation: str, track: str) -> Content:
-    return _render(service, request, "track.html", page=contents.track(_of(service, store), evaluation, track))
+def _track(asked: Asked, store: str, evaluation: str, track: str) -> Content:
+    return asked.render("track.html", page=contents.track(asked.of(store), evaluation, track))
 
 
-def _store_json(service: Service, request: Request, store: str) -> Content:
-    return Content(to_json(_of(service, store).board).encode(), "application/json")
+def _store_json(asked: Asked, store: str) -> Content:
+    return Content(to_json(asked.of(store).board).encode(), "application/json")
 
 
-def _evaluation_json(service: Service, request: Request, store: str, evaluation: str) -> Content:
-    found = _of(service, store)
+def _evaluation_json(asked: Asked, store: str, evaluation: str) -> Content:
+    found = asked.of(store)
     board = msgspec.structs.replace(found.board, evaluations=[found.evaluation(evaluation)])
     return Content(to_json(board).encode(), "application/json")
-
-
-def _of(service: Service, store: str) -> StoreContents:
-    try:
-        return service.shelf.ask(store, store_contents)
-    except QueryError as error:
-        raise StoreError(str(error)) from error
-
-
-def _render(service: Service, request: Request, template: str, **context: Any) -> Content:
-    text = pages_of(service).render(template, viewer=viewer_of(request), **context)
-    return Content(text.encode(), _HTML)
 
 
 def no_icon(request: Request) -> Response:

@@ -1,0 +1,268 @@
+"""Views of the stores: public systems for everybody; after logging in also those of the lab, and one's own.
+
+Of an open split anybody sees the public copy, and who is logged in a part of the full store. Of a hidden split there is
+only what was released, from the database: its store is never opened here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+from sqlalchemy.orm import Session
+
+from ..errors import QueryError, StoreError, UnknownNameError
+from ..metrics.base import get_task, has_task
+from ..pipeline.campaign import pipeline_of, split_root
+from ..pipeline.model import Evaluation
+from ..reports.leaderboard import (
+    VERSION,
+    AggregatedScore,
+    Leaderboard,
+    RankedEvaluation,
+    RankedMetric,
+    RankedSystem,
+)
+from ..site import contents
+from ..site.contents import StoreContents
+from .accounts import Viewer
+from .service import Service
+from .snapshots import Snapshot, Stores
+from .submissions.entries import board, visible_systems
+from .submissions.tables import Released, Submission
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+T = TypeVar("T")
+Marks = Mapping[str, Mapping[str, str]]
+
+MOST_VIEWS = 16
+"""Parts of stores that are kept for those who are logged in."""
+SEEN_BY = "seen_by"
+"""Coordinate of systems that not everybody sees."""
+
+
+@dataclass(frozen=True, eq=False)
+class View(Snapshot):
+    """A part of a store at one generation: some systems, with coordinates of their own.
+
+    Parameters
+    ----------
+    whole : Snapshot or None
+    marks : mapping
+        By name of a system its coordinates.
+    pipeline : str
+        Text of the pipeline of these systems alone.
+    """
+
+    whole: Snapshot | None = None
+    marks: Marks = field(default_factory=dict)
+    pipeline: str = ""
+
+    @cached_property
+    def boards(self) -> dict[str, xr.Dataset]:
+        """The evaluations that some of the systems have."""
+        assert self.whole is not None
+        found = {name: self._part(ds) for name, ds in self.whole.boards.items()}
+        return {name: ds for name, ds in found.items() if ds.sizes["system"]}
+
+    def _part(self, ds: xr.Dataset) -> xr.Dataset:
+        names = [name for name in ds["system"].values.tolist() if name in self.marks]
+        keys = dict.fromkeys(key for name in names for key in self.marks[name])
+        coords = {key: ("system", [self.marks[name].get(key, "") for name in names]) for key in keys}
+        return ds.sel(system=names).assign_coords(coords).assign_attrs(pipeline=self.pipeline)
+
+
+class Views:
+    """What viewers see of the stores of a server.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        campaign = service.campaign
+        self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
+        opened = [name for name, split in self.splits.items() if not split.hidden]
+        self._full = Stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
+        self._views: OrderedDict[str, View] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def hidden(self) -> list[str]:
+        """Names of the hidden splits."""
+        return [name for name, split in self.splits.items() if split.hidden]
+
+    def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
+        """The answer of a function of what somebody sees of a store now.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            If there is no such store, or nothing of it is to be seen.
+        """
+        if viewer is None or name not in self._full:
+            return self._service.shelf.ask(name, question)
+        return self._full.ask(name, lambda whole: question(self._view(whole, viewer)))
+
+    def contents(self, name: str, viewer: Viewer | None) -> StoreContents:
+        """What pages show of a store.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            If there is no such store, or nothing of it is to be seen.
+        """
+        if name in self.hidden:
+            found = self._released(name, viewer)
+            if found is None:
+                raise StoreError(f"nothing of {name} is released yet")
+            return found
+        try:
+            return self.ask(name, viewer, _contents)
+        except QueryError as error:
+            raise StoreError(str(error)) from error
+
+    def all_contents(self, viewer: Viewer | None) -> list[StoreContents]:
+        """Contents of all stores of which something is to be seen."""
+        found = []
+        for name in dict.fromkeys([*self.splits, *self._service.shelf]):
+            try:
+                found.append(self.contents(name, viewer))
+            except (StoreError, UnknownNameError):
+                continue
+        return found
+
+    def released_digest(self) -> str:
+        """A text that changes when something of the hidden splits is released to everybody; empty without any."""
+        boards = [found.board for name in self.hidden if (found := self._released(name, None)) is not None]
+        return hashlib.sha256(msgspec.json.encode(boards)).hexdigest()[:16] if self.hidden else ""
+
+    def _view(self, whole: Snapshot, viewer: Viewer) -> View:
+        """The part of a full store that a viewer sees."""
+        with self._session() as session:
+            seen = visible_systems(session, whole.name, viewer)
+            marks = {name: marks_of(one, viewer) for name, one in seen.items()}
+        key = f"{whole.token}-{hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]}"
+        with self._lock:
+            if key not in self._views:
+                text = self._text(whole, marks)
+                place = whole.name, whole.folder, whole.number, key
+                self._views[key] = View(*place, whole=whole, marks=marks, pipeline=text)
+            self._views.move_to_end(key)
+            while len(self._views) > MOST_VIEWS:
+                self._views.popitem(last=False)
+            return self._views[key]
+
+    def _text(self, whole: Snapshot, marks: Marks) -> str:
+        """The pipeline of some systems, which says nothing of this host."""
+        service, split = self._service, whole.name
+        if not marks or service.path is None or service.campaign is None:
+            return ""
+        text = pipeline_of(service.path, split, service.systems_folder, [*marks])
+        return text.replace(f"root: {split_root(service.path, service.campaign, split)}", "root: .", 1)
+
+    def _session(self) -> AbstractContextManager[Session]:
+        assert self._service.database is not None
+        return self._service.database.read()
+
+    def _released(self, name: str, viewer: Viewer | None) -> StoreContents | None:
+        """The released scores of a hidden split as a leaderboard without intervals; None where there are none."""
+        campaign = self._service.campaign
+        assert campaign is not None
+        known = {one.name: one for one in campaign.evaluations}
+        with self._session() as session:
+            found = board(session, name, viewer)
+            ranked = [_ranked(key, rows, known.get(key), viewer) for key, rows in found.items() if rows]
+        if not ranked:
+            return None
+        whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
+        return StoreContents(name, whole, {}, references=False, has_report=False)
+
+
+def _contents(snapshot: Snapshot) -> StoreContents:
+    found: StoreContents = snapshot.once("contents", lambda: contents.store(snapshot.name, snapshot.boards))
+    return found
+
+
+def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
+    """What tables say of a submission beside its scores."""
+    marks = {"submitted": submission.received.date().isoformat(), "rules": submission.rules}
+    if submission.withdrawn is not None:
+        marks["withdrawn"] = submission.withdrawn.date().isoformat()
+    if submission.visibility == "lab":
+        marks[SEEN_BY] = "the lab sees it"
+    elif submission.visibility == "private":
+        own = viewer is not None and viewer.user == submission.user_id
+        marks[SEEN_BY] = "only you see it" if own else "only who sent it"
+    return marks
+
+
+def _ranked(
+    name: str, rows: Sequence[Released], evaluation: Evaluation | None, viewer: Viewer | None
+) -> RankedEvaluation:
+    """The released scores of an evaluation."""
+    task = evaluation.task if evaluation is not None else ""
+    convention = (evaluation.convention if evaluation is not None else "") or ""
+    records = {}
+    if has_task(task):
+        rules = get_task(task).conventions
+        records = {one.name: one for one in rules.get(convention, next(iter(rules.values()))).metrics}
+    metrics = {}
+    for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
+        record = records.get(row.metric.partition("@")[0])
+        metrics[row.metric] = RankedMetric(
+            row.metric,
+            record.title if record is not None else "",
+            record.standard_aggregate if record is not None else "",
+            "lower" if row.lower_is_better else "higher",
+            record.unit if record is not None else "",
+        )
+    headline = next(iter(metrics))
+    scores: dict[str, dict[str, AggregatedScore]] = {}
+    about: dict[str, dict[str, str]] = {}
+    for row in rows:
+        system = row.submission.name
+        none = AggregatedScore(None, None, None, 0, 0, 0)
+        own = scores.setdefault(system, dict.fromkeys(metrics, none))
+        own[row.metric] = AggregatedScore(row.value, None, None, row.tracks, 0, 0)
+        about.setdefault(system, marks_of(row.submission, viewer))
+        if not row.improved and row.metric == headline:
+            about[system]["note"] = "not better than its sender's best before, which is shown"
+    sign = -1.0 if metrics[headline].orientation == "lower" else 1.0
+    values = {system: own[headline].value for system, own in scores.items()}
+    gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
+    ranks = {
+        system: None if gain is None else 1 + sum(other is not None and other > gain for other in gains.values())
+        for system, gain in gains.items()
+    }
+    return RankedEvaluation(
+        name=name,
+        task=task,
+        convention=convention or "mir_eval",
+        grid="",
+        created=max(row.date for row in rows).isoformat(timespec="seconds"),
+        tracks=max(row.tracks for row in rows),
+        missing="zero",
+        undefined="keep",
+        headline=headline,
+        level=None,
+        comparison="",
+        metrics=[*metrics.values()],
+        systems=[
+            RankedSystem(system, ranks[system], None, "", {**about[system]}, scores[system])
+            for system in sorted(scores, key=lambda one: (ranks[one] is None, ranks[one] or 0))
+        ],
+    )
