@@ -34,6 +34,10 @@ class _Family(click.Group):
         super().__init__(*arguments, **settings)
         self.place = place
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the steps."""
+        return list(self.commands)
+
 
 @click.group("grading", cls=_Family, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
 def grading_command() -> None:
@@ -59,7 +63,7 @@ def _refuse_existing(*paths: Path, force: bool) -> None:
 _force = click.option("--force", is_flag=True, help="Write over files that exist.")
 
 
-@grading_command.command("draw", cls=Command)
+@grading_command.command("draw", cls=Command, short_help="Draw queries from a collection.")
 @click.argument("pieces", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of the queries to write.")
 @click.option("--number", "-n", type=click.IntRange(1), help="How many queries, at random.")
@@ -107,7 +111,7 @@ def _new_seed() -> int:
     return secrets.randbits(31)
 
 
-@grading_command.command("pool", cls=ReadingCommand)
+@grading_command.command("pool", cls=ReadingCommand, short_help="Pool the first candidates of all systems.")
 @click.argument("lists", nargs=-1, required=True, metavar="LISTS...")
 @click.option("--queries", "-q", type=_FILE, required=True, help="Table of the queries, as draw writes it.")
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of the pairs to judge to write.")
@@ -159,7 +163,7 @@ def pool_command(
     click.echo(f"{place} tells the systems: only for the organiser", err=True)
 
 
-@grading_command.command("assign", cls=Command)
+@grading_command.command("assign", cls=Command, short_help="Assign graders to pairs.")
 @click.argument("pool", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of the assignments to write.")
 @click.option("--graders", "-g", required=True, metavar="NUMBER|FILE", help="How many, or a list of their names.")
@@ -228,7 +232,7 @@ def _extent(numbers: tuple[int, float, int]) -> str:
     return f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"
 
 
-@grading_command.command("overview", cls=Command)
+@grading_command.command("overview", cls=Command, short_help="Show progress and agreement.")
 @click.argument("judgements", type=_FILE)
 @click.option("--key", type=_FILE, required=True, help="The key that pool wrote.")
 @click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders of each pair.")
@@ -343,7 +347,7 @@ def _ranking_table(rows: Sequence[Judgement], pool: Pool, people: bool) -> Table
     return Table(("system", *schemes), tuple(found), "systems, by what the middle category counts", notes)
 
 
-@grading_command.command("close", cls=Command)
+@grading_command.command("close", cls=Command, short_help="Write the tables that are scored.")
 @click.argument("judgements", type=_FILE)
 @click.argument("round_name", metavar="[ROUND]", default="")
 @click.option("--key", type=_FILE, help="The key that pool wrote; a campaign names it.")
@@ -451,7 +455,7 @@ def _tell_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str) ->
     click.echo(f"mirflow run {pipeline}", err=True)
 
 
-@grading_command.command("groups", cls=Command)
+@grading_command.command("groups", cls=Command, short_help="Make the ground truth of ADR.")
 @click.argument("judgements", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of the ground truth to write.")
 @click.option("--level", type=LEVEL, default=0.05, show_default=True, help="Of the tests: p-values up to it differ.")

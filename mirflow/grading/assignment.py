@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..analysis.judgements import LIMIT
-from ..errors import GradingError
+from ..errors import GradingError, counted
 from ..ragged import Bool, Int
 from .tables import write_table
 
@@ -256,7 +256,7 @@ def assign(
     if len(set(graders)) < len(graders):
         raise GradingError(f"a grader is named twice: {next(one for one in graders if graders.count(one) > 1)!r}")
     if len(graders) < graders_per_pair:
-        raise GradingError(f"{graders_per_pair} graders are to judge each pair, and there are {len(graders)}")
+        raise GradingError(f"each pair needs {counted(graders_per_pair, 'grader')}, and there are {len(graders)}")
     own = _Pairs(pairs)
     count: Int = np.zeros(len(own.pairs), dtype=np.int64)
     state = {name: _Grader(own, (), grader_seed(seed, name)) for name in graders}

@@ -391,7 +391,8 @@ def write_closed(
     Raises
     ------
     GradingError
-        For a system whose name cannot be that of a file.
+        For a system whose name cannot be that of a file, a folder with lists of other systems, and a fine judgement
+        outside of the scale. Nothing is written then.
     """
     place = Path(folder)
     fine = [one.fine for one in closed.judgements if one.fine is not None]
@@ -401,6 +402,10 @@ def write_closed(
     for system in key.systems:
         if "/" in system or system.startswith("."):
             raise GradingError(f"system {system!r} cannot be the name of a file; rename it in the key")
+    other = next((path for path in sorted(place.glob("lists/*.csv")) if path.stem not in key.systems), None)
+    if other is not None:
+        raise GradingError(f"{other} is of another system, and would be scored; name another folder, or remove it")
+    log = [] if events is None else list(_without_names(events, closed.called))
     rows = [(one.query, one.candidate, one.grader, one.broad, one.fine) for one in closed.judgements]
     write_table(place / "judgements.csv", _CLOSED, rows)
     for system in key.systems:
@@ -415,7 +420,7 @@ def write_closed(
     named = {"name": json.dumps(title), "store": json.dumps(f"{title}.zarr")}
     pipeline.write_text(_PIPELINE.format(metrics=json.dumps(measures), **named), encoding="utf-8")
     if events is not None:
-        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in _without_names(events, closed.called))
+        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in log)
         (place / "events.jsonl").write_text("".join(lines), encoding="utf-8")
     return pipeline
 

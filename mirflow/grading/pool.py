@@ -325,8 +325,8 @@ def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike
     place = Path(key) if key is not None else key_path(path)
     write_table(path, _POOL, found.pairs)
     rows = [(one.query, one.candidate, one.piece, one.system, one.rank) for one in found.returned]
-    write_table(place, _KEY, rows, {"seed": found.seed, **{f"left out, {why}": n for why, n in found.left_out.items()}})
-    place.chmod(0o600)
+    notes = {"seed": found.seed, **{f"left out, {why}": many for why, many in found.left_out.items()}}
+    write_table(place, _KEY, rows, notes, private=True)
     return place
 
 

@@ -116,8 +116,12 @@ def write_table(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
     notes: Mapping[str, object] = MappingProxyType({}),
+    *,
+    private: bool = False,
 ) -> None:
     """Write rows as csv, with notes in comments above the header; the folder is made where there is none.
+
+    A file of that name stays as it is until the whole table is written.
 
     Parameters
     ----------
@@ -125,9 +129,9 @@ def write_table(
         Texts, numbers, or None for nothing.
     notes : mapping of str to object
         Names without a colon.
+    private : bool
+        True: only the owner may read the file, from its first byte on.
     """
-    place = Path(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO(newline="")
     for name, value in notes.items():
         text.write(f"{COMMENT} {name}: {' '.join(str(value).split())}\n")
@@ -136,4 +140,10 @@ def write_table(
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     for row in (columns, *rows):
         (quoted if str(row[0]).startswith(COMMENT) else plain).writerow(row)
-    place.write_text(text.getvalue(), encoding="utf-8", newline="")
+    place = Path(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    new = place.with_name(f".{place.name}.new")
+    new.unlink(missing_ok=True)
+    new.touch(0o600 if private else 0o666, exist_ok=False)
+    new.write_bytes(text.getvalue().encode())
+    new.replace(place)

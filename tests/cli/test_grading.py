@@ -148,7 +148,7 @@ class TestRefused:
         assert "--same artist needs --pieces" in refused(*pool, "--same", "artist")
         assert "matches nothing" in refused("grading", "pool", "runs/{system}.tsv", *pool[3:])
         printed(*pool)
-        assert "2 graders are to judge" in refused(
+        assert "each pair needs 2 graders" in refused(
             "grading", "assign", "pool.csv", "-g", "1", "-k", "2", "-o", "plan.csv"
         )
 

@@ -132,7 +132,7 @@ class TestPlan:
         [
             ([], ["a"], {}, "there are no pairs"),
             ([Pair("q", "a")], ["a", "a"], {}, "named twice: 'a'"),
-            ([Pair("q", "a")], ["a"], {"graders_per_pair": 2}, "2 graders are to judge each pair, and there are 1"),
+            ([Pair("q", "a")], ["a"], {"graders_per_pair": 2}, "each pair needs 2 graders, and there are 1"),
             ([Pair("q", "a")], ["a"], {"graders_per_pair": 0}, "graders_per_pair must be 1 at least"),
             ([Pair("q", "a")], ["a"], {"repeats": 1.5}, r"a share from 0 to 1, not 1\.5"),
         ],

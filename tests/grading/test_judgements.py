@@ -204,6 +204,20 @@ class TestClosedFolder:
         called = closed.called
         assert [one.grader for one in found] == [called["ada"], called["bob"], "guest 1", "guest 1"]
 
+    def test_lists_of_other_systems_are_not_scored_along(self, tmp_path: Path) -> None:
+        closed = close(EVERYTHING, KEY)
+        write_closed(closed, KEY, tmp_path / "closed")
+        write_closed(closed, KEY, tmp_path / "closed")
+        (tmp_path / "closed" / "lists" / "C.csv").write_text("query,candidate\n")
+        with pytest.raises(GradingError, match=r"C\.csv is of another system"):
+            write_closed(closed, KEY, tmp_path / "closed")
+
+    def test_nothing_is_written_if_the_log_of_events_cannot_be_read(self, tmp_path: Path) -> None:
+        (tmp_path / "log.jsonl").write_text("{")
+        with pytest.raises(MirflowError, match=r"log\.jsonl:1: is not JSON"):
+            write_closed(close(EVERYTHING, KEY), KEY, tmp_path / "closed", events=tmp_path / "log.jsonl")
+        assert not (tmp_path / "closed").exists()
+
     def test_names_that_begin_with_a_number_sign_are_no_comments(self, tmp_path: Path) -> None:
         key = pool({"A": {"#9": ["#1"]}}, ["#9"], 1, "s")
         row = Judgement("ada", "#9", key.returned[0].candidate, "VS", 9.0)
