@@ -3,7 +3,7 @@
 import { Events } from "./grade-events.js";
 import { listen } from "./grade-keys.js";
 import { makePlayers } from "./grade-player.js";
-import { Queue, forget, newClient } from "./grade-queue.js";
+import { Queue, newClient } from "./grade-queue.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("grading"));
 const { dataset } = form;
@@ -215,6 +215,13 @@ queue.retry();
 
 // The form saves everything at once where there are no scripts; here everything is saved before it is sent.
 form.classList.add("live");
+form.querySelectorAll("button.plain").forEach((button) => button.remove());
+form.addEventListener("keydown", (event) => {
+  // In a form of one page Enter would go on to the next query.
+  if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+  event.preventDefault();
+  event.target.dispatchEvent(new Event("change", { bubbles: true }));
+});
 form.addEventListener("formdata", (event) => {
   for (const name of [...event.formData.keys()]) if (!["csrf", "page", "go"].includes(name)) event.formData.delete(name);
 });
@@ -229,16 +236,6 @@ form.addEventListener("submit", (event) => {
     if (!queue.stopped) form.requestSubmit(event.submitter);
   }, 300);
 });
-
-for (const leave of document.querySelectorAll('form[action$="/logout"]')) {
-  leave.addEventListener("submit", (event) => {
-    if (queue.changes.length && !leave.dataset.asked) {
-      event.preventDefault();
-      leave.dataset.asked = "yes";
-      say("not everything is saved yet: wait, or log out once more and lose it");
-    } else forget();
-  });
-}
 
 window.addEventListener("beforeunload", (event) => {
   if (unsaved && queue.stopped) event.preventDefault();

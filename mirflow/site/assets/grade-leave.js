@@ -1,0 +1,15 @@
+/** Logging out: what waits in the browser to be saved is forgotten, after a question. */
+
+import { forget, isWaiting } from "./grade-queue.js";
+
+for (const form of document.querySelectorAll('form[action$="/logout"]')) {
+  const said = document.createElement("p");
+  said.setAttribute("role", "status");
+  form.append(said);
+  form.addEventListener("submit", (event) => {
+    if (isWaiting() && !said.textContent) {
+      event.preventDefault();
+      said.textContent = "Some judgements are not saved yet: open Grade to save them, or log out once more and lose them.";
+    } else forget();
+  });
+}
