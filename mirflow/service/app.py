@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
 from . import account_pages, api, results, stores_http, submission_pages
@@ -29,7 +29,7 @@ from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Network, Service, open_service
 from .submissions.entries import SubmissionError
 
-__all__ = ["create_app", "serve"]
+__all__ = ["configure", "create_app", "serve"]
 
 
 _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
@@ -135,8 +135,20 @@ def serve(
     service = open_service(paths, base_url or f"http://{host}:{port}")
     service.proxies, service.user_header = networks(proxies), user_header
     _begin_logs(access_log)
-    config = uvicorn.Config(
-        create_app(service),
+    uvicorn.Server(configure(create_app(service), host, port)).run()
+
+
+def configure(app: ASGIApp, host: str = HOST, port: int = PORT) -> uvicorn.Config:
+    """Settings of the server, which are part of its safety.
+
+    Parameters
+    ----------
+    app : ASGI application
+    host : str
+    port : int
+    """
+    return uvicorn.Config(
+        app,
         host=host,
         port=port,
         http=Punctual,
@@ -149,9 +161,7 @@ def serve(
         h11_max_incomplete_event_size=HEAD_BYTES,
         lifespan="off",
         ws="none",
-        workers=int(os.environ.get("MIRFLOW_WEB_WORKERS", "1")),
     )
-    uvicorn.Server(config).run()
 
 
 def networks(texts: Sequence[str]) -> list[Network]:

@@ -270,7 +270,9 @@ async def send(request: Request) -> Response:
         status = error.status if isinstance(error, UploadError) else 400
         if wants_json(request) or status == 413:
             return tell(request, status, str(error), {"Connection": "close"})
-        return await run_in_threadpool(_form, request, status, str(error), given)
+        answer = await run_in_threadpool(_form, request, status, str(error), given)
+        answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
+        return answer
     address = f"/submissions/{id}/"
     if wants_json(request):
         said = {"id": id, "address": address, "state": "received"}

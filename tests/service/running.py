@@ -11,6 +11,8 @@ from typing import Any
 
 import uvicorn
 
+from mirflow.service.app import configure
+
 
 @contextmanager
 def running(app: Any) -> Iterator[str]:
@@ -18,7 +20,7 @@ def running(app: Any) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off", ws="none"))
+    server = uvicorn.Server(configure(app, port=port))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

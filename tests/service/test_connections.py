@@ -1,0 +1,199 @@
+"""Clients that are slow, silent or confused cost the server a connection for a while, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+
+from mirflow.service import connections, limits
+from mirflow.service.app import create_app
+from mirflow.service.connections import Punctual
+from mirflow.service.security import HEADERS
+from mirflow.service.service import Service, open_service
+
+from .accounts import account
+from .running import running
+from .test_submission_pages import CAMPAIGN
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    (tmp_path / "campaign.yaml").write_text(CAMPAIGN)
+    return open_service([tmp_path / "campaign.yaml"])
+
+
+@pytest.fixture
+def address(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server that waits for tenths of seconds."""
+    monkeypatch.setattr(Punctual, "head_seconds", 0.3)
+    monkeypatch.setattr(Punctual, "taken_seconds", 0.3)
+    monkeypatch.setattr(limits, "IDLE", 0.3)
+    with running(create_app(service)) as found:
+        yield found
+
+
+def connect(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port), timeout=10)
+
+
+def read(client: socket.socket) -> bytes:
+    """All that comes until the server closes the connection."""
+    found = b""
+    try:
+        while piece := client.recv(65536):
+            found += piece
+    except ConnectionResetError:
+        pass
+    return found
+
+
+@pytest.mark.parametrize("start", [b"", b"G", b"GET /health HTTP/1.1\r\n", b"GET /health HTTP/1.1\r\nHost: local"])
+def test_heads_that_do_not_come(address: str, start: bytes) -> None:
+    with connect(address) as client:
+        client.sendall(start)
+        began = time.monotonic()
+        assert read(client) == b""
+        assert time.monotonic() - began < 5
+
+
+def test_a_head_that_comes_byte_by_byte(address: str) -> None:
+    with connect(address) as client:
+        began = time.monotonic()
+        with pytest.raises(OSError):  # noqa: PT011, PT012
+            while time.monotonic() - began < 5:
+                client.sendall(b"X")
+                time.sleep(0.05)
+        assert time.monotonic() - began < 5
+
+
+def test_a_second_request_that_does_not_come(address: str) -> None:
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with connect(address) as client:
+        client.sendall(request)
+        assert b"200 OK" in client.recv(65536)
+        time.sleep(0.5)  # an idle connection is kept
+        client.sendall(request)
+        assert b"200 OK" in client.recv(65536)
+        client.sendall(b"GET /hea")
+        assert read(client) == b""
+
+
+def test_a_body_that_does_not_come(address: str, service: Service) -> None:
+    token = account(service, "ada", "submitter", "token")
+    head = f"POST /submissions/new?name=x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    head += "Content-Type: application/zip\r\nContent-Length: 90000\r\n\r\nPK"
+    with connect(address) as client:
+        client.sendall(head.encode())
+        assert b" 408 " in read(client)
+    assert list(service.submissions_folder.iterdir()) == []
+
+
+def test_half_an_upload_leaves_nothing(address: str, service: Service) -> None:
+    token = account(service, "ada", "submitter", "token")
+    head = f"POST /submissions/new?name=x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    head += "Content-Type: application/zip\r\nContent-Length: 90000\r\n\r\n"
+    with connect(address) as client:
+        client.sendall(head.encode() + b"P" * 40_000)
+        time.sleep(0.2)
+    for _ in range(100):
+        if not list(service.submissions_folder.iterdir()):
+            break
+        time.sleep(0.05)
+    assert list(service.submissions_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nHo st: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 20_000,
+        b"\r\n" * 40_000,
+    ],
+    ids=["TLS", "blank in a name", "NUL", "version", "two lengths", "negative", "many headers", "empty lines"],
+)
+def test_what_is_no_request(address: str, sent: bytes) -> None:
+    with connect(address) as client:
+        try:
+            client.sendall(sent)
+            client.shutdown(socket.SHUT_WR)
+        except OSError:
+            return  # closed before all was sent
+        answer = read(client)
+    if answer:
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert f"content-security-policy: {HEADERS['Content-Security-Policy']}".encode() in answer
+    with urlopen(f"{address}/health") as still:
+        assert still.status == 200
+
+
+def test_a_request_in_another_one_is_none(address: str) -> None:
+    """Two lengths, or chunks within a length, could be read otherwise by a proxy."""
+    sent = b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    sent += b"0\r\n\r\nGET /account HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with connect(address) as client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        assert b"/account" not in read(client)
+
+
+def test_only_so_many_connections(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST", 5)
+    monkeypatch.setattr(Punctual, "head_seconds", 5.0)
+    clients = [connect(address) for _ in range(8)]
+    try:
+        time.sleep(0.15)
+        closed = []
+        for client in clients:
+            client.settimeout(0.05)
+            try:
+                closed.append(client.recv(1) == b"")
+            except TimeoutError:
+                closed.append(False)
+            except ConnectionResetError:
+                closed.append(True)
+        assert sum(closed) == 3
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_an_answer_that_is_not_taken(address: str, service: Service) -> None:
+    from starlette.responses import StreamingResponse
+
+    from mirflow.service.security import GuardedRoute
+
+    ended = []
+
+    async def endless(request: object) -> StreamingResponse:
+        async def parts():  # type: ignore[no-untyped-def]
+            try:
+                while True:
+                    yield b"x" * 65536
+                    await asyncio.sleep(0)
+            finally:
+                ended.append(True)
+
+        return StreamingResponse(parts())
+
+    app = create_app(service)
+    app.router.routes.append(GuardedRoute("/endless", endless, role=None))
+    with running(app) as own, connect(own) as client:
+        client.sendall(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for _ in range(100):
+            if ended:
+                break
+            time.sleep(0.05)
+        assert ended
