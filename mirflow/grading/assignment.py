@@ -88,7 +88,7 @@ def next_assignments(
         Of the grader's own order: `grader_seed`.
     spread : int
         Largest difference of the counts of two pairs. With 1 a grader who has judged all of the least judged pairs has
-        to wait for the others; 2 and more let them go ahead.
+        to wait for the others, and everybody if nobody can hear a recording; 2 and more let them go ahead.
 
     Returns
     -------

@@ -133,6 +133,20 @@ class TestScores:
         expected = average_dynamic_recall(found.groups("q"), results)
         assert read_scores("adr.zarr")["similarity"].score.item() == pytest.approx(expected, abs=1e-12)
 
+    def test_the_task_retrieval_reads_the_grades(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        write_ground_truth(grouped(FINE), "truth.csv", {"level": 0.05})  # grades: a and b 2, c and d 1
+        Path("S.csv").write_text("query,candidate\nq,c\nq,a\nq,x\n")
+        Path("ranked.yaml").write_text(
+            "name: ranked\nevaluations:\n  - task: retrieval\n    metrics: ['ndcg@3', 'recall@3']\n"
+            "    reference: truth.csv\n    estimates: '{system}.csv'\n    systems: [S]\nstore: ranked.zarr\n"
+        )
+        invoke("run", "ranked.yaml", "--quiet", code=0)
+        ndcg, recall = read_scores("ranked.zarr")["retrieval"].score.values.ravel().tolist()
+        gains = 1 / np.log2([2, 3, 4])
+        assert ndcg == pytest.approx((gains @ [1, 2, 0]) / (gains @ [2, 2, 1]), abs=1e-12)
+        assert recall == 0.5
+
     def test_the_command(self, tmp_path: Path) -> None:
         table = tmp_path / "judgements.csv"
         rows = [f"q,{name},g{number},{value}" for name, own in FINE.items() for number, value in enumerate(own)]
