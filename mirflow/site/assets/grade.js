@@ -30,6 +30,10 @@ class Candidate {
     this.player = null;
     this.toldHeard = this.before;
     this.makeSlider();
+    // What is being typed or dragged is no change yet, and an answer about an earlier one must not put it back.
+    this.editing = false;
+    section.addEventListener("input", ({ target }) => { this.editing = target === this.fine || target === this.slider; });
+    section.addEventListener("focusout", () => { this.editing = false; });
     section.addEventListener("change", (event) => this.changed(event.target));
     section.addEventListener("focusin", () => choose(this));
     section.addEventListener("click", () => choose(this));
@@ -65,6 +69,7 @@ class Candidate {
 
   changed(control) {
     if (control === this.player?.position) return;
+    this.editing = false;
     if (control === this.slider) this.save({ fine: Number(this.slider.value) });
     else if (control === this.fine) {
       if (!this.fine.checkValidity()) {
@@ -154,7 +159,7 @@ const queue = new Queue({ address: dataset.judgements, csrf, owner: `${dataset.r
     let elsewhere = false;
     if (candidate && !queue.changes.some((one) => one.assignment === change.assignment && one.number !== change.number)) {
       const shown = candidate.state;
-      elsewhere = Object.entries(shown).some(([field, value]) => answer.state[field] !== value);
+      elsewhere = !candidate.editing && Object.entries(shown).some(([field, value]) => answer.state[field] !== value);
       if (elsewhere) candidate.show(answer.state);
       candidate.ask.textContent = answer.ask ?? "";
       candidate.ask.hidden = !answer.ask;
