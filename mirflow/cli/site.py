@@ -37,6 +37,11 @@ _SHOWN = 10
     multiple=True,
     help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
 )
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path),
+    help="A table of years, as for `mirflow archive`. Default: the years of the systems, where stores have them.",
+)
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--without-references", is_flag=True, help="Leave out the references and what quotes them.")
 @click.option("--only-aggregates", is_flag=True, help="Leave out all scores by track, with names and pages of tracks.")
@@ -49,6 +54,7 @@ def site_command(
     labels: tuple[str, ...],
     timelines: str,
     roots: tuple[Path, ...],
+    archive: Path | None,
     level: float,
     without_references: bool,
     only_aggregates: bool,
@@ -74,6 +80,7 @@ def site_command(
         references=not without_references,
         only_aggregates=only_aggregates,
         root=roots or None,
+        archive=archive,
         progress=progress_for(),
     )
     for text in made.notes:

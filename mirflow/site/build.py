@@ -23,6 +23,7 @@ from ..reports.origins import Roots
 from ..reports.page import write_page
 from ..store.generations import remove
 from . import contents
+from .archive import Archive, has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, find_changes
 from .contents import StoreContents
 from .feed import to_atom
@@ -153,6 +154,7 @@ def write_site(
     references: bool = True,
     only_aggregates: bool = False,
     root: Roots = None,
+    archive: str | Path | None = None,
     progress: Progress | None = None,
 ) -> SiteReport:
     """Write a site about stores to a folder, in place of the one that may be there.
@@ -178,6 +180,9 @@ def write_site(
         Whether scores of single tracks are left out everywhere, with pages, names and timelines of tracks.
     root : path, sequence of paths, or None
         Where the annotations are, if they were moved: one for all stores, or one for each.
+    archive : path or None
+        A table of years, see :func:`mirflow.site.archive.read_archive`; None: the years of the systems of the stores,
+        if they have a coordinate ``year``.
     progress : Progress or None
 
     Returns
@@ -199,9 +204,13 @@ def write_site(
     record = read_record(folder)
     new = Folder(folder.with_name(f".{folder.name}.{os.getpid()}.new"))
     roots = _roots(root, len(named))
+    own_names = {os.path.realpath(path): name for name, path in named.items()}
+    years = None if archive is None else read_archive(archive, own_names)
     try:
         new.path.mkdir(parents=True)
-        pages = Pages(DiskLinks("index.html"), title, note=note)
+        has_archive = years is not None or any(has_years(path) for path in named.values())
+        navigation = [("front", "Results"), *([("archive", "Archive")] if has_archive else [])]
+        pages = Pages(DiskLinks("index.html"), title, navigation=navigation, note=note)
         made, notes = [], []
         with progress or Progress() as shown:
             for (name, path), own in zip(named.items(), roots, strict=True):
@@ -232,6 +241,9 @@ def write_site(
                 "mirflow-site", 1, version("mirflow"), title, identifier, updated, [*named], history
             )
             write_front(new, pages, made, new_record, url)
+            if has_archive:
+                years = years or join_years([one for own in made for one in years_of(own.name, own.board)])
+                write_archive(new, pages, years, made)
         put_in_place(new.path, folder)
     except OSError as error:
         raise MirflowError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
@@ -310,6 +322,15 @@ def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], r
     ends = {"home": base or file_of("front"), "own": base + file_of("feed")}
     folder.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
     folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence[StoreContents]) -> None:
+    """Write the page of the years, and its rows as JSON."""
+    present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
+    file = file_of("archive")
+    text = pages.at(file).render("archive.html", page=years, present=present, here="archive")
+    folder.write(file, text)
+    folder.write(file_of("archive_json"), years.tabulation().to_json())
 
 
 def read_record(folder: Path) -> SiteRecord | None:
