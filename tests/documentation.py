@@ -24,6 +24,7 @@ from click.testing import CliRunner
 
 from mirflow.cli import cli
 from mirflow.pipeline import Evaluation, Pipeline
+from mirflow.pipeline.campaign import Campaign
 from mirflow.published.mapping import TableMapping
 
 ROOT = Path(__file__).parents[1]
@@ -125,6 +126,9 @@ def check_yaml(body: str) -> None:
     ValueError
         If the model refuses it.
     """
+    if body.startswith("campaign:"):
+        Campaign.model_validate(yaml.safe_load(body))
+        return
     if "groups:" in body:
         TableMapping.model_validate(yaml.safe_load(body))
         return

@@ -150,16 +150,21 @@ def users_command() -> None:
 @_role
 @click.option("--lab", default="", help="Where the person belongs.")
 @click.option("--token", is_flag=True, help="Make a token for programs too.")
+@click.option("--count", type=click.IntRange(1, 10_000), help="Add so many accounts: NAME1, NAME2, ...")
 @_days
 @_base_url
-def add_command(campaign: Path, name: str, role: Any, lab: str, token: bool, days: int, base_url: str) -> None:
+def add_command(
+    campaign: Path, name: str, role: Any, lab: str, token: bool, count: int | None, days: int, base_url: str
+) -> None:
     """Add an account; print its personal link, which is kept nowhere."""
     from ..service.accounts import add_user
 
+    names = [name] if count is None else [f"{name}{number:0{len(str(count))}}" for number in range(1, count + 1)]
     with _accounts(campaign) as (service, session):
-        user = add_user(session, name, role, service.clock(), lab)
-        _print_secrets(service, session, user, days, base_url, link=True, token=token)
-        service.audit.record(operator(), "add account", account=name, role=role)
+        for one in names:
+            user = add_user(session, one, role, service.clock(), lab)
+            _print_secrets(service, session, user, days, base_url, link=True, token=token)
+            service.audit.record(operator(), "add account", account=one, role=role)
 
 
 @users_command.command("link")

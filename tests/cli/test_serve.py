@@ -73,3 +73,10 @@ def test_users_that_cannot_be(campaign: Path) -> None:
 def test_headers_of_nobody_in_particular_are_not_trusted(campaign: Path) -> None:
     assert "needs --trust-proxy" in refused("serve", campaign, "--trust-proxy-user", "Remote-User")
     assert "'localhost' is no address and no network" in refused("serve", campaign, "--trust-proxy", "localhost")
+
+
+def test_accounts_are_added_by_the_dozen(campaign: Path) -> None:
+    links = printed("serve", "users", "add", campaign, "grader", "--role", "grader", "--count", 12).split()
+    assert len(set(links)) == 12
+    names = [row["name"] for row in rows("serve", "users", "list", campaign)]
+    assert names == [f"grader{number:02}" for number in range(1, 13)]
