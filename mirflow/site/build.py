@@ -196,7 +196,9 @@ def write_site(
     StoreError
         If a path is no result store.
     """
-    named = dict(stores) if isinstance(stores, Mapping) else name_stores(stores)
+    given = stores if isinstance(stores, Mapping) else name_stores(stores)
+    # The name of a folder may hold bytes that are no text.
+    named = {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in given.items()}
     folder = Path(os.path.realpath(output))
     _check_url(url)
     environment()

@@ -6,6 +6,7 @@ import filecmp
 import json
 import os
 import shutil
+import sys
 import urllib.parse
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 import mirflow.site.build as build
 from mirflow.errors import QueryError, StoreError
 from mirflow.site.build import write_site
-from mirflow.site.pages import file_of
+from mirflow.site.pages import environment, file_of
 
 from ..commands import invoke, printed, refused
 from ..groups import make_group, random_group, write_store
@@ -239,3 +240,18 @@ def test_the_command_says_what_it_wrote_and_what_changed(store, tmp_path):
     assert (tmp_path / "site" / file_of("evaluation", store="autumn", evaluation="chord")).is_file()
     assert "write it whole, such as https://" in refused("site", store, "-o", tmp_path / "site", "--url", "example.org")
     assert "1 labels for 2 stores" in refused("site", store, store, "-o", tmp_path / "x", "--label", "a")
+
+
+def test_without_jinja2_the_command_says_what_to_install(store, tmp_path, monkeypatch):
+    environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert "pages of results need Jinja2: pip install 'mirflow[serve]'" in refused("site", store, "-o", tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_stores_of_any_name_have_pages(store, tmp_path):
+    named = tmp_path / os.fsdecode(b"caf\xe9 & more.zarr")
+    named.symlink_to(os.path.realpath(store))
+    write_site([named], tmp_path / "site", timelines="none")
+    assert len(crawl(tmp_path / "site")) == len(files_of(tmp_path / "site")) - 1
+    assert "caf? &amp; more" in (tmp_path / "site" / "index.html").read_text()
