@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..analysis.inference.resampling import check_level
+from ..analysis.inference.resampling import check_level, chunks
 from ..analysis.judgements import AllJudged, Judgements, all_judged
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection, collect
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 REPLICATES = 1000
-_AT_ONCE = 100
-"""Replicates that are computed together."""
 IDLE = 120.0
 """Seconds without an event after which a grader is taken to be away."""
 
@@ -117,6 +115,8 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
     judged = all_judged(judgements)
     anonymous = bool((judged.grader == "").any())
     tables = {"broad": _ratings(judged, judged.level), "fine": _ratings(judged, judged.fine)}
+    if level is None:  # sums of each query are only needed to draw queries
+        tables = {name: Ratings.of(one.table) for name, one in tables.items()}
     found: dict[str, list[float]] = defaultdict(list)
     for name, measure in MEASURES.items():
         ratings = tables[measure.of]
@@ -156,10 +156,9 @@ def _interval(sums: Sums, level: float, seed: int) -> tuple[float, float]:
     number = len(sums.groups)
     if number < 2:
         return float("nan"), float("nan")
-    rng = np.random.default_rng(seed)
-    values = np.concatenate(
-        [sums.drawn(rng.integers(0, number, (_AT_ONCE, number))) for _ in range(REPLICATES // _AT_ONCE)]
-    )
+    draws = np.random.default_rng(seed).integers(0, number, (REPLICATES, number))
+    parts = chunks(REPLICATES, sums.groups.shape[1])
+    values = np.concatenate([sums.drawn(draws[part]) for part in parts])
     values = values[~np.isnan(values)]
     if not len(values):
         return float("nan"), float("nan")

@@ -159,14 +159,12 @@ def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
         return Sums(np.zeros((groups, 1)), _undefined)
     chosen = (ratings.table[:, :, np.newaxis] == np.arange(categories)).astype(np.float64)
     chosen = chosen.reshape(len(ratings.table), graders * categories)
-    parts = np.empty((groups, graders * categories, graders * categories))
+    one, other = np.triu_indices(graders, 1)
+    sums = np.empty((groups, len(one) * categories**2))
     for group in range(groups):
         own = chosen[ratings.group == group]
-        parts[group] = own.T @ own
-    one, other = np.triu_indices(graders, 1)
-    tables = parts.reshape(groups, graders, categories, graders, categories)[:, one, :, other, :]
-    # Indices that stand apart put their axis first.
-    sums = tables.transpose(1, 0, 2, 3).reshape(groups, -1)
+        both = (own.T @ own).reshape(graders, categories, graders, categories)
+        sums[group] = both[one, :, other].ravel()
     return Sums(sums, partial(_mean_kappa, apart=_disagreement(categories, weights)))
 
 
@@ -178,7 +176,7 @@ def _mean_kappa(sums: Float, apart: Float) -> Float:
     both = sums.reshape(len(sums), -1, *apart.shape)
     common = both.sum(axis=(2, 3))
     observed = common * np.einsum("npij,ij->np", both, apart)
-    expected = np.einsum("npi,ij,npj->np", both.sum(axis=3), apart, both.sum(axis=2))
+    expected = np.einsum("npj,npj->np", both.sum(axis=3) @ apart, both.sum(axis=2))
     kappa = 1 - _ratio(observed, expected)
     known = ~np.isnan(kappa)
     return _ratio(np.where(known, common * kappa, 0.0).sum(axis=1), np.where(known, common, 0.0).sum(axis=1))
