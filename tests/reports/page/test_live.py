@@ -20,7 +20,7 @@ from mirflow.reports.page.assembly import report_link
 from mirflow.reports.page.live import ASSETS, LivePage, asset
 from tests.accessibility import assert_accessible, assert_fits
 from tests.audio_files import RATE, write
-from tests.datasets import score_files, write_dataset
+from tests.datasets import score_files, write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
 from .reading import block_of, choose, contents_of, values_in
@@ -224,6 +224,28 @@ class TestPage:
         for part in ("#distributions", "#tracks", "#coverage"):
             assert page.inner_text(part) == whole.inner_text(part)
         assert not any("static" not in path and "stores" not in path and "favicon" not in path for path in site.asked)
+
+    def test_its_timelines_are_those_of_the_page_in_one_file(self, tmp_path, visit, browse):
+        rng = np.random.default_rng(4)
+        for side in ("ref/ann", "ref/ben", "est/ada", "est/bob"):
+            for track in ("t0", "t1"):
+                write_lab(tmp_path / side / f"{track}.lab", rng)
+        people = {"path": "ref/{annotator}/{track}.lab", "combine": "each"}
+        store = score_files(tmp_path, "chord", people)
+        write_page(store, tmp_path / "p.html")
+        shown = []
+        for page in (visit(tmp_path / "p.html"), browse(LivePage(store, "g"))[0]):
+            lanes = []
+            for evaluation in ("0", "1"):
+                choose(page, "evaluation", evaluation)
+                page.locator("#tracks button.link").first.click()
+                page.wait_for_selector("dialog canvas[tabindex]")
+                lanes.append([page.locator(f"dialog {part}").all_inner_texts() for part in (".lanename", ".marks")])
+                page.keyboard.press("Escape")
+                page.wait_for_selector("dialog", state="detached")
+            shown.append(lanes)
+        assert shown[0] == shown[1]
+        assert len(shown[0][0][0]) == 4
 
     def test_its_first_table_needs_no_scores(self, stored, browse):
         page, site = browse(LivePage(stored, "g"))

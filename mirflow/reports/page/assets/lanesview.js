@@ -81,7 +81,11 @@ export class LanesView {
       this.laneHeight = height;
       this.node.style.setProperty("--lane", `${height}px`);
       this.node.classList.toggle("roomy", height >= 64);
-      if (first) this.look(seen || this.near());
+      if (first) {
+        this.look(seen || this.near());
+        // What is near depends on the width.
+        this.read(this.cursor);
+      }
       this.draw();
     };
     this.cursor = Math.min(this.whole, time);
