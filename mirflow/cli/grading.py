@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
 _SEED = 2**63
+_NAMED = 5
+"""Short lists that are named."""
 
 
 class _Family(click.Group):
@@ -158,8 +160,11 @@ def pool_command(
     found = pool(rankings, asked, top, secret, pieces=collection, same=same, exclude=left_out)
     place = write_pool(found, output, key)
     _print(summarise_pool(found, top), f"{output}: candidates pooled")
-    for system, query, many in found.short(top)[:5]:
+    short = found.short(top)
+    for system, query, many in short[:_NAMED]:
         click.echo(f"warning: system {system!r} has {many} of {top} candidates for {query!r}", err=True)
+    if len(short) > _NAMED:
+        click.echo(f"warning: {counted(len(short) - _NAMED, 'other list')} with fewer candidates than {top}", err=True)
     click.echo(f"{place} tells the systems: only for the organiser", err=True)
 
 

@@ -122,6 +122,11 @@ class TestChain:
             "grading", "pool", "runs/{system}.csv", "-q", "queries.csv", "-n", "12", "-o", "pool.csv", code=0
         )
         assert "warning: system 'far' has 11 of 12 candidates for 'p00'" in shown.output
+        Path("queries.csv").write_text("query\np00\np01\np02\np03\n")
+        shown = invoke(
+            "grading", "pool", "runs/{system}.csv", "-q", "queries.csv", "-n", "12", "-o", "pool.csv", "--force", code=0
+        )
+        assert "warning: 3 other lists with fewer candidates than 12" in shown.output
 
     def test_nobody_judged(self, folder: Path) -> None:
         to_the_plan()
