@@ -10,7 +10,7 @@ from .common_options import Command
 from .output import choose_format, emit, output_options
 
 
-@click.command("archive", cls=Command, place=6, short_help="Tabulate the years of a campaign: tasks, runs, the best.")
+@click.command("archive", cls=Command, place=7, short_help="Tabulate the years of a campaign: tasks, runs, the best.")
 @click.argument("table", type=click.Path(path_type=Path))
 @output_options
 def archive_command(table: Path, style: str | None, output: Path | None) -> None:
