@@ -22,7 +22,7 @@ from . import account_pages, api, results, stores_http, submission_pages
 from .accounts import AccountError
 from .addresses import NamesInPaths
 from .answers import Front
-from .connections import HEAD_BYTES, KEPT_SECONDS, Punctual
+from .connections import KEPT_SECONDS, Punctual
 from .grading import pages as grading_pages
 from .pages import asset, tell
 from .security import GuardedRoute, Security, shown_path
@@ -158,7 +158,6 @@ def configure(app: ASGIApp, host: str = HOST, port: int = PORT) -> uvicorn.Confi
         proxy_headers=False,
         timeout_keep_alive=KEPT_SECONDS,
         timeout_graceful_shutdown=5,
-        h11_max_incomplete_event_size=HEAD_BYTES,
         lifespan="off",
         ws="none",
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from .security import HEADERS
 
@@ -22,7 +21,7 @@ MOST = 1000
 """Connections at a time; further ones are closed at once."""
 
 
-class Punctual(H11Protocol):
+class Punctual(HttpToolsProtocol):
     """HTTP/1.1 that does not wait for ever: neither for the head of a request, nor for an answer to be taken.
 
     The bodies of requests are the routes' to bound.
@@ -31,6 +30,8 @@ class Punctual(H11Protocol):
     head_seconds = HEAD_SECONDS
     taken_seconds = TAKEN_SECONDS
     _head: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+    _in_head = True
     _taken: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -42,12 +43,25 @@ class Punctual(H11Protocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a head, or no longer."""
+        """Wait for the rest of a head, or no longer; give up one that is too long."""
+        self._head_bytes += len(data)
         super().data_received(data)
+        if self._in_head and self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response("")
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_awaiting_head()
         elif self._head is None:
             self._await_head()
+
+    def on_headers_complete(self) -> None:
+        """Expect a body."""
+        self._in_head, self._head_bytes = False, 0
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Expect another head."""
+        self._in_head, self._head_bytes = True, 0
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -77,16 +91,11 @@ class Punctual(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no request with the headers of every answer."""
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.close()
-            return
-        text = b"This is not a request of HTTP/1.1.\n"
-        headers = [(name.lower(), value) for name, value in HEADERS.items()]
-        headers += [("content-type", "text/plain; charset=utf-8"), ("content-length", str(len(text)))]
-        headers += [("connection", "close")]
-        answer = (h11.Response(status_code=400, headers=headers, reason=b"Bad Request"), h11.Data(data=text))
-        for event in (*answer, h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
+        if self.cycle is None or self.cycle.response_complete:
+            text = "This is not a request of HTTP/1.1.\n"
+            kind = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(text))}
+            lines = [f"{name.lower()}: {value}" for name, value in {**HEADERS, **kind, "Connection": "close"}.items()]
+            self.transport.write("\r\n".join(["HTTP/1.1 400 Bad Request", *lines, "", text]).encode("ascii"))
         self.transport.close()
 
     def _await_taking(self) -> None:

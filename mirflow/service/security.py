@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -42,6 +42,7 @@ HEADERS: Mapping[str, str] = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
 """Of every answer that does not say otherwise."""
+_RAW_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
 FIELDS = 500
 """Fields of a form at most."""
 
@@ -187,10 +188,11 @@ class Security:
                 raise
             await PlainTextResponse("Something went wrong here.\n", 500)(scope, receive, answer)
         finally:
-            viewer, spent = state["viewer"], 1000 * (time.monotonic() - began)
-            who = f"user {viewer.user}" if viewer else "-"
-            shown = (state["address"], who, scope["method"], shown_path(scope), answer.status, spent)
-            _ACCESS.info("%s %s %s %s %s %.0f ms", *shown)
+            if _ACCESS.isEnabledFor(logging.INFO):
+                viewer, spent = state["viewer"], 1000 * (time.monotonic() - began)
+                who = f"user {viewer.user}" if viewer else "-"
+                shown = (state["address"], who, scope["method"], shown_path(scope), answer.status, spent)
+                _ACCESS.info("%s %s %s %s %s %.0f ms", *shown)
 
     def _refuse(self, headers: Headers, method: str) -> Response | None:
         """Refuse requests for other hosts, and changes that pages of other sites ask for."""
@@ -234,6 +236,8 @@ class Security:
         return address
 
     def _is_proxy(self, address: str) -> bool:
+        if not self.service.proxies:
+            return False
         try:
             found = ipaddress.ip_address(address)
         except ValueError:
@@ -295,11 +299,12 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-            if self._state["viewer"] is not None:
-                headers.setdefault("Cache-Control", "private, no-store")
+            headers = list(message.get("headers", ()))
+            named = {name.lower() for name, _ in headers}
+            headers += [one for one in _RAW_HEADERS if one[0] not in named]
+            if self._state["viewer"] is not None and b"cache-control" not in named:
+                headers.append((b"cache-control", b"private, no-store"))
+            message = {**message, "headers": headers}
         await self._send(message)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -118,6 +119,8 @@ class Stores:
 
     def __init__(self, paths: Mapping[str, str | Path], most_bytes: int = MOST_BYTES) -> None:
         self.paths = {name: Path(path) for name, path in paths.items()}
+        # As text: a path that is joined anew takes longer than the look at the disk.
+        self._places = {name: os.path.join(path, _ROOT) for name, path in self.paths.items()}  # noqa: PTH118
         self._most_bytes = most_bytes
         self._current: dict[str, tuple[tuple[int, ...], Snapshot]] = {}
         self._read: OrderedDict[Snapshot, int] = OrderedDict()
@@ -143,14 +146,14 @@ class Stores:
         path = self.paths.get(name)
         if path is None:
             raise UnknownNameError("store", name, self.paths)
-        signature = _signature(path)
+        signature = _signature(self._places[name])
         known = self._current.get(name)
         if signature is not None and known is not None and known[0] == signature:
             return known[1]
         with self._finding:
             while True:
                 folder = resolve(path)
-                signature = _signature(folder)
+                signature = _signature(folder / _ROOT)
                 if signature is not None:
                     break
             known = self._current.get(name)
@@ -174,7 +177,7 @@ class Stores:
         number = token.partition("-")[0]
         if current.number and number.isdecimal():
             folder = current.folder.with_name(f"generation-{int(number):06d}")
-            signature = _signature(folder)
+            signature = _signature(folder / _ROOT)
             if signature is not None and (found := _snapshot(name, folder, signature)).token == token:
                 return found
         raise StoreError(f"generation {token} of {name} is gone; the current one is {current.token}")
@@ -182,7 +185,7 @@ class Stores:
     def before(self, snapshot: Snapshot) -> Snapshot | None:
         """The generation before another one, as far as it is still there."""
         folder = snapshot.folder.with_name(f"generation-{snapshot.number - 1:06d}")
-        signature = _signature(folder) if snapshot.number > 1 else None
+        signature = _signature(folder / _ROOT) if snapshot.number > 1 else None
         return None if signature is None else _snapshot(snapshot.name, folder, signature)
 
     def read(self, snapshot: Snapshot) -> Snapshot:
@@ -220,10 +223,10 @@ class Stores:
                     raise
 
 
-def _signature(folder: Path) -> tuple[int, ...] | None:
+def _signature(file: str | Path) -> tuple[int, ...] | None:
     """What tells one generation from another, by a single look at the disk; None where there is no store."""
     try:
-        found = (folder / _ROOT).stat()
+        found = os.stat(file)  # noqa: PTH116
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
