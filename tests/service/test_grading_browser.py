@@ -256,6 +256,24 @@ def test_a_window_says_that_another_has_changed_a_judgement(enter: Callable[...,
     assert [(one.broad, one.fine) for one in judged(service)] == [("VS", 1.0)]
 
 
+def test_an_answer_does_not_put_back_what_is_being_typed(enter: Callable[..., Any], service: Service) -> None:
+    page, held = enter(), []
+    candidate = page.locator(".candidate").first
+    page.route("**/judgements", lambda route: held.append(route))
+    candidate.locator("input[type=radio]").first.check()
+    while not held:
+        page.wait_for_timeout(20)
+    candidate.locator("input[type=number]").fill("6.1")
+    held[0].continue_()
+    page.unroute("**/judgements")
+    wait_for_saved(page)
+    assert candidate.locator("input[type=number]").input_value() == "6.1"
+    candidate.locator("input[type=number]").press("Tab")
+    while not judged(service):
+        page.wait_for_timeout(50)
+    assert [one.fine for one in judged(service)] == [6.1]
+
+
 def test_the_next_query_waits_for_what_is_not_saved(enter: Callable[..., Any], service: Service) -> None:
     page = enter()
     for number in range(5):
