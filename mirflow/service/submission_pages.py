@@ -42,7 +42,7 @@ from .submissions.entries import (
     submissions_of,
     withdraw,
 )
-from .submissions.tables import OPEN, Finding, Progress, Released, Submission, Verdict
+from .submissions.tables import OPEN, Finding, Progress, Released, Submission, Trouble, Verdict
 from .submissions.uploads import Fields, UploadError, discard, receive
 
 MOST_LISTED = 500
@@ -177,10 +177,12 @@ def listing(request: Request) -> Response:
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
         found = [_summary(one, viewer) for one in submissions_of(session, viewer)[:MOST_LISTED]]
+        # It may name what is hidden.
+        trouble = session.get(Trouble, 1) if viewer is not None and viewer.may("organiser") else None
     if wants_json(request):
         return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=_private())
     may_send = viewer is not None and viewer.may("submitter")
-    return page(request, "submissions.html", here="submissions", submissions=found, may_send=may_send)
+    return page(request, "submissions.html", here="submissions", submissions=found, may_send=may_send, trouble=trouble)
 
 
 def form(request: Request) -> Response:
@@ -249,8 +251,8 @@ async def send(request: Request) -> Response:
             service.audit.record(viewer.name, "submit", submission=upload.id, name=entered.name, splits=entered.splits)
             return entered.id
 
-    query = dict(request.query_params)
-    kind, filename = request.headers.get("content-type", ""), query.pop("filename", "upload")
+    query = {name: request.query_params.getlist(name) for name in request.query_params}
+    kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0]
     try:
         upload = await receive(
             request.stream(),

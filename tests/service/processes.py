@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -61,6 +64,15 @@ class Process:
         except subprocess.TimeoutExpired:
             self.kill()
 
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
 
 class Server(Process):
     """``mirflow serve`` at an address that stays the same.
@@ -98,11 +110,45 @@ class Server(Process):
             else:
                 return
 
-    def __enter__(self) -> Server:
-        self.start()
+
+class Killer:
+    """Kills one of some processes at random moments, and starts it again, from a thread of its own.
+
+    Use it as a context manager.
+
+    Parameters
+    ----------
+    processes : sequence of Process
+    kills : int
+    seconds : tuple of float
+        Least and most between two kills.
+    seed : int
+    """
+
+    def __init__(
+        self, processes: Sequence[Process], kills: int, seconds: tuple[float, float] = (0.3, 4.0), seed: int = 7
+    ) -> None:
+        self.processes, self.kills, self.seconds, self.killed = list(processes), kills, seconds, 0
+        self._random = random.Random(seed)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    @property
+    def done(self) -> bool:
+        """True if all kills are over."""
+        return not self._thread.is_alive()
+
+    def __enter__(self) -> Killer:
+        self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while self.killed < self.kills and not self._ended.wait(self._random.uniform(*self.seconds)):
+            one = self._random.choice(self.processes)
+            one.kill()
+            self.killed += 1
+            one.start()

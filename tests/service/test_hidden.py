@@ -233,8 +233,11 @@ def test_nothing_that_is_served_by_address_holds_the_hidden_split(played: Servic
     names = {one.name for one in played.public_folder.iterdir() if not one.name.startswith(".")}
     assert names == {"dev.zarr"}
     client = Browser(played, "an organiser", "organiser")
-    for address in ("/stores/test/", "/stores/test/chord/", "/stores/test.json", "/stores/test.zarr/zarr.json"):
-        assert client.get(address).status_code == 404
+    for address in ("/stores/test.zarr/zarr.json", "/stores/test/chord/tracks/", "/stores/test/chord/tracks/test0/"):
+        assert client.get(address).status_code == 404, address
+    # What was released is shown, and nothing about a track.
+    for address in ("/stores/test/", "/stores/test/chord/", "/stores/test.json"):
+        assert "test0" not in client.get(address).text
     for path in (played.public_folder / "dev.zarr").resolve().rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
 

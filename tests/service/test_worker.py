@@ -29,6 +29,7 @@ from mirflow.service.submissions.tables import Released, Scored, Submission, Tro
 from mirflow.service.submissions.worker import Worker
 from mirflow.store.read import read_scores
 
+from .accounts import Browser
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit
 
 
@@ -398,3 +399,18 @@ def test_a_claim_that_is_lost_ends_quietly(
         worker._check(row)
     assert "was taken by another worker" in caplog.text
     assert state(service, row.id).state == "checking"
+
+
+def test_organisers_alone_see_why_nothing_is_scored(service: Service) -> None:
+    assert service.database is not None
+    with service.database.write() as session:
+        session.add(Trouble(id=1, message="test0.lab: <gone>", since=service.clock()))
+    told = {
+        role: Browser(service, f"a {role}", role).get("/submissions/").text  # type: ignore[arg-type]
+        for role in ("organiser", "submitter")
+    }
+    assert (
+        "Nothing is scored since 2027-01-01 00:00 (UTC), and it is tried again: test0.lab: &lt;gone&gt;"
+        in told["organiser"]
+    )
+    assert "Nothing is scored" not in told["submitter"]

@@ -76,7 +76,7 @@ async def receive(
     folder: Path,
     limits: Limits,
     *,
-    fields: Mapping[str, str] | None = None,
+    fields: Fields | None = None,
     filename: str = "upload",
     admit: Admit | None = None,
 ) -> Upload:
@@ -113,7 +113,7 @@ async def receive(
         if whole == "multipart/form-data" and options.get(b"boundary"):
             feed, close = _form(files, options[b"boundary"])
         elif whole in RAW:
-            files.fields.update({name: [value] for name, value in (fields or {}).items()})
+            files.fields.update(fields or {})
             files.begin(filename)
             feed, close = files.write, files.end
         else:
