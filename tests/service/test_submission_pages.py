@@ -256,6 +256,10 @@ def test_nobody_watches_too_much(service: Service, monkeypatch: pytest.MonkeyPat
     assert ada.get(f"{address}progress", headers={"Accept": "text/event-stream"}).status_code == 429
 
 
+def test_a_campaign_without_results_says_so(service: Service) -> None:
+    assert "There are no results yet." in Browser(service).get("/").text
+
+
 def test_the_list_is_what_one_may_see(service: Service) -> None:
     ada = Browser(service, "ada", "submitter")
     send(ada, "mine-1")
