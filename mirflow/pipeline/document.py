@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -89,6 +90,41 @@ def dump_document(data: Any) -> str:
     "name: a\\nvalues:\\n- 1\\n- '2'\\n"
     """
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+
+
+def without_folders(text: str) -> str:
+    """A pipeline's text for readers elsewhere: absolute paths are cut to what is no folder of this machine.
+
+    Examples
+    --------
+    >>> without_folders("root: /srv/data  # of the lab")
+    'root: "."  # of the lab'
+    >>> print(without_folders("reference: '/srv/ref/{annotator}/{track}.lab'\\nstore: /srv/a.zarr"))
+    reference: "{annotator}/{track}.lab"
+    store: "a.zarr"
+    """
+    try:
+        found = [*_absolute(yaml.compose(text, Loader=yaml.SafeLoader))]
+    except yaml.YAMLError:
+        return ""
+    for key, value in reversed(found):
+        parts = re.split(r"[/\\\\]", value.value)
+        first = next((place for place, part in enumerate(parts) if "{" in part), len(parts) - 1)
+        kept = json.dumps("." if key == "root" else "/".join(parts[first:]), ensure_ascii=False)
+        text = text[: value.start_mark.index] + kept + text[value.end_mark.index :]
+    return text
+
+
+def _absolute(node: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml.ScalarNode]]:
+    """The absolute paths in a document, in their order, each with its key."""
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            yield from _absolute(value, str(name.value))
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            yield from _absolute(value, key)
+    elif isinstance(node, yaml.ScalarNode) and (Path(node.value).is_absolute() or node.value.startswith("~")):
+        yield key, node
 
 
 def parse_document(text: str, environment: Mapping[str, str] | None = None) -> Document:

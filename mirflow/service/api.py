@@ -25,6 +25,7 @@ from ..api import compare, problems, query
 from ..cells import Status
 from ..errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ..metrics.aggregates import DECLARED
+from ..pipeline.document import without_folders
 from ..reports.leaderboard import json_schema, leaderboard, to_json
 from ..reports.tables import Table, table_of, to_arrow
 from ..reports.tables import to_csv as table_to_csv
@@ -248,7 +249,7 @@ def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
 
 def _store(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
     pipeline = str(snapshot.nodes[""].get("attributes", {}).get("pipeline", ""))
-    return {**_describe_store(service, snapshot), "pipeline": pipeline}
+    return {**_describe_store(service, snapshot), "pipeline": without_folders(pipeline)}
 
 
 def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:

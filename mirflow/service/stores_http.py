@@ -17,6 +17,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from ..errors import DamagedError, StoreError, UnknownNameError
+from ..pipeline.document import without_folders
 from .answers import digest, is_known
 from .security import GuardedRoute
 from .service import Service
@@ -236,6 +237,8 @@ def _rewrite(node: dict[str, Any], encoding: tuple[str, str]) -> None:
     attributes = node.get("attributes", {})
     for name in _PRIVATE:
         attributes.pop(name, None)
+    if "pipeline" in attributes:
+        attributes["pipeline"] = without_folders(str(attributes["pipeline"]))
     if node.get("node_type") == "array":
         name, separator = encoding
         node["chunk_key_encoding"] = {"name": name, "configuration": {"separator": separator}}

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 import mirflow
 from mirflow.service.app import create_app
 from mirflow.service.service import Service
+from tests.datasets import write_dataset
 
 from .running import running
 
@@ -105,6 +106,16 @@ def test_metadata_do_not_tell_where_files_are_on_the_server(demo_store: Path) ->
         answer = client.get(f"/stores/demo.zarr/{key}")
         assert "chord" in answer.text
         assert root not in answer.text
+
+
+def test_metadata_do_not_tell_folders_that_its_pipeline_names(tmp_path: Path) -> None:
+    store = mirflow.run(write_dataset(tmp_path)).store
+    assert str(tmp_path) in (store / "zarr.json").read_text()
+    client = TestClient(create_app(Service("Test", {"own": store})))
+    for address in ("/stores/own.zarr/zarr.json", "/api/v1/stores/own", "/stores/own/report/contents.json"):
+        answer = client.get(address)
+        assert "est/{system}/{track}.lab" in answer.text
+        assert str(tmp_path) not in answer.text
 
 
 @pytest.mark.parametrize(

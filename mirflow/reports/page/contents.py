@@ -13,6 +13,7 @@ from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of
 from ...errors import MirflowError, QueryError, UnknownNameError
 from ...metrics.base import has_task
+from ...pipeline.document import without_folders
 from ..origins import Origin, Roots, page_title, read_origins, store_names
 from .data import Shown, describe_evaluation, describe_stores, describe_words, main_metrics
 from .embed import Parts
@@ -92,16 +93,15 @@ def describe_page(
         "where": subject.where,
         "mirflow": version("mirflow"),
         "byTrack": shown.by_track,
-        "stores": [
-            {"name": one.name, "pipeline": _pipeline_of(one) if shown.by_track else ""} for one in subject.origins
-        ],
+        "stores": [{"name": one.name, "pipeline": _pipeline_of(one, shown)} for one in subject.origins],
         "evaluations": _describe_evaluations(subject, timelines, parts, shown),
         **describe_words(),
     }
 
 
-def _pipeline_of(origin: Origin) -> str:
-    return str(next(iter(origin.boards.values())).attrs.get("pipeline", ""))
+def _pipeline_of(origin: Origin, shown: Shown) -> str:
+    text = str(next(iter(origin.boards.values())).attrs.get("pipeline", "")) if shown.by_track else ""
+    return text if shown.folders else without_folders(text)
 
 
 def _describe_evaluations(

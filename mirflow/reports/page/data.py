@@ -229,12 +229,15 @@ class Shown:
         of their own too.
     inference : bool
         Intervals and letters.
+    folders : bool
+        Absolute paths of the pipeline file.
     """
 
     references: bool = True
     by_track: bool = True
     aggregates: bool = False
     inference: bool = True
+    folders: bool = True
 
 
 ALL = Shown()

@@ -89,7 +89,7 @@ class LivePage:
         cache: int = CACHE,
     ) -> None:
         self._subject = read_subject(store, metrics, root, title, where, name)
-        self._shown = Shown(references, by_track=not only_aggregates, aggregates=True)
+        self._shown = Shown(references, by_track=not only_aggregates, aggregates=True, folders=False)
         self._parts = _Addresses(f"blocks/{generation}/")
         self._generation = generation
         self._recent = _Recent(cache)

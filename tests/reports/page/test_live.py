@@ -163,7 +163,9 @@ class TestParts:
         (_, first), (_, second) = (json.loads(page.timeline(name) or b"")["evaluations"][0] for name in ("t00", "t01"))
         assert first["estimates"][0].startswith("est/ada/t00.lab:2: ")
         assert second["references"][0][0].startswith("ref/t01.lab:1: ")
-        assert str(tmp_path.parent) not in (page.timeline("t00") or b"").decode()
+        written = [page.contents(), page.timeline("t00"), page.block("g/0/problems")]
+        assert not any(str(tmp_path.parent) in (one or b"").decode("latin-1") for one in written)
+        assert "store.zarr" in json.loads(page.contents())["stores"][0]["pipeline"]
 
     def test_many_threads_get_the_same_and_old_parts_are_dropped(self, stored):
         page = LivePage(stored, "g", cache=20_000)
