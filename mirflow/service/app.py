@@ -184,6 +184,7 @@ def _begin_logs(access: bool) -> None:
     """Send the server's messages to the standard error; they hold no secrets."""
     shown = logging.StreamHandler()
     shown.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it tells of every broken form
     for name, level in (("mirflow.service", logging.WARNING), ("mirflow.access", logging.INFO)):
         log = logging.getLogger(name)
         log.propagate = False

@@ -125,6 +125,7 @@ async def _small_form(request: Request) -> Mapping[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return {}
+    await request.body()  # which endpoints may read again, as the form does
     return await request.form(max_fields=FIELDS)
 
 
