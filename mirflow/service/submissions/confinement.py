@@ -63,7 +63,7 @@ class Confines:
     seconds : float
         Wall time; the job is killed then. Also its CPU time.
     memory : int or None
-        Bytes of address space.
+        Bytes of address space beside what Python and its libraries take.
     file_size : int or None
         Bytes of a file that it writes.
     files : int
@@ -126,6 +126,8 @@ class Confinement:
     """
 
     def __init__(self, tasks: Iterable[str] = ()) -> None:
+        if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
+            raise MirflowError("submissions are checked in processes that only Linux, macOS and BSD have: run it there")
         self._tasks = list(tasks)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
@@ -400,7 +402,7 @@ def _limit(confines: Confines) -> Iterator[str]:
     wanted = [("files", resource.RLIMIT_NOFILE, confines.files), ("time", resource.RLIMIT_CPU, seconds)]
     wanted += [("core", resource.RLIMIT_CORE, 0)]
     if confines.memory is not None:
-        wanted.append(("memory", resource.RLIMIT_AS, confines.memory))
+        wanted.append(("memory", resource.RLIMIT_AS, _address_space() + confines.memory))
     if confines.file_size is not None:
         wanted.append(("sizes", resource.RLIMIT_FSIZE, confines.file_size))
     if confines.alone:
@@ -411,6 +413,14 @@ def _limit(confines: Confines) -> Iterator[str]:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(which, (most, most))
             yield name
+
+
+def _address_space() -> int:
+    """Bytes of address space that Python and its libraries have taken already; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 def _without_network() -> bool:
