@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -14,11 +15,14 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
-from ..errors import StoreError, UnknownNameError
-from ..reports.leaderboard import to_json
+from ..errors import QueryError, StoreError, UnknownNameError
+from ..reports.leaderboard import leaderboard, to_json
 from ..reports.page import live
 from ..site import contents
+from ..site.build import NEWS
+from ..site.changes import Change, find_changes
 from ..site.contents import StoreContents
+from ..site.feed import to_atom
 from .accounts import Viewer
 from .answers import Content, digest, is_known
 from .pages import pages_of, viewer_of
@@ -43,6 +47,7 @@ def routes(service: Service) -> list[BaseRoute]:
     views = Views(service)
     pages: dict[str, Callable[..., Content]] = {
         "/": _front,
+        "/feed.xml": _feed,
         "/stores/{store:name}/": _report,
         "/stores/{store:name}/report/contents.json": _report_contents,
         "/stores/{store:name}/report/tracks/{track:name}.json": _report_track,
@@ -120,8 +125,55 @@ class Asked:
 
 
 def _front(asked: Asked) -> Content:
-    page = contents.front(asked.views.all_contents(asked.viewer))
+    page = contents.front(asked.views.all_contents(asked.viewer), changes_of(asked.service)[:NEWS])
     return asked.render("front.html", page=page, here="front")
+
+
+def changes_of(service: Service) -> list[Change]:
+    """What the newest generation of each store changed in those before, the newest first; everybody may know it."""
+    found: list[Change] = []
+    for name in service.shelf:
+        try:
+            found += service.shelf.ask(name, partial(_changes, service))
+        except (QueryError, StoreError):
+            continue  # without systems yet, or just removed
+    return sorted(found, key=lambda one: one.time, reverse=True)
+
+
+def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
+    """Changes of a store; of one that has no generation before all is new."""
+
+    def find() -> list[Change]:
+        after = leaderboard(_ranked(snapshot.boards), title=snapshot.name, level=None)
+        earlier = service.shelf.before(snapshot)
+        try:
+            ranked = {} if earlier is None else _ranked(earlier.boards)
+        except StoreError:
+            ranked = {}  # a later run has just removed it
+        before = {snapshot.name: leaderboard(ranked, title=snapshot.name, level=None)} if ranked else {}
+        return find_changes(before, {snapshot.name: after}, urlsplit(service.base_url).hostname or "localhost")
+
+    return snapshot.once("changes", find)
+
+
+def _ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """The evaluations that have pages."""
+    return {name: ds for name, ds in boards.items() if _is_ranked(ds)}
+
+
+def _feed(asked: Asked) -> Content:
+    """The changes as a feed, with whole addresses."""
+    service = asked.service
+    links, base = pages_of(service).links, service.base_url.rstrip("/")
+    changes = changes_of(service)
+    identifier = f"tag:{urlsplit(base).hostname or 'localhost'},2026:mirflow-server"
+
+    def address(change: Change) -> str:
+        return base + links.url("evaluation", store=change.store, evaluation=change.evaluation)
+
+    ends = {"home": base + links.url("front"), "own": base + links.url("feed")}
+    text = to_atom(changes, address, title=service.title, identifier=identifier, **ends)
+    return Content(text.encode(), "application/atom+xml")
 
 
 def _report(asked: Asked, store: str) -> Content:

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
+from xml.etree import ElementTree
 
 import pytest
 from starlette.testclient import TestClient
@@ -45,7 +46,7 @@ def links(text: str) -> set[str]:
 
 
 def test_every_link_leads_somewhere(client: TestClient) -> None:
-    seen, pending = {"/feed.xml"}, {"/"}
+    seen, pending = set(), {"/"}
     while pending:
         address = pending.pop()
         seen.add(address)
@@ -103,6 +104,17 @@ def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service
     assert ds["system"].values.tolist() == ["ada", "50% b/c <b>"]
     assert ds["message"].values.tolist() == [[""] * 3] * 2
     assert shelf.ask("onsets", lambda one: one.boards["onset"]["system"].values.tolist()) == ["later"]
+
+
+def test_the_front_page_and_the_feed_tell_what_the_last_publish_changed(client: TestClient, store: Path) -> None:
+    assert "new, 2 systems on 3 tracks" in client.get("/feed.xml").text
+    publish(store, "ada", "new one")
+    feed = client.get("/feed.xml")
+    assert feed.headers["content-type"] == "application/atom+xml"
+    root = ElementTree.fromstring(feed.text)
+    entries = [one.findtext("{*}title") or "" for one in root.iterfind("{*}entry")]
+    assert any(text.startswith("onset (onsets): 1 new system") for text in entries)
+    assert "1 new system" in client.get("/").text
 
 
 def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> None:
