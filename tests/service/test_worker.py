@@ -414,3 +414,13 @@ def test_organisers_alone_see_why_nothing_is_scored(service: Service) -> None:
         in told["organiser"]
     )
     assert "Nothing is scored" not in told["submitter"]
+
+
+def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(
+    service: Service, confinement: Confinement
+) -> None:
+    gone, odd, good = (submit(service, name, estimates()) for name in ("gone", "odd", "good"))
+    shutil.rmtree(service.submissions_folder / gone)
+    (service.submissions_folder / odd / "received" / "000000").unlink()
+    worker_of(service, confinement).work_off()
+    assert [state(service, id).state for id in (gone, odd, good)] == ["refused", "refused", "scored"]

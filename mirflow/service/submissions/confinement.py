@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -47,6 +48,8 @@ _LANDLOCK = (444, 445, 446)
 _WRITE, _FILES, _READ = 0b1_1111_1111_0010, 0b0_0001_1011_0010, 0b0_0000_0000_1100
 _SYSTEM = ("/usr", "/lib", "/lib64", "/proc", "/dev")
 """Folders that Python and its libraries read."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
+"""Numbers of errors of a disk."""
 _HELD: list[str] = []
 """What confines this process."""
 
@@ -354,7 +357,8 @@ def _child(order: Mapping[str, Any], writing: int) -> None:
             result = {"error": str(error), "refused": True}
         except OSError as error:
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            result = {"error": what, "system": True}
+            # What was sent may make others of these, and must not stop the queue.
+            result = {"error": what, "system": order["job"] != "check" or error.errno in _FULL}
         say(result)
         code = 0
     except BrokenPipeError:

@@ -292,8 +292,11 @@ class Worker:
     def _check(self, row: Submission) -> None:
         place = self.service.submissions_folder / row.id
         files = place / "files"
+        if not (place / NAMES).is_file():
+            self._note_check(row, _nothing("what was sent is gone: send it again"), place)
+            return
         remove(files)
-        files.mkdir(parents=True)
+        files.mkdir()
         names = json.loads((place / NAMES).read_text())
         sent = [[name, str(place / RECEIVED / f"{number:06d}")] for number, name in enumerate(names)]
         limits = self.campaign.limits
