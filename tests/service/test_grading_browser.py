@@ -17,7 +17,7 @@ from ..accessibility import PHONE, assert_accessible, assert_fits
 from .accounts import account
 from .processes import Server
 from .rounds import make_campaign
-from .test_grading import rows
+from .test_grading import Grader, rows
 
 pytestmark = pytest.mark.slow
 ROUND = "/grading/similarity/"
@@ -317,6 +317,7 @@ def test_pages_are_without_barriers(
         page.goto(server.address + address)
         assert_accessible(page)
         assert_fits(page)
+    Grader(service, "bob").finish_page()
     page.context.clear_cookies()
     page.goto(f"{server.address}/login/{account(service, 'olga', 'organiser')}")
     page.get_by_role("button").first.click()
