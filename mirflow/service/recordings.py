@@ -1,4 +1,7 @@
-"""Recordings of the organiser's folders, by ids that tell nothing of files, for those who may hear them."""
+"""Recordings of the organiser's folders, by ids that tell nothing of files, for those who may hear them.
+
+Those that graders judge have addresses of their own, in `mirflow.service.grading`: an id would tell repeats.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class Recording:
 
 
 class Recordings:
-    """The recordings of a campaign: of tracks, and of pieces that are judged.
+    """The recordings of a campaign's tracks.
 
     Parameters
     ----------
@@ -88,10 +91,6 @@ class Recordings:
         """Id of the recording of a track; None where there is none that a viewer may hear."""
         return self._id_for(self._id("track", split, track), viewer)
 
-    def of_piece(self, round: str, piece: str, viewer: Viewer | None) -> str | None:
-        """Id of the recording of a piece that is judged; None where there is none that a viewer may hear."""
-        return self._id_for(self._id("piece", round, piece), viewer)
-
     def find(self, id: str) -> Recording | None:
         """The recording of an id."""
         with self._lock:
@@ -118,9 +117,6 @@ class Recordings:
             for name, split in campaign.splits.items():
                 files = _files(campaign.audio.pattern, root / split.root, "track")
                 found |= {self._id("track", name, track): Recording(path, role) for track, path in files.items()}
-        for one in campaign.grading:
-            files = _files(one.audio, root, "piece")
-            found |= {self._id("piece", one.name, piece): Recording(path, "grader") for piece, path in files.items()}
         private = None if self._private is None else self._private.resolve()
         return {id: one for id, one in found.items() if private is None or private not in one.path.resolve().parents}
 

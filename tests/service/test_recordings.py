@@ -19,17 +19,14 @@ evaluations:
   - {{task: chord, reference: "reference/{{track}}.jams", estimates: "{{track}}.lab"}}
 splits: {{dev: dev, test: {{root: test, hidden: true}}}}
 audio: {{pattern: "audio/{{track:path}}.{{format}}", who: {who}}}
-grading:
-  - {{name: similarity, queries: queries.csv, candidates: pool.csv, audio: "pieces/{{piece}}.wav"}}
 """
 ADA = Viewer(1, "ada", "submitter", 1)
-GIL = Viewer(2, "gil", "grader", 2)
 EVE = Viewer(3, "eve", "organiser", 3)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("dev/audio/pop/one.wav", "dev/audio/two.wav", "test/audio/one.wav", "pieces/p1.wav"):
+    for name in ("dev/audio/pop/one.wav", "dev/audio/two.wav", "test/audio/one.wav"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         soundfile.write(path, np.linspace(-0.5, 0.5, 400), 8000)
@@ -77,16 +74,6 @@ def test_those_hear_tracks_whom_the_campaign_names(folder: Path, who: str, hear:
     for viewer in (None, ADA, EVE):
         found = recordings.of_track("dev", "two", viewer)
         assert (found is not None) == (viewer in hear)
-
-
-def test_graders_and_organisers_hear_the_pieces(folder: Path) -> None:
-    service = make_service(folder, "public")
-    id = service.recordings.of_piece("similarity", "p1", GIL)
-    assert [service.recordings.of_piece("similarity", "p1", one) for one in (None, ADA, EVE)] == [None, None, id]
-    client = TestClient(create_app(service))
-    assert client.get(f"/audio/{id}").status_code == 401
-    assert client.get(f"/audio/{id}", headers=token(service, "submitter")).status_code == 403
-    assert client.get(f"/audio/{id}", headers=token(service, "grader")).status_code == 200
 
 
 def test_ids_tell_nothing_and_differ_by_split(folder: Path) -> None:
