@@ -21,9 +21,12 @@ ARGUMENTS = (
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A headless browser of the system; tests that need it are skipped where there is none."""
+    """A headless browser of the system; tests that need it are skipped where there is none.
+
+    It keeps an event loop running as long as it is open, and tests of other modules may have to run their own.
+    """
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
