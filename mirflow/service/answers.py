@@ -24,7 +24,7 @@ MOST_BYTES = 64_000_000
 LARGEST = 8_000_000
 """Bytes of an answer that is kept."""
 AT_ONCE = 2
-"""Answers that are made at the same time."""
+"""Answers that are made at the same time, and as many that somebody chose, for which nobody else has to wait."""
 MOST_ADDRESSES = 20_000
 """Addresses of kept answers that are found at once."""
 WAITING = 400
@@ -81,7 +81,7 @@ class Answers:
         self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
         self._made: dict[tuple[str, str], asyncio.Future[Kept]] = {}
         self._front: dict[tuple[bytes, bytes], tuple[tuple[str, ...], str]] = {}
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answers")
+        self._pools = [ThreadPoolExecutor(AT_ONCE, thread_name_prefix=name) for name in ("answers", "choices")]
         self._waiting = 0
 
     def generation(self, names: Sequence[str]) -> str:
@@ -96,7 +96,13 @@ class Answers:
         return digest(f"{self._salt} {tokens}")
 
     async def answer(
-        self, request: Request, names: Sequence[str], make: Callable[[], Content], *, variant: str = ""
+        self,
+        request: Request,
+        names: Sequence[str],
+        make: Callable[[], Content],
+        *,
+        variant: str = "",
+        chosen: bool = False,
     ) -> Response:
         """The answer to a request of anybody: a kept one, or one that is made now, once for all who wait for it.
 
@@ -109,18 +115,22 @@ class Answers:
             Makes it; runs in a thread.
         variant : str
             What the answer depends on beside the address, such as the format that was asked for.
+        chosen : bool
+            Whether it is one of many that somebody may choose from, such as a query.
         """
         generation = self.generation(names)
         target = f"{request.url.path}?{request.url.query} {variant}"
         etag = digest(f"{generation} {target}")
         if is_known(request.headers.get("if-none-match", ""), etag):
             return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": "no-cache"})
-        kept = await self._get((generation, target), etag, make)
+        kept = await self._get((generation, target), etag, make, self._pools[chosen])
         if not variant and kept.status == 200:
             self._set_front(request.scope, names, (generation, target))
         return KeptResponse(kept)
 
-    async def _get(self, key: tuple[str, str], etag: str, make: Callable[[], Content]) -> Kept:
+    async def _get(
+        self, key: tuple[str, str], etag: str, make: Callable[[], Content], pool: ThreadPoolExecutor
+    ) -> Kept:
         kept = self._kept.get(key)
         if kept is not None:
             self._kept.move_to_end(key)
@@ -135,7 +145,7 @@ class Answers:
         self._made[key] = future
         self._waiting += 1
         try:
-            kept = await asyncio.get_running_loop().run_in_executor(self._pool, lambda: _keep(make(), etag))
+            kept = await asyncio.get_running_loop().run_in_executor(pool, lambda: _keep(make(), etag))
         except BaseException as error:
             future.set_exception(error if isinstance(error, Exception) else HTTPException(503))
             raise

@@ -491,14 +491,18 @@ def _route(service: Service, operation: Operation) -> GuardedRoute:
             if "evaluation" in request.path_params:
                 asked["evaluation"] = request.path_params["evaluation"]
             return await service.answers.answer(
-                request, names, lambda: _answer(service, operation, names, asked, style), variant=style
+                request,
+                names,
+                lambda: _answer(service, operation, names, asked, style),
+                variant=style,
+                chosen=bool(operation.parameters),
             )
         except MirflowError as error:
             return _refusal(error)
 
     endpoint.__name__ = operation.answer.__name__.strip("_")
     path = operation.path.replace("{store}", "{store:name}").replace("{evaluation}", "{evaluation:name}")
-    return GuardedRoute(BASE + path, endpoint, role=None)
+    return GuardedRoute(BASE + path, endpoint, role=None, rate="query" if operation.parameters else None)
 
 
 def _answer(

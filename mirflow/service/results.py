@@ -80,7 +80,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
                 return Response(found.body, media_type=found.media_type, headers={"Cache-Control": "private, no-store"})
             variant = "" if "store" in parts else await run_in_threadpool(views.released_digest)
             return await service.answers.answer(request, names, asked, variant=variant)
-        except (UnknownNameError, StoreError) as error:
+        except (UnknownNameError, StoreError, QueryError) as error:
             raise HTTPException(404) from error
 
     endpoint.__name__ = make.__name__.strip("_")
@@ -229,7 +229,7 @@ def _block_route(views: Views) -> GuardedRoute:
         asked = Asked(views, request.app.state.service, request)
         try:
             found = asked.report(request.path_params["store"]).block(request.path_params["address"])
-        except (UnknownNameError, StoreError):
+        except (UnknownNameError, StoreError, QueryError):
             found = None
         if found is None:
             raise HTTPException(404)
