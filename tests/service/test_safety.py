@@ -1,4 +1,4 @@
-"""Each row of the page on safety has a test."""
+"""Each row of the tables of what is refused has a test."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "safety.md"
-TESTS = {
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+REQUESTS = {
     "a request for another host": "security.test_names_that_lead_to_the_address_from_elsewhere_are_refused",
     "a form of another site": "security.test_changes_that_other_sites_ask_for_are_refused",
     "a link, session or token that is forged": "security.test_forged_expired_and_revoked_secrets",
@@ -29,11 +31,37 @@ TESTS = {
 }
 
 
-def test_every_row_has_a_test() -> None:
-    table = PAGE.read_text(encoding="utf-8").partition("## What is refused")[2].partition("\n## ")[0]
+SUBMISSIONS = {
+    "a file that is no archive": "uploads.test_bad_archives_are_refused_by_name",
+    "bombs": "uploads.test_bad_archives_are_refused_by_name",
+    "sizes that lie": "uploads.test_a_million_files_are_refused_before_their_directory_is_read",
+    "archives within archives": "uploads.test_bad_archives_are_refused_by_name",
+    "`..`, absolute paths": "uploads.test_nothing_is_written_outside_of_the_folder",
+    "control characters, line ends": "uploads.test_bad_archives_are_refused_by_name",
+    "names that are not UTF-8": "uploads.test_bad_archives_are_refused_by_name",
+    "names that Windows keeps": "uploads.test_bad_archives_are_refused_by_name",
+    "names that differ in case": "uploads.test_bad_archives_are_refused_by_name",
+    "symbolic and hard links": "uploads.test_bad_archives_are_refused_by_name",
+    "audio, pickles": "uploads.test_bad_archives_are_refused_by_name",
+    "files that no evaluation asks for": "uploads.test_bad_archives_are_refused_by_name",
+    "`.DS_Store`": "uploads.test_what_file_managers_add_is_left_out_and_one_folder_around_all_too",
+    "wrong encodings": "uploads.test_wrong_encodings_are_findings_with_their_file",
+    "what needs more memory or time": "uploads.test_a_check_ends_within_its_memory",
+    "half an upload": "uploads.test_half_an_upload_leaves_nothing",
+    "more bytes, files, fields": "uploads.test_bad_bodies_leave_nothing",
+    "a client that sends too slowly": "uploads.test_slow_clients_are_cut_off",
+    "a name that is taken": "submission_pages.test_what_cannot_be_taken_is_said_in_the_form",
+    "findings that a spreadsheet": "submission_pages.test_findings_are_a_table_and_csv_for_their_owner",
+}
+
+
+@pytest.mark.parametrize(("page", "tests"), [("safety", REQUESTS), ("submissions", SUBMISSIONS)])
+def test_every_row_has_a_test(page: str, tests: dict[str, str]) -> None:
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    table = text.partition("## What is refused")[2].partition("\n## ")[0]
     rows = [row[1] for row in re.finditer(r"^\| ([^|-][^|]*?) \|", table, re.MULTILINE)][1:]
-    assert len(rows) == len(TESTS)
-    for row, (begin, name) in zip(rows, TESTS.items(), strict=True):
+    assert len(rows) == len(tests)
+    for row, (begin, name) in zip(rows, tests.items(), strict=True):
         assert row.startswith(begin)
         module, _, function = name.partition(".")
         assert callable(getattr(import_module(f"tests.service.test_{module}"), function))
