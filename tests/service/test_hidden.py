@@ -8,6 +8,7 @@ import re
 import tarfile
 import urllib.parse
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,18 @@ from sqlalchemy import select
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.testclient import TestClient
 
+from mirflow.errors import AnnotationError, StoreError
 from mirflow.pipeline.campaign import Split
 from mirflow.service.accounts import Role
 from mirflow.service.app import create_app
 from mirflow.service.service import Service
 from mirflow.service.submissions.confinement import Confinement, JobRefusedError
-from mirflow.service.submissions.entries import board, findings_of
+from mirflow.service.submissions.entries import SubmissionError, board, findings_of
 from mirflow.service.submissions.releases import climb, round_to
+from mirflow.service.submissions.scoring import join
 from mirflow.service.submissions.tables import Released, Submission, Verdict
 from mirflow.service.submissions.worker import Worker
-from mirflow.store.read import read_scores
+from mirflow.store.read import content_of, read_scores
 
 from .accounts import Browser, account, program
 from .campaigns import CAMPAIGN, SECRET, TRACKS, estimates, member, open_campaign, scores, state, submit
@@ -126,6 +129,7 @@ def test_a_failure_on_a_hidden_split_has_fixed_words(
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["test"])
     worker = Worker(service)
+    worker.confinement = confinement
     run = confinement.run
 
     def failing(job: str, *arguments: Any, **more: Any) -> Any:
@@ -138,6 +142,37 @@ def test_a_failure_on_a_hidden_split_has_fixed_words(
     found = state(service, id)
     assert found.state == "failed"
     assert found.reason == "it could not be scored on test; the organiser finds the reason in the log"
+    submit(service, "oak", estimates())  # nothing was scored: the name is free
+
+
+def test_a_name_under_which_something_was_scored_is_not_given_again(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path)
+    id = submit(service, "oak", estimates(), splits=["dev", "test"])
+    worker = Worker(service)
+    run = confinement.run
+
+    def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
+        if job == "score" and task["split"] == "test":
+            raise JobRefusedError("no")
+        return run(job, task, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", failing)
+    worker.confinement = confinement
+    worker.work_off()
+    assert state(service, id).state == "failed"
+    with pytest.raises(SubmissionError, match="there is a submission 'oak'"):
+        submit(service, "oak", estimates(wrong=3))
+    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    other = content_of(ds, "chord")
+    changed = replace(other, cells=replace(other.cells, digest=tuple("x:y" for _ in other.cells.digest)))
+    with pytest.raises(StoreError, match="the reference of track 'dev0' is another one"):
+        join(other, changed)
+    kept = [one.partition(":")[0] for one in other.cells.digest]
+    changed = replace(other, cells=replace(other.cells, digest=tuple(f"{one}:y" for one in kept)))
+    with pytest.raises(AnnotationError, match="another submission was scored as 'oak' before"):
+        join(other, changed)
 
 
 # What the server tells

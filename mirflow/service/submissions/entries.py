@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import get_args
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from ...errors import MirflowError, UnknownNameError
 from ...pipeline.campaign import Campaign, Split, Visibility
 from ..accounts import Viewer
-from .tables import CLOSED, OPEN, Finding, Released, Submission, Verdict
+from .tables import CLOSED, OPEN, Finding, Released, Scored, Submission, Verdict
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
@@ -151,8 +151,13 @@ def demand_entry(
             raise SubmissionError(str(UnknownNameError("split", one[:80], campaign.splits)))
     if not chosen:
         raise SubmissionError(f"choose a split to be scored on: {', '.join(campaign.splits)}")
-    taken = select(Submission).where(Submission.key == name.casefold(), Submission.state.not_in(CLOSED))
-    if session.scalar(taken) is not None:
+    # A name is free again where nothing was scored under it.
+    known = select(Submission.number).outerjoin(Scored, Scored.submission_id == Submission.number)
+    taken = known.where(
+        Submission.key == name.casefold(),
+        or_(Submission.state.not_in(CLOSED), Scored.submission_id.is_not(None)),
+    )
+    if session.scalar(taken.limit(1)) is not None:
         raise SubmissionError(
             f"there is a submission {name!r}; submissions are never changed: give this one a name of its own, as "
             f"{name}-2"

@@ -211,6 +211,8 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
     (system,) = new.systems
     measures = (*before.measures, *(one for one in new.measures if one not in before.measures))
     has = system in before.systems
+    if has:
+        _demand_same_estimates(before, new)
     if has and measures == before.measures and set(new.tracks) <= set(before.tracks):
         return before
     parts = [_with_columns(before.cells, measures)]
@@ -279,6 +281,16 @@ def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
         raise RulesError(
             f"{new.name}: the reference of track {lost[0]!r}, with which others were scored, is gone: put it back"
         )
+
+
+def _demand_same_estimates(before: GroupContent, new: GroupContent) -> None:
+    """Refuse scores of other files under a name that a store knows already."""
+    (system,) = new.systems
+    cells = zip(before.cells.system, before.cells.track, before.cells.digest, strict=True)
+    known = {track: digest.partition(":")[2] for name, track, digest in cells if name == system}
+    for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
+        if known.get(track, "") and known[track] != digest.partition(":")[2]:
+            raise AnnotationError(f"another submission was scored as {system!r} before; give this one another name")
 
 
 def _with_columns(cells: Cells, measures: tuple[str, ...]) -> Cells:

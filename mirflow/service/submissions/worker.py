@@ -57,6 +57,8 @@ PATIENCE = 60.0
 """Longest time in seconds between two tries while something is wrong with the system."""
 _SCORING = 10
 """Times the seconds of a check that scoring may take on a split."""
+_PUBLISH = 10.0
+"""Seconds after which public copies are looked at while there is other work."""
 _LOG = logging.getLogger("mirflow.worker")
 _BEFORE = {"checking": "received", "scoring": "accepted"}
 """States that a submission goes back to."""
@@ -95,6 +97,7 @@ class Worker:
         self._tracks: tuple[float, dict[str, Any]] | None = None
         self._wait = 0.0
         self._beaten = 0.0
+        self._looked = time.monotonic()
 
     def stop(self) -> None:
         """Give back what is being done, and end :meth:`run`."""
@@ -152,6 +155,9 @@ class Worker:
 
     def step(self) -> bool:
         """Do one thing: check a submission, score one, or publish; False where there is nothing to do."""
+        # A queue that never ends does not keep what is scored from being seen.
+        if time.monotonic() - self._looked > _PUBLISH and self._publish():
+            return True
         claimed = self._claim()
         if claimed is not None:
             with self._claimed(claimed):
@@ -485,6 +491,7 @@ class Worker:
 
     def _publish(self) -> bool:
         """Make the public copy of one split again, if what is public has changed."""
+        self._looked = time.monotonic()
         for name, split in self.campaign.splits.items():
             store = self.service.stores_folder / f"{name}.zarr"
             if split.hidden or not store.is_symlink():
