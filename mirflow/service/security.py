@@ -26,7 +26,7 @@ from .limits import SMALL, BoundedBody, bucket_of
 from .service import Service
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver"})
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names by which a server on one's own machine is called."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
