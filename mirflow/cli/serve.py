@@ -45,7 +45,7 @@ def demand_packages() -> None:
     MirflowError
         If the extra is not installed.
     """
-    for name in ("httptools", "jinja2", "python_multipart", "sqlalchemy", "starlette", "uvicorn"):
+    for name in ("httptools", "jinja2", "pyloudnorm", "python_multipart", "sqlalchemy", "starlette", "uvicorn"):
         if find_spec(name) is None:
             raise MirflowError(f"this needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
 
