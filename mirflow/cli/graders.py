@@ -95,7 +95,7 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
         Of the file, if there are several.
     """
     from ..analysis.judgements import fine_within_broad, grader_agreement
-    from ..grading.agreement import reliability
+    from ..grading.rater_agreement import reliability
 
     told = judgements.rows.columns
     broad = "broad" in told and bool((told["broad"] != "").any())

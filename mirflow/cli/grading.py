@@ -16,10 +16,10 @@ from .graders import agreement_tables, show_number
 from .output import choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
-    from ..grading.agreement import Progress
-    from ..grading.judgements import Closed, Event, Judgement
+    from ..grading.judgement_tables import Closed, GraderJudgement, GradingEvent
     from ..grading.pool import Pool
-    from ..grading.queries import Pieces
+    from ..grading.query_draw import PieceTable
+    from ..grading.rater_agreement import RoundProgress
     from ..reports.tables import Entry, Table
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -89,7 +89,7 @@ def draw_command(
     force: bool,
 ) -> None:
     """Draw queries from PIECES, a table with a row for each piece of the collection, and write their rows."""
-    from ..grading.queries import count_by, draw, read_names, read_pieces, write_queries
+    from ..grading.query_draw import count_by, draw, read_names, read_pieces, write_queries
 
     _refuse_existing(output, force=force)
     if (number is None) == (each is None) or (each is None) != (by is None):
@@ -147,13 +147,13 @@ def pool_command(
     import secrets
 
     from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
-    from ..grading.queries import read_names, read_pieces, read_queries
+    from ..grading.query_draw import read_names, read_pieces, read_queries
 
     if same and pieces is None:
         raise click.UsageError(f"--same {same[0]} needs --pieces, the table that has this column")
     _refuse_existing(output, key or key_path(output), force=force)
     asked = read_queries(queries)
-    collection: Pieces | None = None if pieces is None else read_pieces(pieces, piece)
+    collection: PieceTable | None = None if pieces is None else read_pieces(pieces, piece)
     left_out = {name for path in leave_out for name in read_names(path)}
     rankings = read_rankings(lists, asked, () if collection is None else collection.names, **options)
     secret = seed or secrets.token_hex(16)
@@ -200,7 +200,7 @@ def assign_command(
     """
     from ..grading.assignment import assign, summarise, write_plan
     from ..grading.pool import key_path, read_key, read_pairs
-    from ..grading.queries import read_names
+    from ..grading.query_draw import read_names
 
     _refuse_existing(output, force=force)
     if graders.isdecimal():
@@ -257,9 +257,9 @@ def overview_command(
 
     JUDGEMENTS is a table as for close, of a round that may go on.
     """
-    from ..grading.agreement import collection_of, progress
-    from ..grading.judgements import read_events, read_judgements
+    from ..grading.judgement_tables import read_events, read_judgements
     from ..grading.pool import read_key
+    from ..grading.rater_agreement import collection_of, progress
 
     style = choose_format(style, output)
     people = for_people(style)
@@ -273,7 +273,7 @@ def overview_command(
     emit(tables, style, output)
 
 
-def _progress_table(found: Progress) -> Table:
+def _progress_table(found: RoundProgress) -> Table:
     from ..reports.tables import Table
 
     rows: list[tuple[str, Entry]] = [
@@ -290,10 +290,10 @@ def _progress_table(found: Progress) -> Table:
     return Table(("what", "number"), tuple(rows), "progress")
 
 
-def _grader_table(rows: Sequence[Judgement], log: Sequence[Event], seed: str, people: bool) -> Table:
+def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], seed: str, people: bool) -> Table:
     """A row for each grader, by number: work, agreement with the own repeats, and time."""
-    from ..grading.agreement import self_agreement, time_on_task
-    from ..grading.judgements import latest, number_graders
+    from ..grading.judgement_tables import latest, number_graders
+    from ..grading.rater_agreement import self_agreement, time_on_task
     from ..reports.tables import Table
 
     made = Counter(one.grader for one in latest(rows) if one.counts and not one.repeat)
@@ -326,9 +326,9 @@ def _grader_table(rows: Sequence[Judgement], log: Sequence[Event], seed: str, pe
     return Table(columns, tuple(found), "graders and their agreement with themselves", notes if people else ())
 
 
-def _ranking_table(rows: Sequence[Judgement], pool: Pool, people: bool) -> Table:
+def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) -> Table:
     """Scores and ranks of the systems by what the middle category counts."""
-    from ..grading.agreement import without_middle
+    from ..grading.rater_agreement import without_middle
     from ..reports.tables import Table
 
     ranking = without_middle(rows, pool)
@@ -410,7 +410,7 @@ def close_command(
         return
     if round_name or interim or key is None:
         raise click.UsageError(f"a round and --interim are of a campaign file, and {judgements.name} needs --key")
-    from ..grading.judgements import close, read_judgements, write_closed
+    from ..grading.judgement_tables import close, read_judgements, write_closed
     from ..grading.pool import read_key
 
     _refuse_existing(output / "judgements.csv", force=force)

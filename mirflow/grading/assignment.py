@@ -15,7 +15,7 @@ import numpy as np
 from ..analysis.judgements import LIMIT
 from ..errors import GradingError, counted
 from ..ragged import Bool, Int
-from .tables import write_table
+from .csv_tables import write_table
 
 By = Literal["query", "pair"]
 APART = 10

@@ -16,7 +16,7 @@ from ..analysis.judgements import Judgements, all_judged, read_judgements
 from ..annotations.collection import Collection
 from ..errors import GradingError
 from ..ragged import Float
-from .tables import write_table
+from .csv_tables import write_table
 
 By = Literal["fine", "rank", "broad"]
 Test = Literal["rank-sum", "signed-rank"]

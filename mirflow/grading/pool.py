@@ -19,8 +19,8 @@ from ..readers.patterns import Match, Pattern
 from ..readers.sources import matched_file
 from ..readers.tables.table import holds_tracks, open_table, spread_table
 from .assignment import Pair
-from .queries import Pieces
-from .tables import Table, read_table, write_table
+from .csv_tables import CsvTable, read_table, write_table
+from .query_draw import PieceTable
 
 SYSTEM = "system"
 _POOL = ("query", "candidate")
@@ -112,7 +112,7 @@ def pool(
     top: int,
     seed: str,
     *,
-    pieces: Pieces | None = None,
+    pieces: PieceTable | None = None,
     same: Sequence[str] = (),
     exclude: Collection[str] = (),
 ) -> Pool:
@@ -128,7 +128,7 @@ def pool(
     seed : str
         Ids are made of it, the query and the piece alone, so that they depend neither on the systems nor on their
         order, and stay as they are when a system is added.
-    pieces : Pieces or None
+    pieces : PieceTable or None
         Has the columns of `same`.
     same : sequence of str
         Columns: a candidate that has the value of the query in one of them is left out, as ``artist`` in MIREX. Pieces
@@ -344,7 +344,7 @@ def read_pairs(path: str | os.PathLike[str]) -> list[Pair]:
     return pairs
 
 
-def _demand_distinct(table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+def _demand_distinct(table: CsvTable, rows: Sequence[tuple[Any, ...]]) -> None:
     first: dict[tuple[Any, ...], int] = {}
     for line, row in zip(table.lines, rows, strict=True):
         if row in first:

@@ -12,9 +12,9 @@ from starlette.routing import BaseRoute
 
 from .accounts import LIFETIMES, Viewer, issue, log_in, revoke_token, valid_tokens
 from .database import Database, Token, User
-from .pages import page, tell
 from .security import GuardedRoute, cookie_name
 from .service import Service
+from .viewer_pages import page, tell
 
 MOST_DAYS = 366
 """Days that a token for programs may last."""

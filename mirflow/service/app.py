@@ -18,16 +18,16 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import account_pages, api, results, stores_http, submission_pages
+from . import account_pages, http_api, result_pages, stores_http, submission_pages
 from .accounts import AccountError
 from .addresses import NamesInPaths
 from .answers import Front
 from .connections import KEPT_SECONDS, Punctual
-from .grading import pages as grading_pages
-from .pages import asset, tell
+from .grading import grader_pages
 from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Network, Service, open_service
 from .submissions.entries import SubmissionError
+from .viewer_pages import asset, tell
 
 __all__ = ["configure", "create_app", "serve"]
 
@@ -71,10 +71,10 @@ def _routes(service: Service) -> list[BaseRoute]:
         GuardedRoute("/health", _health, role=None),
         GuardedRoute("/static/{name}", asset, role=None),
         *account_pages.routes(service),
-        *api.routes(service),
+        *http_api.routes(service),
         *stores_http.routes(service),
-        *results.routes(service),
-        *grading_pages.routes(service),
+        *result_pages.routes(service),
+        *grader_pages.routes(service),
         *submission_pages.routes(service),
     ]
 

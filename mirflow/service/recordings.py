@@ -38,7 +38,7 @@ _WHO: Mapping[Audience, Role | None] = MappingProxyType({"organiser": "organiser
 
 
 @dataclass(frozen=True)
-class Recording:
+class ServedRecording:
     """A file that may be heard.
 
     Parameters
@@ -83,7 +83,7 @@ class Recordings:
     ) -> None:
         self._campaign, self._root, self._secret, self._private = campaign, root, secret, private
         self._clock = clock
-        self._found: dict[str, Recording] = {}
+        self._found: dict[str, ServedRecording] = {}
         self._looked = -LOOK_AGAIN
         self._lock = Lock()
 
@@ -91,7 +91,7 @@ class Recordings:
         """Id of the recording of a track; None where there is none that a viewer may hear."""
         return self._id_for(self._id("track", split, track), viewer)
 
-    def find(self, id: str) -> Recording | None:
+    def find(self, id: str) -> ServedRecording | None:
         """The recording of an id."""
         with self._lock:
             if id not in self._found and self._clock() - self._looked >= LOOK_AGAIN:
@@ -107,8 +107,8 @@ class Recordings:
         text = "\0".join(("audio", kind, group, name))
         return hmac.new(self._secret, text.encode("utf-8", "surrogateescape"), sha256).hexdigest()[:32]
 
-    def _look(self) -> dict[str, Recording]:
-        found: dict[str, Recording] = {}
+    def _look(self) -> dict[str, ServedRecording]:
+        found: dict[str, ServedRecording] = {}
         campaign, root = self._campaign, self._root
         if campaign is None:
             return found
@@ -116,7 +116,7 @@ class Recordings:
             role = _WHO[campaign.audio.who]
             for name, split in campaign.splits.items():
                 files = _files(campaign.audio.pattern, root / split.root, "track")
-                found |= {self._id("track", name, track): Recording(path, role) for track, path in files.items()}
+                found |= {self._id("track", name, track): ServedRecording(path, role) for track, path in files.items()}
         private = None if self._private is None else self._private.resolve()
         return {id: one for id, one in found.items() if private is None or private not in one.path.resolve().parents}
 

@@ -174,7 +174,7 @@ class Security:
             return
         state = scope.setdefault("state", {})
         state.update(viewer=None, csrf="", bearer=False, form={}, address=self._address(scope))
-        answer = _Answer(state, send)
+        answer = _GuardedAnswer(state, send)
         began = time.monotonic()
         refused = self._refuse(Headers(scope=scope), scope["method"])
         try:
@@ -283,7 +283,7 @@ class Security:
         return viewer
 
 
-class _Answer:
+class _GuardedAnswer:
     """Sends an answer with the headers of every answer.
 
     Parameters

@@ -22,7 +22,6 @@ from ..store.read import read_scores
 from .accounts import Viewer
 from .database import Database
 from .limits import shown_size
-from .pages import page, tell, wants_json
 from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
 from .submissions.comparison import TrackChanges, track_changes
@@ -42,8 +41,9 @@ from .submissions.entries import (
     submissions_of,
     withdraw,
 )
-from .submissions.tables import OPEN, Finding, Progress, Released, Submission, Trouble, Verdict
+from .submissions.tables import OPEN, Released, Submission, SubmissionFinding, SubmissionProgress, Trouble, Verdict
 from .submissions.uploads import Fields, UploadError, discard, receive
+from .viewer_pages import page, tell, wants_json
 
 MOST_LISTED = 500
 """Submissions in the list, and findings on a page."""
@@ -153,7 +153,7 @@ class SplitResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SubmissionView:
     """A submission with all that its page shows."""
 
     summary: Summary
@@ -164,7 +164,7 @@ class Shown:
     rules: str
     mirflow: str
     counts: Mapping[str, int]
-    findings: tuple[Finding, ...]
+    findings: tuple[SubmissionFinding, ...]
     results: tuple[SplitResult, ...]
     may_change: bool
     is_open: bool
@@ -427,7 +427,7 @@ def _summary(submission: Submission, viewer: Viewer | None) -> Summary:
 
 def _status(session: Session, submission: Submission) -> dict[str, Any]:
     """State and progress of a submission."""
-    row = session.get(Progress, submission.number)
+    row = session.get(SubmissionProgress, submission.number)
     is_open = submission.state in OPEN
     return {
         "state": submission.state,
@@ -442,9 +442,9 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
 
 def _shown(
     service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
-) -> Shown:
+) -> SubmissionView:
     mine = may_change(submission, viewer)
-    return Shown(
+    return SubmissionView(
         _summary(submission, viewer),
         submission.reason if mine else "",
         submission.digest or submission.sent_digest,
@@ -502,7 +502,7 @@ def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) 
         return ()  # the store is being made, or has lost a metric: the page does without
 
 
-def _as_json(shown: Shown) -> dict[str, Any]:
+def _as_json(shown: SubmissionView) -> dict[str, Any]:
     findings = [
         {"path": one.path, "line": one.line, "severity": one.severity, "rule": one.rule, "message": one.message}
         for one in shown.findings

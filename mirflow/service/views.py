@@ -32,8 +32,8 @@ from ..reports.leaderboard import (
     RankedMetric,
     RankedSystem,
 )
-from ..site import contents
-from ..site.contents import StoreContents
+from ..site import page_contents
+from ..site.page_contents import StoreContents
 from .accounts import Viewer
 from .service import Service
 from .snapshots import Snapshot, Stores
@@ -193,7 +193,7 @@ class Views:
 
 
 def _contents(snapshot: Snapshot) -> StoreContents:
-    found: StoreContents = snapshot.once("contents", lambda: contents.store(snapshot.name, snapshot.boards))
+    found: StoreContents = snapshot.once("contents", lambda: page_contents.store(snapshot.name, snapshot.boards))
     return found
 
 

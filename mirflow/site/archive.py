@@ -27,7 +27,7 @@ from ..readers.content import read_within
 from ..reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
 from ..reports.tables import Entry, Table
 from ..reports.tabulation import Tabulation
-from .contents import task_title
+from .page_contents import task_title
 from .pages import show_number
 
 COLUMNS = (

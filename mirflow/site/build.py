@@ -22,11 +22,11 @@ from ..reports.leaderboard import Leaderboard, to_json
 from ..reports.origins import Roots
 from ..reports.page import write_page
 from ..store.generations import remove
-from . import contents
+from . import page_contents
 from .archive import Archive, has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, find_changes
-from .contents import StoreContents
 from .feed import to_atom
+from .page_contents import StoreContents
 from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, read_asset
 
 RECORD = "site.json"
@@ -218,7 +218,7 @@ def write_site(
             for (name, path), own in zip(named.items(), roots, strict=True):
                 shown.stage("reading the scores")
                 scores = read_store(path)
-                found = contents.store(
+                found = page_contents.store(
                     name, scores, level=level, references=references, only_aggregates=only_aggregates
                 )
                 shown.stage("writing the tables")
@@ -279,14 +279,14 @@ def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> Non
         parts = {"store": name, "evaluation": ranked.name}
         board = Leaderboard(found.board.schema, found.board.version, found.board.mirflow, found.board.title, [ranked])
         folder.write(file_of("evaluation_json", **parts), to_json(board))
-        page = contents.evaluation(found, ranked.name)
+        page = page_contents.evaluation(found, ranked.name)
         write("evaluation.html", file_of("evaluation", **parts), page)
         for one in ranked.systems:
-            own = contents.system(found, ranked.name, one.name)
+            own = page_contents.system(found, ranked.name, one.name)
             write("system.html", file_of("system", **parts, system=one.name), own)
         if page.has_tracks:
-            write("tracks.html", file_of("tracks", **parts), contents.tracks(found, ranked.name))
-            for track in contents.each_track(found, page):
+            write("tracks.html", file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
+            for track in page_contents.each_track(found, page):
                 write("track.html", file_of("track", **parts, track=track.track), track)
 
 
@@ -298,7 +298,7 @@ def _write_report(
     file = file_of("store", store=name)
     url = DiskLinks(file).url
     links = [("Results", url("front"))]
-    if len(found.ranked) <= contents.MANY:
+    if len(found.ranked) <= page_contents.MANY:
         links += [(one, url("evaluation", store=name, evaluation=one)) for one in found.ranked]
     made = write_page(path, folder.place(file), **words, links=links, progress=progress)
     folder.count(file, made.size)
@@ -307,7 +307,7 @@ def _write_report(
 
 def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], record: SiteRecord, url: str) -> None:
     """Write what is about the whole site: its front page, assets, feed and record."""
-    front = contents.front(stores, record.changes[:NEWS])
+    front = page_contents.front(stores, record.changes[:NEWS])
     text = pages.at("index.html").render("front.html", page=front, here="front")
     folder.write(file_of("front"), text)
     # All pages have the head of this one; other assets are of a server's pages.

@@ -219,7 +219,7 @@ def asset_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Viewer:
+class PageViewer:
     """Who looks at a page.
 
     Parameters
@@ -260,14 +260,14 @@ class Pages:
         """The pages of a site on disk as the file `here` links them."""
         return replace(self, links=DiskLinks(here))
 
-    def render(self, template: str, *, viewer: Viewer | Any = None, here: str = "", **context: Any) -> str:
+    def render(self, template: str, *, viewer: PageViewer | Any = None, here: str = "", **context: Any) -> str:
         """Fill in a template.
 
         Parameters
         ----------
         template : str
             Name of its file.
-        viewer : Viewer or None
+        viewer : PageViewer or None
             Who looks at the page, with ``name``, ``role`` and ``csrf``.
         here : str
             Name of the page among those of the navigation.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.grading.judgements import Judgement, write_judgements
+from mirflow.grading.csv_tables import read_table
+from mirflow.grading.judgement_tables import GraderJudgement, write_judgements
 from mirflow.grading.pool import read_key
-from mirflow.grading.tables import read_table
 
 from ..commands import invoke, printed, refused, rows
 
@@ -42,7 +42,9 @@ def judge(**changes: str) -> None:
     found = []
     for grader, _, query, candidate, repeat in plan.rows:
         alike = int(pieces[candidate][1:]) % 2 == 0
-        found.append(Judgement(grader, query, candidate, "VS" if alike else "NS", 9.0 if alike else 1.0, repeat == "1"))
+        found.append(
+            GraderJudgement(grader, query, candidate, "VS" if alike else "NS", 9.0 if alike else 1.0, repeat == "1")
+        )
     write_judgements(found, "judged.csv")
 
 

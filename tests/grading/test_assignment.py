@@ -23,7 +23,7 @@ from mirflow.grading.assignment import (
     summarise,
     write_plan,
 )
-from mirflow.grading.tables import read_table
+from mirflow.grading.csv_tables import read_table
 
 
 def pool(queries: int, candidates: int) -> list[Pair]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mirflow.errors import AnnotationError, GradingError, QueryError
-from mirflow.grading.agreement import collection_of
 from mirflow.grading.ground_truth import GroundTruth, group_candidates, write_ground_truth
-from mirflow.grading.judgements import Judgement
+from mirflow.grading.judgement_tables import GraderJudgement
+from mirflow.grading.rater_agreement import collection_of
 from mirflow.metrics.similarity import average_dynamic_recall
 from mirflow.store.read import read_scores
 
@@ -24,7 +24,9 @@ from ..commands import invoke
 def grouped(fine: dict[str, list[float]], level: float = 0.05, **options: object) -> GroundTruth:
     """The ground truth of a query by the fine judgements of graders, who judged every candidate in the same order."""
     rows = [
-        Judgement(f"g{number}", "q", name, fine=value) for name, own in fine.items() for number, value in enumerate(own)
+        GraderJudgement(f"g{number}", "q", name, fine=value)
+        for name, own in fine.items()
+        for number, value in enumerate(own)
     ]
     return group_candidates(collection_of(rows), level, **options)  # type: ignore[arg-type]
 
@@ -76,8 +78,8 @@ class TestGroups:
                 assert not (any(differences) if differs_from == "any" else all(differences))
 
     def test_candidates_that_most_graders_found_not_similar_are_in_no_group(self) -> None:
-        rows = [Judgement(f"g{n}", "q", "a", broad, 5.0) for n, broad in enumerate(("NS", "SS", "VS"))]
-        rows += [Judgement(f"g{n}", "q", "b", broad, 6.0) for n, broad in enumerate(("NS", "NS", "VS"))]
+        rows = [GraderJudgement(f"g{n}", "q", "a", broad, 5.0) for n, broad in enumerate(("NS", "SS", "VS"))]
+        rows += [GraderJudgement(f"g{n}", "q", "b", broad, 6.0) for n, broad in enumerate(("NS", "NS", "VS"))]
         found = group_candidates(collection_of(rows))
         assert found.groups("q") == [["a"]]
         assert [(one.candidate, one.group, one.grade) for one in found.candidates] == [("a", 1, 1), ("b", 0, 0)]
@@ -103,7 +105,7 @@ class TestGroups:
         assert grouped(fine, level=0.1).groups("q") == [["a"], ["b"]]
 
     def test_what_cannot_be_compared(self) -> None:
-        broad = [Judgement("g", "q", "a", "VS")]
+        broad = [GraderJudgement("g", "q", "a", "VS")]
         with pytest.raises(GradingError, match="no fine judgement to make groups by"):
             group_candidates(collection_of(broad))
         assert group_candidates(collection_of(broad), by="broad").groups("q") == [["a"]]

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.errors import AnnotationError, GradingError, InvalidAnnotationError
+from mirflow.grading.csv_tables import CsvTable
 from mirflow.grading.pool import Pool, key_path, pool, read_key, read_pairs, read_rankings, summarise_pool, write_pool
-from mirflow.grading.queries import Pieces, read_pieces
-from mirflow.grading.tables import Table
+from mirflow.grading.query_draw import PieceTable, read_pieces
 
 NAMES = [f"p{number}" for number in range(12)]
 ARTIST = {name: "" if name == "p11" else f"artist{number % 4}" for number, name in enumerate(NAMES)}
-PIECES = Pieces(Table("pieces.csv", ("piece", "artist"), tuple(ARTIST.items()), tuple(range(2, 14))), "piece")
+PIECES = PieceTable(CsvTable("pieces.csv", ("piece", "artist"), tuple(ARTIST.items()), tuple(range(2, 14))), "piece")
 LISTS = st.dictionaries(
     st.sampled_from(["A", "B", "C"]),
     st.fixed_dictionaries({query: st.permutations(NAMES) for query in ("p0", "p5")}),

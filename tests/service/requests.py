@@ -29,7 +29,7 @@ from mirflow.service.app import create_app
 from mirflow.service.limits import RATES, Rate, RateLimits
 from mirflow.service.security import HEADERS, csrf_token
 from mirflow.service.service import Service
-from mirflow.service.submissions.tables import Finding, Progress, Released, Submission
+from mirflow.service.submissions.tables import Released, Submission, SubmissionFinding, SubmissionProgress
 
 from .accounts import BASE, BEGIN, Clock, account
 from .campaigns import CAMPAIGN, SECRET, estimates, submit, write_campaign, zipped
@@ -135,8 +135,8 @@ def make_target(folder: Path) -> Target:
                 fixed = {"evaluation": "chord", "rules": "1", "tracks": 6, "date": BEGIN, "headline": True}
                 session.add(Released(submission_id=row.number, split=split, metric="majmin", value=0.8, **fixed))
         bad = {"severity": "error", "rule": "label", "message": "not a chord: '<b>'", "line": 3}
-        session.add(Finding(submission_id=rows[2].number, path="=x.lab", **bad))
-        session.add(Progress(submission_id=rows[3].number, stage="score", done=1, total=3, updated=BEGIN))
+        session.add(SubmissionFinding(submission_id=rows[2].number, path="=x.lab", **bad))
+        session.add(SubmissionProgress(submission_id=rows[3].number, stage="score", done=1, total=3, updated=BEGIN))
     store_public(service)
     target = Target(service, create_app(service), ids)
     target.renew()

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
+from mirflow.grading.csv_tables import write_table
 from mirflow.grading.pool import pool, write_pool
-from mirflow.grading.tables import write_table
 from mirflow.service.service import Service, open_service
 
 RATE = 8000

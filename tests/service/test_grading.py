@@ -13,9 +13,17 @@ import pytest
 from sqlalchemy import select
 
 from mirflow.errors import GradingError, InvalidAnnotationError
-from mirflow.service.grading.pages import letter
+from mirflow.service.grading.grader_pages import letter
 from mirflow.service.grading.rounds import open_rounds
-from mirflow.service.grading.tables import Assignment, ConsentText, Event, Judgement, Pair, Participation, Round
+from mirflow.service.grading.tables import (
+    ConsentText,
+    Participation,
+    Round,
+    StoredAssignment,
+    StoredEvent,
+    StoredJudgement,
+    StoredPair,
+)
 from mirflow.service.service import Service, open_service
 
 from .accounts import Browser, Clock
@@ -140,7 +148,7 @@ def test_a_change_is_answered_with_the_time_after_it_is_kept(service: Service) -
     assert told["state"] == {"broad": "SS", "fine": None, "unplayable": False, "known": False}
     assert told["progress"] == {"done": 0, "total": 4}
     assert grader.judge(first, fine=6.1).json()["progress"]["done"] == 1
-    [kept] = [one for one in rows(service, Assignment) if one.id == first]
+    [kept] = [one for one in rows(service, StoredAssignment) if one.id == first]
     assert (kept.broad, kept.fine, kept.saved) == ("SS", 6.1, service.clock())
     assert 'value="6.1"' in grader.get(ROUND).text
 
@@ -150,7 +158,7 @@ def test_twice_is_once(service: Service) -> None:
     first = grader.asked()[0]
     for _ in range(3):
         assert grader.judge(first, number=1, broad="NS").json()["state"]["broad"] == "NS"
-    assert len(rows(service, Judgement)) == 1
+    assert len(rows(service, StoredJudgement)) == 1
 
 
 def test_a_late_change_of_a_window_does_not_undo_its_newer_one(service: Service) -> None:
@@ -178,7 +186,7 @@ def test_what_is_no_judgement_is_answered_with_the_reason(service: Service) -> N
     answer = grader.judge(grader.asked()[0], fine=11)
     assert answer.status_code == 400
     assert "from 0 to 10" in answer.json()["error"]
-    assert not rows(service, Judgement)
+    assert not rows(service, StoredJudgement)
 
 
 def test_nobody_judges_or_hears_for_another(service: Service) -> None:
@@ -186,7 +194,7 @@ def test_nobody_judges_or_hears_for_another(service: Service) -> None:
     first = ada.asked()[0]
     assert bob.judge(first, broad="NS").status_code == 404
     assert bob.get(f"{ROUND}audio/{first}").status_code == 404
-    assert not rows(service, Judgement)
+    assert not rows(service, StoredJudgement)
 
 
 @pytest.mark.parametrize("role", ["", "reader", "submitter"])
@@ -203,7 +211,7 @@ def test_a_change_without_the_token_of_the_page_is_refused(service: Service) -> 
     first = grader.asked()[0]
     grader.token = "0" * 64
     assert grader.judge(first, broad="NS").status_code == 403
-    assert not rows(service, Judgement)
+    assert not rows(service, StoredJudgement)
 
 
 def test_a_page_tells_nothing_of_systems_or_pieces(tmp_path: Path) -> None:
@@ -252,7 +260,7 @@ def test_candidates_that_cannot_be_heard_are_done_and_count_for_nobody(service: 
     assert grader.asked() != first
     # Somebody else is asked for them.
     Grader(service, "bob").finish()
-    pairs = {one.id: one.pair_id for one in rows(service, Assignment)}
+    pairs = {one.id: one.pair_id for one in rows(service, StoredAssignment)}
     others = [pair for one, pair in pairs.items() if one not in first]
     assert all(pairs[one] in others for one in first)
 
@@ -282,16 +290,16 @@ def test_without_scripts_a_form_saves_a_page(service: Service) -> None:
     fields = {f"broad-{one}": "SS" for one in asked} | {f"fine-{one}": "5.5" for one in asked}
     fields |= {f"known-{asked[0]}": "on", "plain": "yes"}
     assert grader.next(**fields).headers["location"] == f"{ROUND}?page=2"
-    judged = [one for one in rows(service, Assignment) if one.page == 1]
+    judged = [one for one in rows(service, StoredAssignment) if one.page == 1]
     assert [(one.broad, one.fine, one.heard) for one in judged] == [("SS", 5.5, None)] * 4
     assert [one.id for one in judged if one.known] == [asked[0]]
     # Sent again, it changes nothing; what was taken back is.
-    before = len(rows(service, Judgement))
+    before = len(rows(service, StoredJudgement))
     del fields[f"known-{asked[0]}"]
     fields[f"fine-{asked[1]}"] = ""
     answer = grader.submit(f"{ROUND}judgements", page=1, **fields)
     assert answer.headers["location"] == f"{ROUND}?page=1"
-    assert len(rows(service, Judgement)) == before + 2
+    assert len(rows(service, StoredJudgement)) == before + 2
     assert grader.submit(f"{ROUND}judgements", page=1, **{**fields, f"fine-{asked[0]}": "12"}).status_code == 400
 
 
@@ -303,7 +311,7 @@ def test_no_two_graders_are_given_the_same_pair(tmp_path: Path) -> None:
         grader.csrf()
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda one: one.submit(f"{ROUND}consent", version=version), graders))
-    pairs = [one.pair_id for one in rows(service, Assignment)]
+    pairs = [one.pair_id for one in rows(service, StoredAssignment)]
     assert len(pairs) == len(set(pairs)) == 16
 
 
@@ -312,7 +320,7 @@ def test_each_pair_is_judged_by_as_many_as_the_round_asks_for(tmp_path: Path) ->
     ada, bob, cleo = Grader(service), Grader(service, "bob"), Grader(service, "cleo")
     # Each begins with a page of another query, which is kept for the one who was asked first.
     assert [ada.finish(), bob.finish(), cleo.finish()] == [16, 12, 4]
-    pairs = [one.pair_id for one in rows(service, Assignment)]
+    pairs = [one.pair_id for one in rows(service, StoredAssignment)]
     assert {pairs.count(one) for one in pairs} == {2}
     assert "nothing more for you" in ada.get(ROUND).text
     assert "100 %" in ada.get("/grading/").text
@@ -344,7 +352,11 @@ def test_orders_of_candidates_differ_and_stay(tmp_path: Path) -> None:
 def _with_pairs(service: Service) -> list[Any]:
     assert service.database is not None
     with service.database.read() as session:
-        found = list(session.scalars(select(Assignment).order_by(Assignment.participation_id, Assignment.place)))
+        found = list(
+            session.scalars(
+                select(StoredAssignment).order_by(StoredAssignment.participation_id, StoredAssignment.place)
+            )
+        )
         for one in found:
             assert one.pair.candidate
         return found
@@ -357,7 +369,7 @@ def test_repeats_come_later_and_look_like_all_others(tmp_path: Path) -> None:
     while grader.asked():
         texts.append(grader.get(ROUND).text)
         grader.finish_page()
-    found = rows(service, Assignment)
+    found = rows(service, StoredAssignment)
     assert sum(one.repeat for one in found) == 4
     assert not any("repeat" in text for text in texts)
     first = {one.pair_id: one.page for one in found if not one.repeat}
@@ -385,7 +397,7 @@ def test_events_are_kept_once(service: Service) -> None:
     for _ in range(2):
         answer = grader.post(f"{ROUND}events", json=batch, headers={"X-CSRF-Token": grader.csrf()})
         assert answer.status_code == 204
-    came, heard = rows(service, Event)
+    came, heard = rows(service, StoredEvent)
     assert (came.kind, came.assignment_id, came.page) == ("came", None, 1)
     assert (heard.kind, heard.assignment_id, heard.position) == ("played", first, 1.5)
     assert heard.received == clock() - dt.timedelta(seconds=30)
@@ -409,7 +421,7 @@ def test_who_withdraws_is_asked_nothing_more_and_may_come_back(service: Service)
     assert "It is deleted now" in grader.get(f"{ROUND}withdraw").text
     assert grader.submit(f"{ROUND}withdraw", what="keep").status_code == 303
     assert grader.judge(first, broad="VS").status_code == 409
-    assert len(rows(service, Judgement)) == 1
+    assert len(rows(service, StoredJudgement)) == 1
     assert Grader(service).asked()[0] == first
 
 
@@ -420,7 +432,12 @@ def test_who_withdraws_may_have_all_deleted(service: Service) -> None:
         body = {"client": CLIENT, "page": 1, "events": [{"number": 1, "kind": "came", "ago": 0}]}
         one.post(f"{ROUND}events", json=body, headers={"X-CSRF-Token": one.csrf()})
     assert grader.submit(f"{ROUND}withdraw", what="delete").status_code == 303
-    assert [len(rows(service, table)) for table in (Participation, Assignment, Judgement, Event)] == [1, 4, 1, 1]
+    assert [len(rows(service, table)) for table in (Participation, StoredAssignment, StoredJudgement, StoredEvent)] == [
+        1,
+        4,
+        1,
+        1,
+    ]
     assert rows(service, Round)[0].deleted == 1
     assert "I agree" in grader.get(ROUND).text
 
@@ -441,14 +458,14 @@ def test_rounds_are_loaded_again_without_a_change(tmp_path: Path) -> None:
     grader.judge(grader.asked()[0], broad="NS")
     service = open_service([path])
     open_rounds(service)
-    assert len(rows(service, Pair)) == 16
-    assert len(rows(service, Judgement)) == 1
+    assert len(rows(service, StoredPair)) == 16
+    assert len(rows(service, StoredJudgement)) == 1
     # What nobody was asked about may leave the tables, and what was asked stays.
     pool = tmp_path / "grading" / "pool.csv"
     lines = pool.read_text().splitlines()
     pool.write_text("\n".join(lines[:1]))
     open_rounds(service)
-    assert len(rows(service, Pair)) == 4
+    assert len(rows(service, StoredPair)) == 4
 
 
 def test_another_pool_under_the_same_name_is_refused(tmp_path: Path) -> None:

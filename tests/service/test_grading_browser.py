@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mirflow.service.grading.tables import Assignment, Event
+from mirflow.service.grading.tables import StoredAssignment, StoredEvent
 from mirflow.service.service import Service, open_service
 
 from ..accessibility import PHONE, assert_accessible, assert_fits
@@ -95,7 +95,7 @@ def wait_for_trouble(page: Any) -> None:
 
 
 def judged(service: Service) -> list[Any]:
-    return [one for one in rows(service, Assignment) if one.broad is not None and one.fine is not None]
+    return [one for one in rows(service, StoredAssignment) if one.broad is not None and one.fine is not None]
 
 
 def listen(page: Any, number: int) -> None:
@@ -139,7 +139,7 @@ def test_twenty_pairs_with_keys_alone(enter: Callable[..., Any], service: Servic
     assert len(found) == 20
     assert {(one.broad, one.fine) for one in found} == {("NS", 5.9), ("SS", 5.9), ("VS", 5.9)}
     assert all(one.heard >= LISTEN for one in found)
-    assert {"came", "played", "paused"} <= {one.kind for one in rows(service, Event)}
+    assert {"came", "played", "paused"} <= {one.kind for one in rows(service, StoredEvent)}
 
 
 def test_keys_are_left_to_the_control_that_has_the_focus(enter: Callable[..., Any], service: Service) -> None:
@@ -149,7 +149,7 @@ def test_keys_are_left_to_the_control_that_has_the_focus(enter: Callable[..., An
     page.keyboard.type("2")
     page.keyboard.press("Tab")
     wait_for_saved(page)
-    [one] = [one for one in rows(service, Assignment) if one.saved]
+    [one] = [one for one in rows(service, StoredAssignment) if one.saved]
     assert (one.broad, one.fine) == (None, 2.0)
     first.locator("input[type=checkbox]").first.focus()
     page.keyboard.press("Space")
@@ -169,7 +169,7 @@ def test_a_slider_says_its_value_and_has_none_before_it_is_touched(enter: Callab
     page.keyboard.press("ArrowRight")
     wait_for_saved(page)
     assert slider.get_attribute("aria-valuetext") == "5.1 of 10"
-    assert [one.fine for one in rows(service, Assignment) if one.saved] == [5.1]
+    assert [one.fine for one in rows(service, StoredAssignment) if one.saved] == [5.1]
 
 
 def test_one_recording_plays_at_a_time(enter: Callable[..., Any]) -> None:

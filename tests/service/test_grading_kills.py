@@ -13,8 +13,8 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
-from mirflow.service.grading.judging import Change, fold
-from mirflow.service.grading.tables import Assignment, Judgement, Participation
+from mirflow.service.grading.judging import JudgementChange, fold
+from mirflow.service.grading.tables import Participation, StoredAssignment, StoredJudgement
 from mirflow.service.service import Service, open_service
 
 from .accounts import account
@@ -116,8 +116,8 @@ def test_no_judgement_that_was_answered_as_saved_is_lost(tmp_path: Path) -> None
                 assert stored[change["client"], change["number"]] == change["values"]
     with service.database.read() as session:  # type: ignore[union-attr]
         assert session.scalar(select(func.count()).select_from(Participation)) == GRADERS
-        for one in session.scalars(select(Assignment)):
-            kept = [Change(row.client, row.number, row.values, row.heard) for row in found.get(one.id, [])]
+        for one in session.scalars(select(StoredAssignment)):
+            kept = [JudgementChange(row.client, row.number, row.values, row.heard) for row in found.get(one.id, [])]
             state = fold(kept)
             assert (one.broad, one.fine) == (state.broad, state.fine)
         [whole] = session.connection().exec_driver_sql("PRAGMA integrity_check").one()
@@ -131,10 +131,10 @@ def _version(service: Service) -> str:
     return open_rounds(service)["similarity"].version
 
 
-def _stored(service: Service) -> dict[int, list[Judgement]]:
+def _stored(service: Service) -> dict[int, list[StoredJudgement]]:
     assert service.database is not None
-    found: dict[int, list[Judgement]] = {}
+    found: dict[int, list[StoredJudgement]] = {}
     with service.database.read() as session:
-        for row in session.scalars(select(Judgement).order_by(Judgement.id)):
+        for row in session.scalars(select(StoredJudgement).order_by(StoredJudgement.id)):
             found.setdefault(row.assignment_id, []).append(row)
     return found

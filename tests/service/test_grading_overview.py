@@ -13,7 +13,7 @@ import pytest
 
 from mirflow.errors import GradingError
 from mirflow.service.grading.closing import close_round
-from mirflow.service.grading.tables import Assignment, Participation
+from mirflow.service.grading.tables import Participation, StoredAssignment
 from mirflow.service.service import Service, open_service
 
 from ..commands import invoke, printed, refused
@@ -30,7 +30,7 @@ def judge_all(service: Service, name: str, shift: float = 0.0) -> Grader:
     grader = Grader(service, name)
 
     def by_pair(assignment: int) -> dict[str, Any]:
-        pair = next(row.pair_id for row in rows(service, Assignment) if row.id == assignment)
+        pair = next(row.pair_id for row in rows(service, StoredAssignment) if row.id == assignment)
         broad, fine = WORDS[pair % 4]
         return {"broad": broad, "fine": round(fine + shift, 1)}
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.service.grading.judging import (
-    Change,
+    JudgementChange,
     JudgementError,
     State,
     contradicted,
@@ -44,7 +44,7 @@ def in_order(changes: list[dict[str, Any]]) -> State:
 def test_changes_of_a_window_make_the_same_state_in_any_order_and_twice(
     changes: list[dict[str, Any]], chance: random.Random
 ) -> None:
-    sent = [Change("window", number, values) for number, values in enumerate(changes, 1)]
+    sent = [JudgementChange("window", number, values) for number, values in enumerate(changes, 1)]
     arrived = [*sent, *chance.sample(sent, chance.randint(0, len(sent)))]
     chance.shuffle(arrived)
     assert fold(arrived) == in_order(changes)
@@ -54,18 +54,21 @@ def test_changes_of_a_window_make_the_same_state_in_any_order_and_twice(
 def test_a_change_that_comes_again_undoes_nothing_that_another_window_changed(
     changes: list[tuple[str, dict[str, Any]]], data: st.DataObject
 ) -> None:
-    sent = [Change(client, number, values) for number, (client, values) in enumerate(changes, 1)]
+    sent = [JudgementChange(client, number, values) for number, (client, values) in enumerate(changes, 1)]
     again = data.draw(st.lists(st.sampled_from(sent), max_size=4)) if sent else []
     assert fold([*sent, *again]) == in_order([values for _, values in changes])
 
 
 def test_of_two_windows_the_one_that_arrives_last_counts_for_each_field() -> None:
-    first, second = Change("a", 7, {"broad": "NS", "fine": 1.0}), Change("b", 1, {"broad": "VS"})
+    first, second = JudgementChange("a", 7, {"broad": "NS", "fine": 1.0}), JudgementChange("b", 1, {"broad": "VS"})
     assert fold([first, second]) == State(broad="VS", fine=1.0)
 
 
 def test_what_was_heard_only_grows() -> None:
-    assert fold([Change("a", 1, {}, 7.0), Change("b", 1, {}, 2.0), Change("a", 2, {})]).heard == 7.0
+    assert (
+        fold([JudgementChange("a", 1, {}, 7.0), JudgementChange("b", 1, {}, 2.0), JudgementChange("a", 2, {})]).heard
+        == 7.0
+    )
 
 
 @pytest.mark.parametrize(

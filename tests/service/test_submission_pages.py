@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from mirflow.service import submission_pages
 from mirflow.service.service import Service, open_service
-from mirflow.service.submissions.tables import Finding, Progress, Released, Submission, Verdict
+from mirflow.service.submissions.tables import Released, Submission, SubmissionFinding, SubmissionProgress, Verdict
 
 from .accounts import Browser, Clock, program
 
@@ -143,7 +143,7 @@ def test_findings_are_a_table_and_csv_for_their_owner(service: Service) -> None:
     ada, bob = Browser(service, "ada", "submitter"), Browser(service, "bob", "submitter")
     address = send(ada, "draft-1", visibility="public").headers["location"]
     bad = {"path": "=a<b>.lab", "line": 5, "severity": "error", "rule": "label", "message": "not a chord: 'H:<i>'"}
-    change(service, "draft-1", lambda number: Finding(submission_id=number, **bad), state="refused", errors=1)
+    change(service, "draft-1", lambda number: SubmissionFinding(submission_id=number, **bad), state="refused", errors=1)
     page = ada.get(address).text
     assert "not a chord: &#39;H:&lt;i&gt;&#39;" in page
     assert "<b>.lab" not in page
@@ -222,7 +222,7 @@ def test_progress_is_events_that_go_on_where_they_broke_off(service: Service, mo
     change(
         service,
         "draft-1",
-        lambda number: Progress(submission_id=number, stage="tracks", done=1, total=3, updated=clock()),
+        lambda number: SubmissionProgress(submission_id=number, stage="tracks", done=1, total=3, updated=clock()),
         state="scoring",
     )
     looks = []

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from mirflow.site.pages import ADDRESSES, DiskLinks, LiveLinks, Pages, Viewer, asset_name, asset_names, file_of, slug
+from mirflow.site.pages import (
+    ADDRESSES,
+    DiskLinks,
+    LiveLinks,
+    Pages,
+    PageViewer,
+    asset_name,
+    asset_names,
+    file_of,
+    slug,
+)
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=300)
 SAFE = frozenset(string.ascii_letters + string.digits + "-_.~")
@@ -70,7 +80,7 @@ def test_text_is_escaped_and_names_that_a_template_lacks_are_errors():
     pages = Pages(LiveLinks(), "<b>Chords & more</b>", live=True)
     with pytest.raises(UndefinedError):
         pages.render("front.html")
-    viewer = Viewer("<i>ada</i>", "reader", "token")
+    viewer = PageViewer("<i>ada</i>", "reader", "token")
     base = pages.render("base.html", viewer=viewer, here="front")
     assert "<b>" not in base
     assert "<i>" not in base

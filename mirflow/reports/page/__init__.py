@@ -19,7 +19,7 @@ from .assembly import assemble
 from .contents import Subject, describe_page, read_subject
 from .data import Shown
 from .embed import CompressedParts, pack_json, to_json
-from .timelines import BYTES, CELLS, Rules, Timelines, add_evaluation, find_evaluation_files, tracks_wanted
+from .timelines import BYTES, CELLS, ShownMetrics, Timelines, add_evaluation, find_evaluation_files, tracks_wanted
 
 STDOUT = "-"
 
@@ -182,7 +182,7 @@ def _draw(subject: Subject, wanted: str, shown: Shown, progress: Progress) -> Ti
             tracks = tracks_wanted(ds, first[0] if first else 0, wanted, CELLS / max(CELLS, cells))
             others = names_of(ds, "metric", dict.fromkeys([*first, *range(ds.sizes["metric"])]))
             progress.start(len(tracks))
-            rules = Rules(subject.asked[name], others)
+            rules = ShownMetrics(subject.asked[name], others)
             add_evaluation(
                 timelines, names_of(ds, "system"), there, tracks, rules, shelf, shown.references, progress.advance
             )

@@ -20,7 +20,7 @@ from .assembly import assemble_shell, script, style
 from .contents import describe_page, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
-from .timelines import EvaluationOrigin, Rules, Timelines, add_evaluation, find_evaluation_files
+from .timelines import EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
 
 ASSETS = {"report.js": "text/javascript", "report.css": "text/css"}
 """The files of the page and their media types; see `asset`."""
@@ -221,7 +221,7 @@ class LivePage:
         systems, metrics = names_of(ds, "system"), names_of(ds, "metric")
         asked = [metric] if metric in metrics else []
         first = names_of(ds, "metric", self._subject.first[name])
-        rules = Rules(asked, [*dict.fromkeys([*first, *metrics])])
+        rules = ShownMetrics(asked, [*dict.fromkeys([*first, *metrics])])
         if name in self._able:
             rules.settle(self._able[name])
         add_evaluation(timelines, systems, origin, [track], rules, shelf, references=True)

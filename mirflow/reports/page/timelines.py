@@ -41,7 +41,7 @@ Evidence = list[Encoded | None]
 
 
 @dataclass
-class Rules:
+class ShownMetrics:
     """The metrics whose evidence is shown for an evaluation.
 
     Parameters
@@ -75,7 +75,7 @@ class Explainer:
         Those of its stores, whose classes may differ.
     kind : str
         Of the annotations.
-    rules : Rules
+    rules : ShownMetrics
         Settled by the first pair that any of them explains.
     verdicts : dict of str to int
         It grows.
@@ -83,7 +83,7 @@ class Explainer:
 
     conventions: Sequence[Convention]
     kind: str
-    rules: Rules
+    rules: ShownMetrics
     verdicts: dict[str, int]
 
     def explain(self, reference: Annotation, estimates: Sequence[Annotation], convention: int) -> list[Evidence]:
@@ -341,7 +341,7 @@ def add_evaluation(
     systems: Sequence[str],
     origin: EvaluationOrigin,
     tracks: Sequence[str],
-    rules: Rules,
+    rules: ShownMetrics,
     shelf: Shelf,
     references: bool,
     advance: Callable[[int], None] = lambda _: None,
@@ -355,7 +355,7 @@ def add_evaluation(
     systems : sequence of str
     origin : EvaluationOrigin
     tracks : sequence of str
-    rules : Rules
+    rules : ShownMetrics
         The metrics that shall explain.
     shelf : Shelf
     references : bool

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from ...errors import GradingError, suggest
-from ...grading.judgements import Closed, Known, Unjudged, close, write_closed, write_judgements
+from ...grading.judgement_tables import Closed, Known, Unjudged, close, write_closed, write_judgements
 from ...grading.pool import read_key
 from ..service import Service
 from .judging import LARGEST
@@ -35,7 +35,8 @@ def close_round(
     name : str
         Of the round.
     folder : Path
-        What is written: ``made.csv``, ``events.jsonl``, and the files of `mirflow.grading.judgements.write_closed`.
+        What is written: ``made.csv``, ``events.jsonl``, and the files of
+        `mirflow.grading.judgement_tables.write_closed`.
     known, unjudged
         See there.
     interim : bool

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from ...errors import GradingError
 from ...metrics.similarity import BROAD
-from .tables import Assignment, Judgement, Participation
+from .tables import Participation, StoredAssignment, StoredJudgement
 
 LARGEST = 10.0
 """Of fine judgements."""
@@ -34,7 +34,7 @@ class JudgementError(GradingError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class JudgementChange:
     """Fields of a judgement that were changed in one window.
 
     Parameters
@@ -107,7 +107,7 @@ def _fine(value: Any) -> float:
     return rounded
 
 
-def read_change(body: bytes) -> tuple[int, Change]:
+def read_change(body: bytes) -> tuple[int, JudgementChange]:
     """The assignment and the change that a page sent as JSON.
 
     Raises
@@ -119,7 +119,7 @@ def read_change(body: bytes) -> tuple[int, Change]:
     values, heard = given.get("values"), given.get("heard")
     if not isinstance(values, dict):
         raise JudgementError("values: needs the fields that were changed")
-    change = Change(
+    change = JudgementChange(
         read_client(given),
         read_whole(given, "number"),
         read_values(values),
@@ -168,7 +168,7 @@ def read_number(given: Mapping[str, Any], name: str) -> float:
     return float(value)
 
 
-def fold(changes: Iterable[Change]) -> State:
+def fold(changes: Iterable[JudgementChange]) -> State:
     """The state after changes in the order of their arrival.
 
     The newest change of a field counts: within a window that of the largest number, whenever it arrived; between
@@ -176,12 +176,12 @@ def fold(changes: Iterable[Change]) -> State:
 
     Parameters
     ----------
-    changes : iterable of Change
+    changes : iterable of JudgementChange
         In the order in which the server kept them.
 
     Examples
     --------
-    >>> fold([Change("w", 2, {"broad": "VS"}), Change("w", 1, {"broad": "NS", "known": True})])
+    >>> fold([JudgementChange("w", 2, {"broad": "VS"}), JudgementChange("w", 1, {"broad": "NS", "known": True})])
     State(broad='VS', fine=None, unplayable=False, known=True, heard=None)
     """
     latest: dict[tuple[str, str], int] = {}
@@ -197,15 +197,15 @@ def fold(changes: Iterable[Change]) -> State:
     return State(**values, heard=heard)
 
 
-def record(session: Session, assignment: Assignment, change: Change, now: dt.datetime) -> bool:
+def record(session: Session, assignment: StoredAssignment, change: JudgementChange, now: dt.datetime) -> bool:
     """Keep a change of a judgement; one that is there already is not kept again.
 
     Parameters
     ----------
     session : Session
         Of a write transaction.
-    assignment : Assignment
-    change : Change
+    assignment : StoredAssignment
+    change : JudgementChange
         With values of `read_values`.
     now : datetime
 
@@ -224,7 +224,7 @@ def record(session: Session, assignment: Assignment, change: Change, now: dt.dat
         return False
     if len(kept) >= MOST_CHANGES:
         raise JudgementError(f"this judgement was changed {MOST_CHANGES} times; it stays as it is")
-    row = Judgement(
+    row = StoredJudgement(
         client=change.client, number=change.number, received=now, values=dict(change.values), heard=change.heard
     )
     kept.append(row)
@@ -233,27 +233,27 @@ def record(session: Session, assignment: Assignment, change: Change, now: dt.dat
     return True
 
 
-def _settle(assignment: Assignment, now: dt.datetime) -> None:
-    state = fold(Change(row.client, row.number, row.values, row.heard) for row in assignment.judgements)
+def _settle(assignment: StoredAssignment, now: dt.datetime) -> None:
+    state = fold(JudgementChange(row.client, row.number, row.values, row.heard) for row in assignment.judgements)
     for name in (*FIELDS, "heard"):
         setattr(assignment, name, getattr(state, name))
     assignment.saved = now
 
 
-def next_number(session: Session, assignment: Assignment, client: str) -> int:
+def next_number(session: Session, assignment: StoredAssignment, client: str) -> int:
     """Number of the next change of a window that does not count itself, as a form without scripts."""
-    largest = select(func.max(Judgement.number)).where(
-        Judgement.assignment_id == assignment.id, Judgement.client == client
+    largest = select(func.max(StoredJudgement.number)).where(
+        StoredJudgement.assignment_id == assignment.id, StoredJudgement.client == client
     )
     return int(session.scalar(largest) or 0) + 1
 
 
-def is_heard(assignment: Assignment, seconds: float) -> bool:
+def is_heard(assignment: StoredAssignment, seconds: float) -> bool:
     """Whether a candidate was heard for so long, or the page could not tell."""
     return assignment.heard is None or assignment.heard >= seconds
 
 
-def is_done(assignment: Assignment, seconds: float) -> bool:
+def is_done(assignment: StoredAssignment, seconds: float) -> bool:
     """Whether nothing more is asked about a candidate: it has both judgements and was heard, or cannot be heard."""
     both = assignment.broad is not None and assignment.fine is not None
     return assignment.unplayable or (both and is_heard(assignment, seconds))
@@ -298,6 +298,6 @@ def contradicted(
     return next((name for name, (least, most) in known.items() if least <= fine <= most), None)
 
 
-def judged_by(participation: Participation, but: Assignment) -> list[tuple[str | None, float | None]]:
+def judged_by(participation: Participation, but: StoredAssignment) -> list[tuple[str | None, float | None]]:
     """The other judgements of a grader, training left out."""
     return [(one.broad, one.fine) for one in participation.assignments if one is not but and not one.pair.training]

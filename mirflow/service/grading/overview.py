@@ -14,14 +14,13 @@ from sqlalchemy.orm import Session, joinedload, selectinload
 
 from ...analysis.judgements import fine_within_broad, grader_agreement
 from ...errors import AnnotationError, GradingError
-from ...grading import agreement
-from ...grading.assignment import Pair as NamedPair
-from ...grading.judgements import Event as LoggedEvent
-from ...grading.judgements import Judgement, to_time
+from ...grading import rater_agreement
+from ...grading.assignment import Pair
+from ...grading.judgement_tables import GraderJudgement, GradingEvent, to_time
 from ...grading.pool import Pool
 from .judging import is_heard
 from .rounds import OpenRound
-from .tables import Assignment, Event, Pair, Participation, Round
+from .tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,7 +30,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Overview:
+class RoundOverview:
     """A round as organisers see it.
 
     Parameters
@@ -65,21 +64,21 @@ def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
     return {identity: f"grader {number}" for number, identity in enumerate(session.scalars(own), 1)}
 
 
-def judgements_of(session: Session, opened: OpenRound) -> list[Judgement]:
+def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
     """The judgements of a round without training; one that was made without listening is none yet."""
     names = numbered(session, opened)
     query = (
-        select(Assignment)
-        .join(Pair, Assignment.pair_id == Pair.id)
-        .where(Assignment.participation_id.in_(names), ~Pair.training)
-        .order_by(Assignment.saved, Assignment.id)
-        .options(joinedload(Assignment.pair))
+        select(StoredAssignment)
+        .join(StoredPair, StoredAssignment.pair_id == StoredPair.id)
+        .where(StoredAssignment.participation_id.in_(names), ~StoredPair.training)
+        .order_by(StoredAssignment.saved, StoredAssignment.id)
+        .options(joinedload(StoredAssignment.pair))
     )
     found = []
     for one in session.scalars(query):
         heard = is_heard(one, opened.config.listen)
         found.append(
-            Judgement(
+            GraderJudgement(
                 names[one.participation_id],
                 one.pair.query,
                 one.pair.candidate,
@@ -98,17 +97,19 @@ def events_of(session: Session, opened: OpenRound) -> list[Row]:
     """The events of a round and the changes of judgements, in the order of time, as they are logged."""
     names = numbered(session, opened)
     found: list[tuple[Any, Row]] = []
-    query = select(Assignment).where(Assignment.participation_id.in_(names))
+    query = select(StoredAssignment).where(StoredAssignment.participation_id.in_(names))
     assigned = {
         one.id: one
-        for one in session.scalars(query.options(joinedload(Assignment.pair), selectinload(Assignment.judgements)))
+        for one in session.scalars(
+            query.options(joinedload(StoredAssignment.pair), selectinload(StoredAssignment.judgements))
+        )
     }
     for one in assigned.values():
         about = {"query": one.pair.query, "candidate": one.pair.candidate, "page": one.page}
         for change in one.judgements:
             row = {"grader": names[one.participation_id], "event": "judged", **about, **change.values}
             found.append((change.received, row))
-    for event in session.scalars(select(Event).where(Event.participation_id.in_(names))):
+    for event in session.scalars(select(StoredEvent).where(StoredEvent.participation_id.in_(names))):
         row = {"grader": names[event.participation_id], "event": event.kind, "page": event.page}
         if event.assignment_id is not None:
             pair = assigned[event.assignment_id].pair
@@ -120,7 +121,7 @@ def events_of(session: Session, opened: OpenRound) -> list[Row]:
     return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in found]
 
 
-def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Overview:
+def look_over(session: Session, opened: OpenRound, key: Pool | None) -> RoundOverview:
     """Everything that organisers see of a round.
 
     Parameters
@@ -131,9 +132,11 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Overview
         Which system returned which candidate; None: systems are not ranked.
     """
     judged = judgements_of(session, opened)
-    pairs = session.execute(select(Pair.query, Pair.candidate).where(Pair.round_id == opened.id, ~Pair.training))
-    made = agreement.progress(judged, [NamedPair(*one) for one in pairs], opened.config.graders_per_pair)
-    return Overview(
+    pairs = session.execute(
+        select(StoredPair.query, StoredPair.candidate).where(StoredPair.round_id == opened.id, ~StoredPair.training)
+    )
+    made = rater_agreement.progress(judged, [Pair(*one) for one in pairs], opened.config.graders_per_pair)
+    return RoundOverview(
         _quantities(session, opened, judged, made),
         [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
         _agreement(judged),
@@ -143,7 +146,9 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None) -> Overview
     )
 
 
-def _quantities(session: Session, opened: OpenRound, judged: Sequence[Judgement], made: agreement.Progress) -> Row:
+def _quantities(
+    session: Session, opened: OpenRound, judged: Sequence[GraderJudgement], made: rater_agreement.RoundProgress
+) -> Row:
     row = session.get_one(Round, opened.id)
     everybody = session.scalars(select(Participation).where(Participation.round_id == opened.id)).all()
     return {
@@ -163,9 +168,9 @@ def _quantities(session: Session, opened: OpenRound, judged: Sequence[Judgement]
     }
 
 
-def _agreement(judged: Sequence[Judgement]) -> list[Row]:
+def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
     try:
-        collection = agreement.collection_of(judged)
+        collection = rater_agreement.collection_of(judged)
     except AnnotationError:
         return []
     rows = []
@@ -181,7 +186,7 @@ def _agreement(judged: Sequence[Judgement]) -> list[Row]:
             rows.append(
                 {"measure": f"kappa, {scheme}", "of": "broad", "value": value, "pairs": compared, "about": about}
             )
-    found = agreement.reliability(collection)
+    found = rater_agreement.reliability(collection)
     for name in found["measure"].values.tolist():
         one = found.sel(measure=name)
         value, compared = _number(one["value"]), int(one["compared"])
@@ -190,9 +195,9 @@ def _agreement(judged: Sequence[Judgement]) -> list[Row]:
     return rows
 
 
-def _boxes(judged: Sequence[Judgement]) -> list[Row]:
+def _boxes(judged: Sequence[GraderJudgement]) -> list[Row]:
     try:
-        found = fine_within_broad(agreement.collection_of(judged))
+        found = fine_within_broad(rater_agreement.collection_of(judged))
     except AnnotationError:
         return []
     names = ("n", "mean", "whisker_low", "q1", "median", "q3", "whisker_high", "outliers")
@@ -202,13 +207,13 @@ def _boxes(judged: Sequence[Judgement]) -> list[Row]:
     ]
 
 
-def _graders(session: Session, opened: OpenRound, judged: Sequence[Judgement]) -> list[Row]:
+def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgement]) -> list[Row]:
     log = [
-        LoggedEvent(to_time(one["time"]), one["grader"], one["event"], one.get("query", ""), one.get("candidate", ""))
+        GradingEvent(to_time(one["time"]), one["grader"], one["event"], one.get("query", ""), one.get("candidate", ""))
         for one in events_of(session, opened)
     ]
-    times = agreement.time_on_task(log)
-    own = {one.grader: one for one in agreement.self_agreement(judged)}
+    times = rater_agreement.time_on_task(log)
+    own = {one.grader: one for one in rater_agreement.self_agreement(judged)}
     made = Counter(one.grader for one in judged if one.counts and not one.repeat)
     rows = []
     for name in sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1])):
@@ -223,9 +228,9 @@ def _graders(session: Session, opened: OpenRound, judged: Sequence[Judgement]) -
     return rows
 
 
-def _schemes(judged: Sequence[Judgement], key: Pool) -> list[Row]:
+def _schemes(judged: Sequence[GraderJudgement], key: Pool) -> list[Row]:
     try:
-        found = agreement.without_middle(judged, key)
+        found = rater_agreement.without_middle(judged, key)
     except GradingError:
         return []
     rows = []

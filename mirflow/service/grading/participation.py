@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, selectinload
 from ...grading import assignment as plan
 from .judging import is_done
 from .rounds import OpenRound
-from .tables import Assignment, Event, Judgement, Pair, Participation, Round
+from .tables import Participation, Round, StoredAssignment, StoredEvent, StoredJudgement, StoredPair
 
 HELD = dt.timedelta(hours=24)
 """How long a pair is kept for a grader who was asked and has not judged."""
@@ -26,7 +26,7 @@ _SEEDS = 2**63
 def find_participation(session: Session, opened: OpenRound, user: int) -> Participation | None:
     """What a grader does in a round, with all that was asked; None before the consent."""
     found = select(Participation).where(Participation.round_id == opened.id, Participation.user_id == user)
-    return session.scalar(found.options(selectinload(Participation.assignments).joinedload(Assignment.pair)))
+    return session.scalar(found.options(selectinload(Participation.assignments).joinedload(StoredAssignment.pair)))
 
 
 def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) -> Participation:
@@ -53,17 +53,17 @@ def withdraw(session: Session, opened: OpenRound, participation: Participation, 
     if not delete:
         participation.withdrawn = now
         return
-    own = select(Assignment.id).where(Assignment.participation_id == participation.id)
-    session.execute(delete_rows(Event).where(Event.participation_id == participation.id))
-    session.execute(delete_rows(Judgement).where(Judgement.assignment_id.in_(own)))
-    session.execute(delete_rows(Assignment).where(Assignment.participation_id == participation.id))
+    own = select(StoredAssignment.id).where(StoredAssignment.participation_id == participation.id)
+    session.execute(delete_rows(StoredEvent).where(StoredEvent.participation_id == participation.id))
+    session.execute(delete_rows(StoredJudgement).where(StoredJudgement.assignment_id.in_(own)))
+    session.execute(delete_rows(StoredAssignment).where(StoredAssignment.participation_id == participation.id))
     session.execute(delete_rows(Participation).where(Participation.id == participation.id))
     session.get_one(Round, opened.id).deleted += 1
 
 
-def pages_of(participation: Participation) -> dict[int, list[Assignment]]:
+def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
     """What a grader was asked, by page."""
-    pages: dict[int, list[Assignment]] = {}
+    pages: dict[int, list[StoredAssignment]] = {}
     for one in participation.assignments:
         pages.setdefault(one.page, []).append(one)
     return pages
@@ -94,7 +94,7 @@ def open_page(session: Session, opened: OpenRound, participation: Participation,
     order = np.random.default_rng([participation.seed, number]).permutation(len(given))
     for place, index in enumerate(order.tolist()):
         pair, repeat = given[index]
-        participation.assignments.append(Assignment(pair=pair, repeat=repeat, page=number, place=place, made=now))
+        participation.assignments.append(StoredAssignment(pair=pair, repeat=repeat, page=number, place=place, made=now))
     session.flush()
     return number
 
@@ -104,10 +104,10 @@ def has_more(session: Session, opened: OpenRound, participation: Participation, 
     return bool(_training(session, opened, participation) or _given(session, opened, participation, now))
 
 
-def _training(session: Session, opened: OpenRound, participation: Participation) -> list[tuple[Pair, bool]]:
+def _training(session: Session, opened: OpenRound, participation: Participation) -> list[tuple[StoredPair, bool]]:
     """The next query of the training, if one is left."""
     had = {one.pair_id for one in participation.assignments}
-    training = select(Pair).where(Pair.round_id == opened.id, Pair.training).order_by(Pair.id)
+    training = select(StoredPair).where(StoredPair.round_id == opened.id, StoredPair.training).order_by(StoredPair.id)
     left = [pair for pair in session.scalars(training) if pair.id not in had]
     # Who has begun is not trained in the middle of the work.
     if not left or any(not one.pair.training for one in participation.assignments):
@@ -117,9 +117,9 @@ def _training(session: Session, opened: OpenRound, participation: Participation)
 
 def _given(
     session: Session, opened: OpenRound, participation: Participation, now: dt.datetime
-) -> Sequence[tuple[Pair, bool]]:
+) -> Sequence[tuple[StoredPair, bool]]:
     """The least judged pairs of a query that the grader has not had, or hidden repeats."""
-    rows = session.scalars(select(Pair).where(Pair.round_id == opened.id, ~Pair.training)).all()
+    rows = session.scalars(select(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)).all()
     pairs = {plan.Pair(row.query, row.candidate): row for row in rows}
     counted = counts(session, opened, now)
     config = opened.config
@@ -146,35 +146,40 @@ def _given(
 
 def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int]:
     """Judgements of each pair that count, and those that graders have been asked for of late, by id."""
-    held = and_(~_done(opened), ~Assignment.unplayable, Participation.withdrawn.is_(None), Assignment.made > now - HELD)
+    held = and_(
+        ~_done(opened),
+        ~StoredAssignment.unplayable,
+        Participation.withdrawn.is_(None),
+        StoredAssignment.made > now - HELD,
+    )
     return Counter(dict(_count(session, opened, or_(_counting(opened), held))))
 
 
 def _done(opened: OpenRound) -> ColumnElement[bool]:
     """Assignments of `is_done` that could be heard, for the database."""
-    heard = Assignment.heard.is_(None) | (Assignment.heard >= opened.config.listen)
-    return and_(Assignment.broad.is_not(None), Assignment.fine.is_not(None), heard)
+    heard = StoredAssignment.heard.is_(None) | (StoredAssignment.heard >= opened.config.listen)
+    return and_(StoredAssignment.broad.is_not(None), StoredAssignment.fine.is_not(None), heard)
 
 
 def _counting(opened: OpenRound) -> ColumnElement[bool]:
     """Assignments whose judgements count."""
-    return and_(_done(opened), ~Assignment.unplayable)
+    return and_(_done(opened), ~StoredAssignment.unplayable)
 
 
 def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> list[tuple[int, int]]:
     """Numbers of assignments by pair, without repeats and training."""
     query = (
-        select(Assignment.pair_id, func.count())
+        select(StoredAssignment.pair_id, func.count())
         .join(Participation)
-        .join(Pair, Assignment.pair_id == Pair.id)
-        .where(Participation.round_id == opened.id, ~Assignment.repeat, ~Pair.training, which)
-        .group_by(Assignment.pair_id)
+        .join(StoredPair, StoredAssignment.pair_id == StoredPair.id)
+        .where(Participation.round_id == opened.id, ~StoredAssignment.repeat, ~StoredPair.training, which)
+        .group_by(StoredAssignment.pair_id)
     )
     return [(pair, number) for pair, number in session.execute(query)]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class GraderProgress:
     """How far a grader and the round are.
 
     Parameters
@@ -190,11 +195,11 @@ class Progress:
     share: float
 
 
-def progress(session: Session, opened: OpenRound, participation: Participation) -> Progress:
+def progress(session: Session, opened: OpenRound, participation: Participation) -> GraderProgress:
     """How far a grader and the round are."""
     listen = opened.config.listen
     pages = pages_of(participation).values()
-    return Progress(
+    return GraderProgress(
         done=sum(is_done(one, listen) for one in participation.assignments),
         pages=sum(all(is_done(one, listen) for one in asked) for asked in pages),
         share=share_judged(session, opened),
@@ -203,7 +208,7 @@ def progress(session: Session, opened: OpenRound, participation: Participation) 
 
 def share_judged(session: Session, opened: OpenRound) -> float:
     """Share of the judgements that a round needs which are there, from 0 to 1."""
-    pairs = select(func.count()).select_from(Pair).where(Pair.round_id == opened.id, ~Pair.training)
+    pairs = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     needed = int(session.scalar(pairs) or 0) * opened.config.graders_per_pair
     judged = sum(
         min(number, opened.config.graders_per_pair) for _, number in _count(session, opened, _counting(opened))

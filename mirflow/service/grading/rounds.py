@@ -13,14 +13,14 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ...errors import GradingError, InvalidAnnotationError, counted
+from ...grading.csv_tables import read_table
 from ...grading.pool import key_path, read_key, read_pairs
-from ...grading.queries import read_queries
-from ...grading.tables import read_table
+from ...grading.query_draw import read_queries
 from ...metrics.similarity import BROAD
 from ...pipeline.campaign import GradingRound
 from ..service import Service
 from .judging import read_values
-from .tables import Assignment, ConsentText, Pair, Round
+from .tables import ConsentText, Round, StoredAssignment, StoredPair
 
 CONSENT = """\
 You will listen to short pieces of music and judge how similar they are to each other.
@@ -150,7 +150,7 @@ def _read_consent(config: GradingRound, root: Path) -> str:
         raise GradingError(f"round {config.name}: consent {config.consent}: cannot be read: {error}") from None
 
 
-def _pairs(config: GradingRound, root: Path) -> Iterator[Pair]:
+def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
     """The pairs of the tables, those of the training first."""
     if config.training:
         yield from _training_pairs(root / config.training)
@@ -163,7 +163,7 @@ def _pairs(config: GradingRound, root: Path) -> Iterator[Pair]:
         piece = pieces.get((query, candidate))
         if piece is None:
             raise GradingError(f"{key}: has no piece for candidate {candidate!r} of query {query!r}")
-        yield Pair(query=query, candidate=candidate, query_piece=query, piece=piece)
+        yield StoredPair(query=query, candidate=candidate, query_piece=query, piece=piece)
 
 
 def find_key(config: GradingRound, root: Path) -> Path:
@@ -171,7 +171,7 @@ def find_key(config: GradingRound, root: Path) -> Path:
     return root / config.key if config.key else key_path(root / config.candidates)
 
 
-def _training_pairs(path: Path) -> Iterator[Pair]:
+def _training_pairs(path: Path) -> Iterator[StoredPair]:
     """Pairs of query, candidate, broad and fine, whose names are pieces."""
     table = read_table(path)
     columns = (table.filled("query"), table.filled("candidate"), table.optional("broad"), table.optional("fine"))
@@ -180,7 +180,7 @@ def _training_pairs(path: Path) -> Iterator[Pair]:
             anchor = read_values({"broad": broad, "fine": fine})
         except GradingError as error:
             raise InvalidAnnotationError(str(error), path=table.name, line=line) from None
-        yield Pair(
+        yield StoredPair(
             query=query,
             candidate=f"training {piece}",
             query_piece=query,
@@ -191,9 +191,14 @@ def _training_pairs(path: Path) -> Iterator[Pair]:
         )
 
 
-def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], Pair]) -> None:
-    there = {(row.query, row.candidate): row for row in session.scalars(select(Pair).where(Pair.round_id == round_id))}
-    asked = set(session.scalars(select(Assignment.pair_id).join(Pair).where(Pair.round_id == round_id)))
+def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], StoredPair]) -> None:
+    there = {
+        (row.query, row.candidate): row
+        for row in session.scalars(select(StoredPair).where(StoredPair.round_id == round_id))
+    }
+    asked = set(
+        session.scalars(select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == round_id))
+    )
     for name, row in there.items():
         if name not in pairs and row.id not in asked:
             session.delete(row)

@@ -37,7 +37,7 @@ class ConsentText(Base):
     since: Mapped[dt.datetime]
 
 
-class Pair(Base):
+class StoredPair(Base):
     """A query and a candidate that may be judged."""
 
     __tablename__ = "grading_pair"
@@ -74,13 +74,15 @@ class Participation(Base):
     """Version of the text that was agreed to."""
     consented: Mapped[dt.datetime]
     withdrawn: Mapped[dt.datetime | None]
-    assignments: Mapped[list[Assignment]] = relationship(
-        back_populates="participation", cascade="all, delete-orphan", order_by="Assignment.page, Assignment.place"
+    assignments: Mapped[list[StoredAssignment]] = relationship(
+        back_populates="participation",
+        cascade="all, delete-orphan",
+        order_by="StoredAssignment.page, StoredAssignment.place",
     )
-    events: Mapped[list[Event]] = relationship(cascade="all, delete-orphan")
+    events: Mapped[list[StoredEvent]] = relationship(cascade="all, delete-orphan")
 
 
-class Assignment(Base):
+class StoredAssignment(Base):
     """A pair that a grader is asked to judge, and the newest state of the judgement."""
 
     __tablename__ = "grading_assignment"
@@ -105,12 +107,14 @@ class Assignment(Base):
     heard: Mapped[float | None]
     """Seconds of the candidate that were heard, at least; None where the page could not tell."""
     saved: Mapped[dt.datetime | None]
-    pair: Mapped[Pair] = relationship()
+    pair: Mapped[StoredPair] = relationship()
     participation: Mapped[Participation] = relationship(back_populates="assignments")
-    judgements: Mapped[list[Judgement]] = relationship(cascade="all, delete-orphan", order_by="Judgement.id")
+    judgements: Mapped[list[StoredJudgement]] = relationship(
+        cascade="all, delete-orphan", order_by="StoredJudgement.id"
+    )
 
 
-class Judgement(Base):
+class StoredJudgement(Base):
     """A change of a judgement as it was sent; rows are only added."""
 
     __tablename__ = "grading_judgement"
@@ -127,7 +131,7 @@ class Judgement(Base):
     heard: Mapped[float | None]
 
 
-class Event(Base):
+class StoredEvent(Base):
     """Something that a grader did besides judging; rows are only added."""
 
     __tablename__ = "grading_event"

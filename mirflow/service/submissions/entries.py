@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from ...errors import MirflowError, UnknownNameError
 from ...pipeline.campaign import Campaign, Split, Visibility
 from ..accounts import Viewer
-from .tables import CLOSED, OPEN, Finding, Released, Scored, Submission, Verdict
+from .tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
@@ -57,7 +57,7 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SplitScores:
     """What a submitter may know of the scores on one split.
 
     Parameters
@@ -286,12 +286,18 @@ def withdraw(submission: Submission, viewer: Viewer | None, now: dt.datetime) ->
     submission.withdrawn = submission.withdrawn or now
 
 
-def findings_of(session: Session, submission: Submission) -> list[Finding]:
+def findings_of(session: Session, submission: Submission) -> list[SubmissionFinding]:
     """What was found in the files of a submission, in the order of its files and lines."""
-    return list(session.scalars(select(Finding).where(Finding.submission_id == submission.number).order_by(Finding.id)))
+    return list(
+        session.scalars(
+            select(SubmissionFinding)
+            .where(SubmissionFinding.submission_id == submission.number)
+            .order_by(SubmissionFinding.id)
+        )
+    )
 
 
-def findings_csv(findings: Iterable[Finding]) -> str:
+def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
     """A table of findings for spreadsheets, in which nothing that was sent is taken for a formula."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -305,7 +311,7 @@ def _plain(value: str) -> str:
     return f"'{value}" if value.startswith(_FORMULA) else value
 
 
-def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[Result]:
+def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SplitScores]:
     """What may be told of the scores of a submission, by split."""
     results = []
     for split in submission.split_names:
@@ -314,7 +320,7 @@ def results_of(session: Session, campaign: Campaign, submission: Submission) -> 
         against = select(Verdict).where(Verdict.submission_id == submission.number, Verdict.split == split)
         verdicts = tuple(session.scalars(against.order_by(Verdict.id)))
         hidden = campaign.splits[split].hidden if split in campaign.splits else True
-        results.append(Result(split, hidden, scores, verdicts))
+        results.append(SplitScores(split, hidden, scores, verdicts))
     return results
 
 

@@ -76,7 +76,7 @@ class Submission(Base):
         return tuple(filter(None, self.splits.split(",")))
 
 
-class Finding(Base):
+class SubmissionFinding(Base):
     """What was found in a file of a submission: how bad it is, where, what."""
 
     __tablename__ = "finding"
@@ -90,7 +90,7 @@ class Finding(Base):
     message: Mapped[str] = mapped_column(Text)
 
 
-class Progress(Base):
+class SubmissionProgress(Base):
     """How far the worker is with a submission: files that are checked, or tracks that are scored."""
 
     __tablename__ = "progress"
@@ -154,7 +154,7 @@ class Verdict(Base):
     other: Mapped[Submission] = relationship(foreign_keys=[other_id])
 
 
-class Rules(Base):
+class RulesVersion(Base):
     """A version of the rules with the evaluations that it means; what it means never changes."""
 
     __tablename__ = "rules"

@@ -44,7 +44,16 @@ from .confinement import (
     SystemTroubleError,
 )
 from .releases import judge, release, rivals
-from .tables import Finding, Progress, PublicCopy, Released, Rules, Scored, Submission, Trouble
+from .tables import (
+    PublicCopy,
+    Released,
+    RulesVersion,
+    Scored,
+    Submission,
+    SubmissionFinding,
+    SubmissionProgress,
+    Trouble,
+)
 from .uploads import NAMES, RECEIVED, sweep
 
 LEASE = dt.timedelta(seconds=30)
@@ -142,9 +151,9 @@ class Worker:
         now = self.service.clock()
         evaluations = json.dumps(read_document(self.path).data.get("evaluations", []), sort_keys=True)
         with self.database.write() as session:
-            known = session.get(Rules, self.campaign.rules)
+            known = session.get(RulesVersion, self.campaign.rules)
             if known is None:
-                session.add(Rules(version=self.campaign.rules, evaluations=evaluations, date=now))
+                session.add(RulesVersion(version=self.campaign.rules, evaluations=evaluations, date=now))
             elif known.evaluations != evaluations:
                 raise MirflowError(
                     f"{self.path}: the evaluations are not those of {known.date:%Y-%m-%d}, but the rules still have "
@@ -192,7 +201,9 @@ class Worker:
                     if busy:
                         continue
                     row.state, row.worker, row.lease = taken, self.name, now + self.lease
-                    session.merge(Progress(submission_id=row.number, stage=taken, done=0, total=0, updated=now))
+                    session.merge(
+                        SubmissionProgress(submission_id=row.number, stage=taken, done=0, total=0, updated=now)
+                    )
                     return row
         return None
 
@@ -262,7 +273,7 @@ class Worker:
             mine.worker, mine.lease = "", None
             yield session, mine
             if mine.state not in ("checking", "scoring"):
-                session.execute(delete(Progress).where(Progress.submission_id == row.number))
+                session.execute(delete(SubmissionProgress).where(SubmissionProgress.submission_id == row.number))
 
     def _progress(self, row: Submission) -> Callable[[Mapping[str, Any]], None]:
         """Write how far a job is, twice a second at most."""
@@ -276,7 +287,9 @@ class Worker:
             done, total = (int(message.get(key, 0)) for key in ("progress", "total"))
             with self.database.write() as session:
                 now = self.service.clock()
-                session.merge(Progress(submission_id=row.number, stage=row.state, done=done, total=total, updated=now))
+                session.merge(
+                    SubmissionProgress(submission_id=row.number, stage=row.state, done=done, total=total, updated=now)
+                )
 
         return told
 
@@ -358,10 +371,10 @@ class Worker:
     def _note_check(self, row: Submission, found: CheckAnswer, place: Path) -> None:
         refused = found.errors > 0
         with self._finishing(row) as (session, mine):
-            session.execute(delete(Finding).where(Finding.submission_id == row.number))
+            session.execute(delete(SubmissionFinding).where(SubmissionFinding.submission_id == row.number))
             for path, line, severity, rule, message in found.findings:
                 session.add(
-                    Finding(
+                    SubmissionFinding(
                         submission_id=row.number, path=path, line=line, severity=severity, rule=rule, message=message
                     )
                 )

@@ -11,7 +11,10 @@ from sklearn.metrics import cohen_kappa_score
 
 from mirflow.analysis.judgements import fine_within_broad, grader_agreement
 from mirflow.errors import AnnotationError, GradingError, QueryError
-from mirflow.grading.agreement import (
+from mirflow.grading.assignment import Pair
+from mirflow.grading.judgement_tables import GraderJudgement, GradingEvent, to_time
+from mirflow.grading.pool import pool
+from mirflow.grading.rater_agreement import (
     MEASURES,
     collection_of,
     progress,
@@ -20,14 +23,13 @@ from mirflow.grading.agreement import (
     time_on_task,
     without_middle,
 )
-from mirflow.grading.assignment import Pair
-from mirflow.grading.judgements import Event, Judgement, to_time
-from mirflow.grading.pool import pool
 from mirflow.kernels.reliability import intraclass_correlation, krippendorff_alpha, mean_kappa
 from mirflow.metrics.similarity import BROAD
 
 
-def random_rows(seed: int, graders: int = 4, share: float = 1.0) -> tuple[list[Judgement], np.ndarray, np.ndarray]:
+def random_rows(
+    seed: int, graders: int = 4, share: float = 1.0
+) -> tuple[list[GraderJudgement], np.ndarray, np.ndarray]:
     """Judgements, and their levels and fine parts as tables of pairs and graders."""
     rng = np.random.default_rng(seed)
     level = np.clip(rng.integers(0, 3, (40, 1)) + rng.integers(-1, 2, (40, graders)), 0, 2).astype(float)
@@ -35,7 +37,7 @@ def random_rows(seed: int, graders: int = 4, share: float = 1.0) -> tuple[list[J
     level[rng.random(level.shape) > share] = np.nan
     fine[np.isnan(level)] = np.nan
     rows = [
-        Judgement(f"g{grader}", f"q{item // 10}", f"c{item % 10}", BROAD[int(one)], float(fine[item, grader]))
+        GraderJudgement(f"g{grader}", f"q{item // 10}", f"c{item % 10}", BROAD[int(one)], float(fine[item, grader]))
         for (item, grader), one in np.ndenumerate(level)
         if not np.isnan(one)
     ]
@@ -78,7 +80,10 @@ class TestReliability:
     def test_without_names_of_graders_measures_of_anybody_remain(self) -> None:
         rows, level, _ = random_rows(5)
         nameless = collection_of(
-            [Judgement(f"{number}", one.query, one.candidate, one.broad, one.fine) for number, one in enumerate(rows)]
+            [
+                GraderJudgement(f"{number}", one.query, one.candidate, one.broad, one.fine)
+                for number, one in enumerate(rows)
+            ]
         )
         nameless.rows.columns["grader"][:] = ""
         found = reliability(nameless)
@@ -94,7 +99,11 @@ class TestReliability:
 class TestCollection:
     def test_what_the_analysis_reads(self) -> None:
         rows, level, _ = random_rows(7)
-        changed = [*rows, Judgement("g0", "q0", "c0", "NS", 0.0), Judgement("g0", "q0", "c1", "VS", 9.0, repeat=True)]
+        changed = [
+            *rows,
+            GraderJudgement("g0", "q0", "c0", "NS", 0.0),
+            GraderJudgement("g0", "q0", "c1", "VS", 9.0, repeat=True),
+        ]
         found = collection_of(changed)
         assert len(found.rows.columns["label"]) == len(rows)
         assert grader_agreement(found).graded.values.tolist() == [40, 40]
@@ -102,7 +111,7 @@ class TestCollection:
 
     def test_nothing_yet(self) -> None:
         with pytest.raises(AnnotationError, match="no judgement yet"):
-            collection_of([Judgement("g", "q", "c")])
+            collection_of([GraderJudgement("g", "q", "c")])
 
 
 class TestSelfAgreement:
@@ -115,8 +124,8 @@ class TestSelfAgreement:
             levels[grader] = first, second
             for place, both in enumerate(zip(first, second, strict=True)):
                 for repeat, level in enumerate(both):
-                    rows.append(Judgement(grader, "q", f"c{place}", BROAD[level], 4.0 * level, bool(repeat)))
-        rows.append(Judgement("ada", "q", "only", "NS", 0.0))
+                    rows.append(GraderJudgement(grader, "q", f"c{place}", BROAD[level], 4.0 * level, bool(repeat)))
+        rows.append(GraderJudgement("ada", "q", "only", "NS", 0.0))
         found = self_agreement(rows)
         assert [one.grader for one in found] == ["ada", "bob", ""]
         for one in found[:2]:
@@ -128,7 +137,7 @@ class TestSelfAgreement:
         assert found[2].repeats == 60
 
     def test_without_repeats(self) -> None:
-        (everybody,) = self_agreement([Judgement("g", "q", "c", "NS")])
+        (everybody,) = self_agreement([GraderJudgement("g", "q", "c", "NS")])
         assert everybody.repeats == 0
         assert np.isnan(everybody.same)
 
@@ -137,8 +146,8 @@ class TestTime:
     def test_what_leads_to_an_event_is_time_on_its_pair(self) -> None:
         start = to_time("2027-03-01T12:00:00Z")
 
-        def event(seconds: float, what: str, candidate: str = "", grader: str = "g") -> Event:
-            return Event(start + timedelta(seconds=seconds), grader, what, "q" if candidate else "", candidate)
+        def event(seconds: float, what: str, candidate: str = "", grader: str = "g") -> GradingEvent:
+            return GradingEvent(start + timedelta(seconds=seconds), grader, what, "q" if candidate else "", candidate)
 
         log = [
             event(0, "came"),
@@ -160,11 +169,11 @@ class TestProgress:
     def test_counts(self) -> None:
         pairs = [Pair("q", "a"), Pair("q", "b"), Pair("q", "c")]
         rows = [
-            Judgement("g", "q", "a", "NS"),
-            Judgement("h", "q", "a", "NS", known=True),
-            Judgement("i", "q", "a", "NS"),
-            Judgement("g", "q", "b", "NS", cannot_hear=True),
-            Judgement("g", "q", "a", "SS", repeat=True),
+            GraderJudgement("g", "q", "a", "NS"),
+            GraderJudgement("h", "q", "a", "NS", known=True),
+            GraderJudgement("i", "q", "a", "NS"),
+            GraderJudgement("g", "q", "b", "NS", cannot_hear=True),
+            GraderJudgement("g", "q", "a", "SS", repeat=True),
         ]
         found = progress(rows, pairs, 2)
         assert (found.pairs, found.graders, found.wanted, found.judged) == (3, 3, 6, 2)
@@ -178,10 +187,10 @@ ID = {one.piece: one.candidate for one in KEY.returned}
 
 
 class TestMiddle:
-    def rows(self, **said: str) -> list[Judgement]:
+    def rows(self, **said: str) -> list[GraderJudgement]:
         """Judgements of pieces, a letter each: N, S, V."""
         return [
-            Judgement(f"g{number}", "q", ID[piece], f"{letter}S")
+            GraderJudgement(f"g{number}", "q", ID[piece], f"{letter}S")
             for piece, letters in said.items()
             for number, letter in enumerate(letters)
         ]
@@ -207,7 +216,7 @@ class TestMiddle:
         own = {one.piece: one.candidate for one in key.returned}
         said = {"1": "VVN", "2": "VNN", "3": "VVV", "4": "VVV", "5": "VVN", "6": "VNN"}
         rows = [
-            Judgement(f"g{number}", "q", own[piece], f"{letter}S")
+            GraderJudgement(f"g{number}", "q", own[piece], f"{letter}S")
             for piece, letters in said.items()
             for number, letter in enumerate(letters)
         ]
@@ -217,7 +226,7 @@ class TestMiddle:
         rng = np.random.default_rng(9)
         lists = {f"s{number}": {"q": [f"p{number}-{one}" for one in range(4)]} for number in range(6)}
         key = pool(lists, ["q"], 4, "s")
-        rows = [Judgement("g", "q", one.candidate, BROAD[rng.integers(3)]) for one in key.returned]
+        rows = [GraderJudgement("g", "q", one.candidate, BROAD[rng.integers(3)]) for one in key.returned]
         found = without_middle(rows, key)
         for scheme in found.scheme.values.tolist():
             expected = kendalltau(found.score.sel(scheme="NS, SS, VS"), found.score.sel(scheme=scheme)).statistic
@@ -225,4 +234,4 @@ class TestMiddle:
 
     def test_without_broad_judgements(self) -> None:
         with pytest.raises(GradingError, match="no broad judgement yet"):
-            without_middle([Judgement("g", "q", "c", fine=1.0)], KEY)
+            without_middle([GraderJudgement("g", "q", "c", fine=1.0)], KEY)

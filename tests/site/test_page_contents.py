@@ -8,7 +8,7 @@ import pytest
 import mirflow
 from mirflow.analysis.scores import read_store
 from mirflow.errors import QueryError, UnknownNameError
-from mirflow.site import contents
+from mirflow.site import page_contents
 
 from ..groups import CODES, make_group, random_group, write_store
 
@@ -24,11 +24,11 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(path):
-    return contents.store("campaign", read_store(path))
+    return page_contents.store("campaign", read_store(path))
 
 
 def test_the_table_of_an_evaluation_is_that_of_a_query(path, found):
-    page = contents.evaluation(found, "chord")
+    page = page_contents.evaluation(found, "chord")
     best_first = mirflow.query(path, "majmin", group="chord", ci=0.95).dataset
     assert [row.system.name for row in page.rows] == best_first["system"].values.tolist()
     assert [row.score.value for row in page.rows] == pytest.approx(best_first["value"].values[:, 0], rel=1e-14)
@@ -42,7 +42,7 @@ def test_the_table_of_an_evaluation_is_that_of_a_query(path, found):
 
 
 def test_charts_are_on_one_scale(found):
-    rows = contents.evaluation(found, "chord").rows
+    rows = page_contents.evaluation(found, "chord").rows
     spans = [(row.chart.low, row.chart.value, row.chart.high) for row in rows]
     assert all(0 <= low <= value <= high <= 200 for low, value, high in spans)
     values, places = [row.score.value for row in rows], [row.chart.value for row in rows]
@@ -50,33 +50,33 @@ def test_charts_are_on_one_scale(found):
 
 
 def test_a_system_is_shown_by_all_metrics_with_its_rank_by_each(found):
-    page = contents.system(found, "beat", "S2")
+    page = page_contents.system(found, "beat", "S2")
     assert [(row.metric.name, row.score.value, row.rank, row.best) for row in page.metrics] == [
         ("majmin", 0.75, 1, "S1"),
         ("root", 1.0, 1, "S2"),
     ]
     assert page.others == ["chord"]
-    other = contents.system(found, "beat", "S0")
+    other = page_contents.system(found, "beat", "S0")
     assert [(row.rank, row.best) for row in other.metrics] == [(3, "S1"), (2, "S2")]
 
 
 def test_worst_tracks_of_a_system_are_those_of_a_query(path, found):
-    page = contents.system(found, "chord", "S1")
+    page = page_contents.system(found, "chord", "S1")
     worst = mirflow.query(path, "majmin", group="chord", system="S1", worst=12).dataset
     assert [one.name for one in page.tracks] == worst["track"].values[0].tolist()
     assert [one.score for one in page.tracks] == worst["value"].values[0].tolist()
 
 
 def test_tracks_are_listed_from_the_worst_on_and_lead_to_their_neighbours(path, found):
-    listed = contents.tracks(found, "chord").tracks
+    listed = page_contents.tracks(found, "chord").tracks
     worst = mirflow.query(path, "majmin", group="chord", worst=12, overall=True).dataset
     assert [one.name for one in listed] == worst["track"].values.tolist()
     np.testing.assert_allclose([one.mean for one in listed], worst["value"].values, rtol=1e-14)
-    pages = list(contents.each_track(found, contents.evaluation(found, "chord")))
+    pages = list(page_contents.each_track(found, page_contents.evaluation(found, "chord")))
     assert [page.track for page in pages] == [one.name for one in listed]
     assert [page.before for page in pages] == [None, *(one.name for one in listed[:-1])]
     assert [page.after for page in pages] == [*(one.name for one in listed[1:]), None]
-    assert pages[3] == contents.track(found, "chord", listed[3].name)
+    assert pages[3] == page_contents.track(found, "chord", listed[3].name)
     ds = read_store(path)["chord"]
     own = ds["score"].sel(track=listed[3].name, metric="majmin")
     assert {row.system: row.scores[0] for row in pages[3].rows} == dict(
@@ -89,21 +89,21 @@ def test_tracks_are_listed_from_the_worst_on_and_lead_to_their_neighbours(path, 
 def test_with_low_values_good_the_worst_are_the_largest(tmp_path):
     score = [[[1.0], [2.0], [np.nan]], [[0.5], [4.0], [3.0]]]
     group = make_group(score, orientation=["lower"], standard=["mean"])
-    found = contents.store("s", {"deviation": group})
-    listed = contents.tracks(found, "deviation").tracks
+    found = page_contents.store("s", {"deviation": group})
+    listed = page_contents.tracks(found, "deviation").tracks
     assert [(one.name, one.mean, one.spread) for one in listed] == [
         ("t1", 3.0, 2.0),
         ("t2", 3.0, 0.0),
         ("t0", 0.75, 0.5),
     ]
-    page = contents.track(found, "deviation", "t2")
+    page = page_contents.track(found, "deviation", "t2")
     assert [(row.system, row.scores) for row in page.rows] == [("S1", [3.0]), ("S0", [None])]
-    assert contents.system(found, "deviation", "S0").tracks[0].name == "t1"
+    assert page_contents.system(found, "deviation", "S0").tracks[0].name == "t1"
 
 
 def test_the_front_page_has_all_evaluations_and_all_systems(found):
-    other = contents.store("other", {"beat": make_group([[[0.5]], [[0.25]]], systems=["S1", "new"])})
-    page = contents.front([found, other])
+    other = page_contents.store("other", {"beat": make_group([[[0.5]], [[0.25]]], systems=["S1", "new"])})
+    page = page_contents.front([found, other])
     assert [(one.store.name, one.evaluation.name) for one in page.evaluations] == [
         ("campaign", "beat"),
         ("campaign", "chord"),
@@ -118,10 +118,10 @@ def test_the_front_page_has_all_evaluations_and_all_systems(found):
 
 
 def test_with_only_aggregates_there_are_no_tracks(path):
-    found = contents.store("campaign", read_store(path), only_aggregates=True)
-    assert not contents.evaluation(found, "chord").has_tracks
-    assert contents.system(found, "chord", "S1").tracks == []
-    for ask in (lambda: contents.tracks(found, "chord"), lambda: contents.track(found, "chord", "t1")):
+    found = page_contents.store("campaign", read_store(path), only_aggregates=True)
+    assert not page_contents.evaluation(found, "chord").has_tracks
+    assert page_contents.system(found, "chord", "S1").tracks == []
+    for ask in (lambda: page_contents.tracks(found, "chord"), lambda: page_contents.track(found, "chord", "t1")):
         with pytest.raises(UnknownNameError, match="evaluation with scores by track"):
             ask()
 
@@ -129,17 +129,19 @@ def test_with_only_aggregates_there_are_no_tracks(path):
 def test_messages_that_may_quote_a_reference_are_left_out_without_references():
     group = make_group([[[np.nan], [1.0]]], status=[["invalid", "ok"]])
     group["message"] = group["message"].astype(object).where(group["status"] == CODES["ok"], "not a chord: 'H:moll'")
-    shown, hidden = (contents.store("s", {"chord": group}, references=own) for own in (True, False))
-    assert [one.message for one in contents.system(shown, "chord", "S0").problems] == ["not a chord: 'H:moll'"]
-    assert [(one.status, one.message) for one in contents.system(hidden, "chord", "S0").problems] == [("invalid", "")]
+    shown, hidden = (page_contents.store("s", {"chord": group}, references=own) for own in (True, False))
+    assert [one.message for one in page_contents.system(shown, "chord", "S0").problems] == ["not a chord: 'H:moll'"]
+    assert [(one.status, one.message) for one in page_contents.system(hidden, "chord", "S0").problems] == [
+        ("invalid", "")
+    ]
 
 
 def test_names_that_are_not_there_are_refused_with_suggestions(found):
     with pytest.raises(UnknownNameError, match=r"evaluation 'chrod'.*chord"):
-        contents.evaluation(found, "chrod")
+        page_contents.evaluation(found, "chrod")
     with pytest.raises(UnknownNameError, match="system 'S9'"):
-        contents.system(found, "chord", "S9")
+        page_contents.system(found, "chord", "S9")
     with pytest.raises(UnknownNameError, match="track 't99'"):
-        contents.track(found, "chord", "t99")
+        page_contents.track(found, "chord", "t99")
     with pytest.raises(QueryError, match="s: no evaluation has systems and a metric"):
-        contents.store("s", {})
+        page_contents.store("s", {})

@@ -18,8 +18,8 @@ from ..metrics.similarity import BROAD
 from ..readers.content import decode, read_bytes
 from ..readers.options import MAX_BYTES
 from .assignment import Pair
+from .csv_tables import read_table, write_table
 from .pool import Pool
-from .tables import read_table, write_table
 
 Known = Literal["keep", "leave out"]
 Unjudged = Literal["refuse", "zero", "skip"]
@@ -42,7 +42,7 @@ _FALSE = frozenset({"", "0", "false", "no"})
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class GraderJudgement:
     """What a grader said of a candidate; later rows of the same assignment take its place.
 
     Parameters
@@ -88,15 +88,15 @@ class Judgement:
         return float(BROAD.index(self.broad)) if self.broad else math.nan
 
 
-def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
+def latest(judgements: Iterable[GraderJudgement]) -> list[GraderJudgement]:
     """The last judgement of each assignment: by time, and of the same time or without times the later row.
 
     Examples
     --------
-    >>> [one.broad for one in latest([Judgement("g", "q", "a", "NS"), Judgement("g", "q", "a", "VS")])]
+    >>> [one.broad for one in latest([GraderJudgement("g", "q", "a", "NS"), GraderJudgement("g", "q", "a", "VS")])]
     ['VS']
     """
-    found: dict[tuple[str, str, str, bool], Judgement] = {}
+    found: dict[tuple[str, str, str, bool], GraderJudgement] = {}
     for one in judgements:
         key = (one.grader, one.query, one.candidate, one.repeat)
         before = found.get(key)
@@ -105,7 +105,7 @@ def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
     return list(found.values())
 
 
-def read_judgements(path: str | os.PathLike[str]) -> list[Judgement]:
+def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
     """The judgements in a table with the columns `COLUMNS`, in the order of the rows.
 
     Raises
@@ -122,7 +122,7 @@ def read_judgements(path: str | os.PathLike[str]) -> list[Judgement]:
     for line, grader, query, candidate, *rest in zip(table.lines, *needed, *others, strict=True):
         repeat, broad, fine, cannot_hear, known, time = rest
         try:
-            one = Judgement(
+            one = GraderJudgement(
                 grader,
                 query,
                 candidate,
@@ -184,7 +184,7 @@ def to_time(text: str) -> datetime:
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
-def write_judgements(judgements: Iterable[Judgement], path: str | os.PathLike[str]) -> None:
+def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathLike[str]) -> None:
     """Write judgements as they were made, with all `COLUMNS`."""
     rows = []
     for one in judgements:
@@ -195,7 +195,7 @@ def write_judgements(judgements: Iterable[Judgement], path: str | os.PathLike[st
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class GradingEvent:
     """Something that a grader did.
 
     Parameters
@@ -214,7 +214,7 @@ class Event:
     candidate: str = ""
 
 
-def read_events(path: str | os.PathLike[str]) -> list[Event]:
+def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
     """The events in a file of JSON, an object a line with at least ``time``, ``grader`` and ``event``.
 
     Raises
@@ -223,7 +223,7 @@ def read_events(path: str | os.PathLike[str]) -> list[Event]:
         With the line of what is no event.
     """
     return [
-        Event(one["time"], *(str(one.get(key) or "") for key in ("grader", "event", "query", "candidate")))
+        GradingEvent(one["time"], *(str(one.get(key) or "") for key in ("grader", "event", "query", "candidate")))
         for one in _objects(path, times=True)
     ]
 
@@ -254,7 +254,7 @@ class Closed:
 
     Parameters
     ----------
-    judgements : tuple of Judgement
+    judgements : tuple of GraderJudgement
         One a grader and pair, with pieces in the place of ids.
     counts : mapping of str to int
         How many judgements, graders and pairs there are, and what was left out for which reason.
@@ -264,14 +264,14 @@ class Closed:
         What graders are called in the tables; empty: they withdrew.
     """
 
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[GraderJudgement, ...]
     counts: Mapping[str, int]
     unjudged: tuple[Pair, ...]
     called: Mapping[str, str]
 
 
 def close(
-    judgements: Iterable[Judgement],
+    judgements: Iterable[GraderJudgement],
     key: Pool,
     *,
     withdrawn: Collection[str] = (),
@@ -286,7 +286,7 @@ def close(
 
     Parameters
     ----------
-    judgements : iterable of Judgement
+    judgements : iterable of GraderJudgement
         As they were made.
     key : Pool
         With the pieces behind the ids.
@@ -305,7 +305,7 @@ def close(
     rows = latest(judgements)
     pieces = {(one.query, one.candidate): one.piece for one in key.returned}
     counts: Counter[str] = Counter()
-    kept: list[Judgement] = []
+    kept: list[GraderJudgement] = []
     for one in rows:
         reason = _left_out(one, withdrawn, known)
         counts[reason or "judgements"] += 1
@@ -338,7 +338,7 @@ def close(
     return Closed(renamed, told, tuple(missing), called | dict.fromkeys(withdrawn, ""))
 
 
-def _left_out(one: Judgement, withdrawn: Collection[str], known: Known) -> str:
+def _left_out(one: GraderJudgement, withdrawn: Collection[str], known: Known) -> str:
     """Why a judgement does not count; empty: it does."""
     if one.grader in withdrawn:
         return "of graders who withdrew"

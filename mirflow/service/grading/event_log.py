@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from .judging import JudgementError, read_client, read_number, read_whole
-from .tables import Event, Participation
+from .tables import Participation, StoredEvent
 
 KINDS = ("came", "went", "played", "paused", "seeked")
 """Events that pages send; judgements are kept by themselves."""
@@ -76,14 +76,14 @@ def keep_events(
     session: Session, participation: Participation, client: str, page: int, events: Sequence[Sent], now: dt.datetime
 ) -> int:
     """Keep events, each once, until there are `MOST` of a grader; return how many were new."""
-    own = Event.participation_id == participation.id
-    there = set(session.scalars(select(Event.number).where(own, Event.client == client)))
+    own = StoredEvent.participation_id == participation.id
+    there = set(session.scalars(select(StoredEvent.number).where(own, StoredEvent.client == client)))
     left = MOST - int(session.scalar(select(func.count()).where(own)) or 0)
     known = {one.id for one in participation.assignments}
     fresh = {one.number: one for one in events if one.number not in there}
     for one in list(fresh.values())[: max(left, 0)]:
         session.add(
-            Event(
+            StoredEvent(
                 participation_id=participation.id,
                 assignment_id=one.assignment if one.assignment in known else None,
                 page=page,

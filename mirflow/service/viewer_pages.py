@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from ..site.pages import LiveLinks, Pages, Viewer, asset_name, asset_names, read_asset
+from ..site.pages import LiveLinks, Pages, PageViewer, asset_name, asset_names, read_asset
 from .service import Service
 
 _KINDS = {
@@ -39,10 +39,10 @@ def pages_of(service: Service) -> Pages:
     return Pages(LiveLinks(), service.title, live=True, navigation=navigation)
 
 
-def viewer_of(request: Request) -> Viewer | None:
+def viewer_of(request: Request) -> PageViewer | None:
     """Who looks at a page, as templates know it."""
     viewer = request.state.viewer
-    return None if viewer is None else Viewer(viewer.name, viewer.role, request.state.csrf)
+    return None if viewer is None else PageViewer(viewer.name, viewer.role, request.state.csrf)
 
 
 def page(request: Request, template: str, status: int = 200, *, here: str = "", **context: Any) -> HTMLResponse:

@@ -18,18 +18,18 @@ from starlette.routing import BaseRoute
 from ..errors import QueryError, StoreError, UnknownNameError
 from ..reports.leaderboard import leaderboard, to_json
 from ..reports.page import live
-from ..site import contents
+from ..site import page_contents
 from ..site.build import NEWS
 from ..site.changes import Change, find_changes
-from ..site.contents import StoreContents
 from ..site.feed import to_atom
+from ..site.page_contents import StoreContents
 from .accounts import Viewer
 from .answers import Content, digest, is_known
-from .pages import pages_of, viewer_of
 from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
+from .viewer_pages import pages_of, viewer_of
 from .views import Views
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Asked:
 
 
 def _front(asked: Asked) -> Content:
-    page = contents.front(asked.views.all_contents(asked.viewer), changes_of(asked.service)[:NEWS])
+    page = page_contents.front(asked.views.all_contents(asked.viewer), changes_of(asked.service)[:NEWS])
     return asked.render("front.html", page=page, here="front")
 
 
@@ -179,7 +179,7 @@ def _feed(asked: Asked) -> Content:
 def _report(asked: Asked, store: str) -> Content:
     """The report of a store, which fetches what is looked at; of a hidden split what there is to see of it."""
     if store in asked.views.hidden:
-        return asked.render("front.html", page=contents.front([asked.of(store)]))
+        return asked.render("front.html", page=page_contents.front([asked.of(store)]))
     pages = pages_of(asked.service)
     assets = {name: f"/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
     links = [(asked.service.title, pages.links.url("front"))]
@@ -254,19 +254,19 @@ def report_asset(request: Request) -> Response:
 
 
 def _evaluation(asked: Asked, store: str, evaluation: str) -> Content:
-    return asked.render("evaluation.html", page=contents.evaluation(asked.of(store), evaluation))
+    return asked.render("evaluation.html", page=page_contents.evaluation(asked.of(store), evaluation))
 
 
 def _system(asked: Asked, store: str, evaluation: str, system: str) -> Content:
-    return asked.render("system.html", page=contents.system(asked.of(store), evaluation, system))
+    return asked.render("system.html", page=page_contents.system(asked.of(store), evaluation, system))
 
 
 def _tracks(asked: Asked, store: str, evaluation: str) -> Content:
-    return asked.render("tracks.html", page=contents.tracks(asked.of(store), evaluation))
+    return asked.render("tracks.html", page=page_contents.tracks(asked.of(store), evaluation))
 
 
 def _track(asked: Asked, store: str, evaluation: str, track: str) -> Content:
-    return asked.render("track.html", page=contents.track(asked.of(store), evaluation, track))
+    return asked.render("track.html", page=page_contents.track(asked.of(store), evaluation, track))
 
 
 def _store_json(asked: Asked, store: str) -> Content:

@@ -19,7 +19,7 @@ COMMENT = "#"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """Rows of texts under named columns.
 
     Parameters
@@ -73,7 +73,7 @@ class Table:
         return found
 
 
-def read_table(path: str | os.PathLike[str]) -> Table:
+def read_table(path: str | os.PathLike[str]) -> CsvTable:
     """The table in a csv or tsv file.
 
     Raises
@@ -108,7 +108,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         if len(row) != len(header):
             message = f"has {len(row)} columns, and the header has {len(header)}: {', '.join(row)!r}"
             raise InvalidAnnotationError(message, path=name, line=line)
-    return Table(name, tuple(header), tuple(tuple(row) for _, row in rows), tuple(line for line, _ in rows), notes)
+    return CsvTable(name, tuple(header), tuple(tuple(row) for _, row in rows), tuple(line for line, _ in rows), notes)
 
 
 def write_table(

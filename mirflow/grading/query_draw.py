@@ -12,24 +12,24 @@ import numpy as np
 from ..analysis.selection import Column, holds
 from ..errors import GradingError, InvalidAnnotationError, counted
 from ..pipeline.load import typed
-from .tables import Table, read_table, write_table
+from .csv_tables import CsvTable, read_table, write_table
 
 NAMES = ("piece", "track", "track_id", "item", "query", "candidate", "song", "file", "path", "id")
 """Headings of the column that names pieces, the likeliest first."""
 
 
 @dataclass(frozen=True)
-class Pieces:
+class PieceTable:
     """The pieces of a collection, and what is known of each.
 
     Parameters
     ----------
-    table : Table
+    table : CsvTable
     key : str
         The column of their names.
     """
 
-    table: Table
+    table: CsvTable
     key: str
 
     @property
@@ -56,7 +56,7 @@ def _typed(texts: Sequence[str]) -> Column:
     return np.array(texts, dtype=np.str_)
 
 
-def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> Pieces:
+def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTable:
     """The pieces in a table, one a row.
 
     Parameters
@@ -81,11 +81,11 @@ def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> Pieces:
                 f"{name!r} occurs twice, first on line {first[name]}", path=table.name, line=line
             )
         first[name] = line
-    return Pieces(table, found)
+    return PieceTable(table, found)
 
 
 def draw(
-    pieces: Pieces,
+    pieces: PieceTable,
     number: int | None = None,
     *,
     each: int | None = None,
@@ -98,7 +98,7 @@ def draw(
 
     Parameters
     ----------
-    pieces : Pieces
+    pieces : PieceTable
     number : int or None
         How many, at random.
     each : int or None
@@ -156,14 +156,14 @@ def draw(
     return [name for name in names if name in drawn]
 
 
-def count_by(pieces: Pieces, names: Collection[str], column: str) -> dict[str, int]:
+def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[str, int]:
     """How many of some pieces have each value of a column."""
     values = pieces.values(column)
     return dict(sorted(Counter(values[name] for name in names).items()))
 
 
 def write_queries(
-    pieces: Pieces, names: Sequence[str], path: str | os.PathLike[str], notes: Mapping[str, object]
+    pieces: PieceTable, names: Sequence[str], path: str | os.PathLike[str], notes: Mapping[str, object]
 ) -> None:
     """Write the rows of some pieces, the column of their names first as ``query``; how they were drawn as notes."""
     others = [column for column in pieces.table.columns if column not in (pieces.key, "query")]

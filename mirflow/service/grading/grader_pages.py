@@ -18,13 +18,13 @@ from ...errors import AnnotationError
 from ...grading.pool import read_key
 from ...site.pages import LiveLinks
 from ..database import Database
-from ..pages import page, tell
 from ..recordings import TYPES
 from ..security import GuardedRoute
 from ..service import Service
-from .events import keep_events, read_events
+from ..viewer_pages import page, tell
+from .event_log import keep_events, read_events
 from .judging import (
-    Change,
+    JudgementChange,
     JudgementError,
     contradicted,
     is_done,
@@ -37,7 +37,7 @@ from .judging import (
     record,
 )
 from .loudness import find_gains
-from .overview import Overview, look_over
+from .overview import RoundOverview, look_over
 from .participation import (
     consent,
     find_participation,
@@ -49,14 +49,14 @@ from .participation import (
     withdraw,
 )
 from .rounds import OpenRound, find_key, labels, open_rounds
-from .tables import Assignment, Participation, Round
+from .tables import Participation, Round, StoredAssignment
 
 FORM = "form"
 """The window that a form without scripts counts as."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class CandidateView:
     """A candidate on a page."""
 
     id: int
@@ -283,7 +283,7 @@ class GraderPages:
         """The recording of a candidate; the address tells nothing about it."""
         opened = self._round(request)
         with self.database.read() as session:
-            one = session.get(Assignment, request.path_params["assignment"])
+            one = session.get(StoredAssignment, request.path_params["assignment"])
             mine = one is not None and one.participation.user_id == request.state.viewer.user
             if one is None or not mine or one.participation.round_id != opened.id:
                 raise HTTPException(404)
@@ -301,7 +301,7 @@ class GraderPages:
         found = {"round": opened.name, **asdict(self._look_over(opened))}
         return JSONResponse(found, headers={"Cache-Control": "private, no-store"})
 
-    def _look_over(self, opened: OpenRound) -> Overview:
+    def _look_over(self, opened: OpenRound) -> RoundOverview:
         try:
             key = read_key(find_key(opened.config, opened.root))
         except AnnotationError:  # it may have been taken away from the server since the start
@@ -328,7 +328,9 @@ class GraderPages:
             raise HTTPException(409, "You do not take part in this round: open its page, and agree first.")
         return found
 
-    def _wanted(self, request: Request, opened: OpenRound, pages: Mapping[int, Sequence[Assignment]]) -> int | None:
+    def _wanted(
+        self, request: Request, opened: OpenRound, pages: Mapping[int, Sequence[StoredAssignment]]
+    ) -> int | None:
         """The page that the address names, else the first that is not done; None if there is none."""
         asked = request.query_params.get("page")
         if asked is not None:
@@ -358,13 +360,13 @@ class GraderPages:
         )
 
 
-def _shown(one: Assignment, opened: OpenRound, participation: Participation, gain: float) -> Shown:
+def _shown(one: StoredAssignment, opened: OpenRound, participation: Participation, gain: float) -> CandidateView:
     listen = opened.config.listen
     anchor = ""
     if one.pair.anchor_broad is not None or one.pair.anchor_fine is not None:
         fine = "" if one.pair.anchor_fine is None else f"{one.pair.anchor_fine:g}"
         anchor = ", ".join(filter(None, (labels(opened.config).get(one.pair.anchor_broad or "", ""), fine)))
-    return Shown(
+    return CandidateView(
         one.id,
         letter(one.place),
         one.broad,
@@ -380,7 +382,7 @@ def _shown(one: Assignment, opened: OpenRound, participation: Participation, gai
     )
 
 
-def _hint(one: Assignment, listen: float) -> str:
+def _hint(one: StoredAssignment, listen: float) -> str:
     if one.unplayable:
         return "cannot be heard"
     judged = one.broad is not None or one.fine is not None
@@ -389,7 +391,7 @@ def _hint(one: Assignment, listen: float) -> str:
     return "judged" if is_done(one, listen) else ""
 
 
-def question(one: Assignment, opened: OpenRound, participation: Participation) -> str:
+def question(one: StoredAssignment, opened: OpenRound, participation: Participation) -> str:
     """What a grader is asked whose judgements contradict each other; empty: nothing."""
     if one.pair.training:
         return ""
@@ -401,7 +403,11 @@ def question(one: Assignment, opened: OpenRound, participation: Participation) -
 
 
 def _answer(
-    one: Assignment, asked: Sequence[Assignment], opened: OpenRound, participation: Participation, now: dt.datetime
+    one: StoredAssignment,
+    asked: Sequence[StoredAssignment],
+    opened: OpenRound,
+    participation: Participation,
+    now: dt.datetime,
 ) -> dict[str, Any]:
     """What is answered to a change that is kept."""
     done = sum(is_done(other, opened.config.listen) for other in asked)
@@ -414,7 +420,7 @@ def _answer(
     }
 
 
-def _record_form(session: Session, one: Assignment, form: Mapping[str, Any], now: dt.datetime) -> None:
+def _record_form(session: Session, one: StoredAssignment, form: Mapping[str, Any], now: dt.datetime) -> None:
     """Keep what a form says of a candidate, as far as it differs from what is known."""
     given: dict[str, Any] = {"fine": form.get(f"fine-{one.id}", "")}
     if f"broad-{one.id}" in form:
@@ -422,7 +428,7 @@ def _record_form(session: Session, one: Assignment, form: Mapping[str, Any], now
     given |= {name: f"{name}-{one.id}" in form for name in ("unplayable", "known")}
     changed = {name: value for name, value in read_values(given).items() if value != getattr(one, name)}
     if changed:
-        record(session, one, Change(FORM, next_number(session, one, FORM), changed), now)
+        record(session, one, JudgementChange(FORM, next_number(session, one, FORM), changed), now)
 
 
 def _recording(opened: OpenRound, piece: str) -> Response:

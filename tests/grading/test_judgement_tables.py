@@ -11,8 +11,9 @@ import xarray as xr
 
 from mirflow.analysis.judgements import grader_agreement
 from mirflow.errors import GradingError, InvalidAnnotationError, MirflowError
-from mirflow.grading.judgements import (
-    Judgement,
+from mirflow.grading.csv_tables import read_table
+from mirflow.grading.judgement_tables import (
+    GraderJudgement,
     close,
     latest,
     read_events,
@@ -22,7 +23,6 @@ from mirflow.grading.judgements import (
     write_judgements,
 )
 from mirflow.grading.pool import Pool, pool
-from mirflow.grading.tables import read_table
 from mirflow.store.read import read_scores
 
 from ..commands import invoke
@@ -31,8 +31,10 @@ KEY = pool({"A": {"q1": ["x", "y"], "q2": ["x", "z"]}, "B": {"q1": ["y", "x"], "
 ID = {(one.query, one.piece): one.candidate for one in KEY.returned}
 
 
-def said(grader: str, query: str, piece: str, broad: str = "", fine: float | None = None, **more: bool) -> Judgement:
-    return Judgement(grader, query, ID[query, piece], broad, fine, **more)
+def said(
+    grader: str, query: str, piece: str, broad: str = "", fine: float | None = None, **more: bool
+) -> GraderJudgement:
+    return GraderJudgement(grader, query, ID[query, piece], broad, fine, **more)
 
 
 EVERYTHING = [
@@ -45,11 +47,11 @@ EVERYTHING = [
 class TestLatest:
     def test_by_time_whatever_the_order_in_which_they_arrive(self) -> None:
         noon, later = to_time("2027-03-01T12:00:00Z"), to_time("2027-03-01T14:00:00+01:00")
-        changed = [Judgement("g", "q", "a", "VS", time=later), Judgement("g", "q", "a", "NS", time=noon)]
+        changed = [GraderJudgement("g", "q", "a", "VS", time=later), GraderJudgement("g", "q", "a", "NS", time=noon)]
         assert [one.broad for one in latest(changed)] == ["VS"]
 
     def test_a_repeat_is_another_assignment(self) -> None:
-        both = [Judgement("g", "q", "a", "VS"), Judgement("g", "q", "a", "NS", repeat=True)]
+        both = [GraderJudgement("g", "q", "a", "VS"), GraderJudgement("g", "q", "a", "NS", repeat=True)]
         assert latest(both) == both
 
 
@@ -57,8 +59,8 @@ class TestFile:
     def test_round_trip(self, tmp_path: Path) -> None:
         time = datetime.fromisoformat("2027-03-01T12:03:41.250000+00:00")
         rows = [
-            Judgement("ada", "q, 1", "c", "SS", 6.1, known=True, time=time),
-            Judgement("ada", "q", "c", repeat=True, cannot_hear=True),
+            GraderJudgement("ada", "q, 1", "c", "SS", 6.1, known=True, time=time),
+            GraderJudgement("ada", "q", "c", repeat=True, cannot_hear=True),
         ]
         write_judgements(rows, tmp_path / "j.csv")
         assert read_judgements(tmp_path / "j.csv") == rows
@@ -220,7 +222,7 @@ class TestClosedFolder:
 
     def test_names_that_begin_with_a_number_sign_are_no_comments(self, tmp_path: Path) -> None:
         key = pool({"A": {"#9": ["#1"]}}, ["#9"], 1, "s")
-        row = Judgement("ada", "#9", key.returned[0].candidate, "VS", 9.0)
+        row = GraderJudgement("ada", "#9", key.returned[0].candidate, "VS", 9.0)
         write_closed(close([row], key), key, tmp_path / "closed")
         assert read_table(tmp_path / "closed" / "judgements.csv").rows == (("#9", "#1", "grader 1", "VS", "9.0"),)
         ds = scores(tmp_path / "closed" / "similarity.yaml")

@@ -28,7 +28,7 @@ from ..kernels.reliability import (
 from ..metrics.similarity import BROAD
 from ..ragged import Bool, Float, Int
 from .assignment import Pair
-from .judgements import Event, Judgement, latest
+from .judgement_tables import GraderJudgement, GradingEvent, latest
 from .pool import Pool
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _interval(sums: Sums, level: float, seed: int) -> tuple[float, float]:
     return low, high
 
 
-def collection_of(judgements: Iterable[Judgement]) -> Collection:
+def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
     """The last judgements of graders, without repeats, as tables of judgements are read.
 
     Raises
@@ -174,7 +174,7 @@ def collection_of(judgements: Iterable[Judgement]) -> Collection:
     AnnotationError
         If there are none.
     """
-    rows: dict[str, list[Judgement]] = defaultdict(list)
+    rows: dict[str, list[GraderJudgement]] = defaultdict(list)
     for one in latest(judgements):
         if one.counts and not one.repeat:
             rows[one.query].append(one)
@@ -183,7 +183,7 @@ def collection_of(judgements: Iterable[Judgement]) -> Collection:
     return collect({query: _annotation(own) for query, own in sorted(rows.items())})
 
 
-def _annotation(rows: Sequence[Judgement]) -> Annotation:
+def _annotation(rows: Sequence[GraderJudgement]) -> Annotation:
     columns = {
         "grader": np.array([one.grader for one in rows], dtype=np.str_),
         "broad": np.array([one.broad for one in rows], dtype=np.str_),
@@ -217,28 +217,28 @@ class SelfAgreement:
     difference: float
 
 
-def self_agreement(judgements: Iterable[Judgement]) -> list[SelfAgreement]:
+def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]:
     """The agreement of each grader with the grader's own repeats, by grader, and of all together last.
 
     Examples
     --------
-    >>> rows = [Judgement("g", "q", "a", "NS", 2.0), Judgement("g", "q", "a", "SS", 4.5, repeat=True)]
+    >>> rows = [GraderJudgement("g", "q", "a", "NS", 2.0), GraderJudgement("g", "q", "a", "SS", 4.5, repeat=True)]
     >>> self_agreement(rows)[0].difference
     2.5
     """
-    first: dict[tuple[str, Pair], Judgement] = {}
-    second: dict[tuple[str, Pair], Judgement] = {}
+    first: dict[tuple[str, Pair], GraderJudgement] = {}
+    second: dict[tuple[str, Pair], GraderJudgement] = {}
     for one in latest(judgements):
         if one.counts:
             (second if one.repeat else first)[one.grader, one.pair] = one
-    pairs: dict[str, list[tuple[Judgement, Judgement]]] = defaultdict(list)
+    pairs: dict[str, list[tuple[GraderJudgement, GraderJudgement]]] = defaultdict(list)
     for key in second.keys() & first.keys():
         pairs[key[0]].append((first[key], second[key]))
     found = [_self_agreement(grader, own) for grader, own in sorted(pairs.items())]
     return [*found, _self_agreement("", [both for own in pairs.values() for both in own])]
 
 
-def _self_agreement(grader: str, pairs: Sequence[tuple[Judgement, Judgement]]) -> SelfAgreement:
+def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SelfAgreement:
     levels = np.array([[one.level for one in both] for both in pairs]).reshape(-1, 2)
     told = ~np.isnan(levels).any(axis=1)
     fine = [abs(one.fine - other.fine) for one, other in pairs if one.fine is not None and other.fine is not None]
@@ -247,7 +247,7 @@ def _self_agreement(grader: str, pairs: Sequence[tuple[Judgement, Judgement]]) -
     return SelfAgreement(grader, len(pairs), same, kappa, float(np.mean(fine)) if fine else float("nan"))
 
 
-def time_on_task(events: Iterable[Event], idle: float = IDLE) -> dict[str, dict[Pair, float]]:
+def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str, dict[Pair, float]]:
     """Seconds that each grader spent on each pair, by the log of events.
 
     The time between two events of a grader belongs to the pair of the later one: what leads to playing or judging it.
@@ -256,13 +256,13 @@ def time_on_task(events: Iterable[Event], idle: float = IDLE) -> dict[str, dict[
 
     Examples
     --------
-    >>> from .judgements import to_time
+    >>> from .judgement_tables import to_time
     >>> times = [to_time(f"2027-03-01T12:00:{second:02}Z") for second in (0, 4, 19)]
-    >>> told = [Event(times[0], "g", "came"), *(Event(one, "g", "judged", "q", "a") for one in times[1:])]
+    >>> told = [GradingEvent(times[0], "g", "came"), *(GradingEvent(one, "g", "judged", "q", "a") for one in times[1:])]
     >>> time_on_task(told)
     {'g': {Pair(query='q', candidate='a'): 19.0}}
     """
-    before: dict[str, Event] = {}
+    before: dict[str, GradingEvent] = {}
     found: dict[str, dict[Pair, float]] = defaultdict(lambda: defaultdict(float))
     for one in sorted(events, key=lambda event: event.time):
         if one.grader in before and one.candidate:
@@ -274,7 +274,7 @@ def time_on_task(events: Iterable[Event], idle: float = IDLE) -> dict[str, dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RoundProgress:
     """How far a round has come.
 
     Parameters
@@ -304,12 +304,12 @@ class Progress:
         return self.judged / self.wanted if self.wanted else 1.0
 
 
-def progress(judgements: Iterable[Judgement], pairs: Iterable[Pair], graders_per_pair: int = 1) -> Progress:
+def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1) -> RoundProgress:
     """How far a round has come.
 
     Examples
     --------
-    >>> found = progress([Judgement("g", "q", "a", "NS")], [Pair("q", "a"), Pair("q", "b")], 2)
+    >>> found = progress([GraderJudgement("g", "q", "a", "NS")], [Pair("q", "a"), Pair("q", "b")], 2)
     >>> found.share, found.by_count
     (0.25, {0: 1, 1: 1})
     """
@@ -317,7 +317,7 @@ def progress(judgements: Iterable[Judgement], pairs: Iterable[Pair], graders_per
     made = Counter(one.pair for one in rows if one.counts and not one.repeat)
     pairs = list(pairs)
     counts = Counter(made[pair] for pair in pairs)
-    return Progress(
+    return RoundProgress(
         pairs=len(pairs),
         graders=len({one.grader for one in rows if one.counts}),
         wanted=len(pairs) * graders_per_pair,
@@ -338,12 +338,12 @@ _SCHEMES: Mapping[str, tuple[float, float, float]] = {
 """What a category counts: as in PSum, Greater0 and Greater1; judgements of NaN are left out."""
 
 
-def without_middle(judgements: Iterable[Judgement], key: Pool) -> xr.Dataset:
+def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Dataset:
     """The ranking of the systems with the middle category, with it merged into either side, and without it.
 
     Parameters
     ----------
-    judgements : iterable of Judgement
+    judgements : iterable of GraderJudgement
     key : Pool
         Which system returned which candidate.
 

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 import mirflow
 from mirflow.reports.leaderboard import leaderboard, to_json
-from mirflow.service import api
+from mirflow.service import http_api
 from mirflow.service.app import create_app
 from mirflow.service.service import Service
 
@@ -164,11 +164,11 @@ def test_what_cannot_be_answered_is_refused_with_the_reason(
 
 
 def test_costs_are_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "ROWS", {**api.ROWS, "json": 10})
+    monkeypatch.setattr(http_api, "ROWS", {**http_api.ROWS, "json": 10})
     answer = client.get(f"{DEMO}/evaluations/chord/scores?metric=majmin")
     assert (answer.status_code, answer.json()["detail"][:25]) == (413, "21 rows are more than 10 ")
     assert client.get(f"{DEMO}/query?metric=triads&by=track").status_code == 413
-    monkeypatch.setattr(api, "SECONDS", 1e-9)
+    monkeypatch.setattr(http_api, "SECONDS", 1e-9)
     for question in ("compare?metric=root", "query?metric=root&ci=0.9", "query?metric=root&significance=0.9"):
         answer = client.get(f"{DEMO}/{question}&evaluation=chord")
         assert "this would take too long" in answer.json()["detail"]
@@ -209,7 +209,7 @@ class TestDescription:
         return paths
 
     def test_every_operation_is_described_and_answers(self, client: TestClient, paths: dict[str, Any]) -> None:
-        assert set(paths) == {api.BASE + one.path for one in api.OPERATIONS}
+        assert set(paths) == {http_api.BASE + one.path for one in http_api.OPERATIONS}
         for path, operations in paths.items():
             address = path.format(store="demo", evaluation="chord")
             content = operations["get"]["responses"]["200"]["content"]

@@ -246,7 +246,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Row:
+class SystemRow:
     """A system in the table of an evaluation.
 
     Parameters
@@ -267,7 +267,7 @@ def _finite(value: Any) -> float | None:
     return value if isinstance(value, float) and math.isfinite(value) else None
 
 
-def _rows(evaluation: RankedEvaluation) -> list[Row]:
+def _rows(evaluation: RankedEvaluation) -> list[SystemRow]:
     """The systems by rank, with charts on one scale."""
     pairs = [(one, one.scores[evaluation.headline]) for one in evaluation.systems]
     ends = [end for _, one in pairs for end in map(_finite, (one.value, one.low, one.high)) if end is not None]
@@ -284,7 +284,7 @@ def _rows(evaluation: RankedEvaluation) -> list[Row]:
     for system, score in pairs:
         value = place(score.value)
         chart = None if value is None else Chart(value, place(score.low), place(score.high))
-        found.append(Row(system, score, chart))
+        found.append(SystemRow(system, score, chart))
     return found
 
 
@@ -299,7 +299,7 @@ class EvaluationPage:
     task : str
         The task in words.
     headline : RankedMetric
-    rows : list of Row
+    rows : list of SystemRow
         From the best system to the worst.
     main : list of RankedMetric
         Metrics beside the headline in the table of systems.
@@ -316,7 +316,7 @@ class EvaluationPage:
     evaluation: RankedEvaluation
     task: str
     headline: RankedMetric
-    rows: list[Row]
+    rows: list[SystemRow]
     main: list[RankedMetric]
     facts: list[str]
     like_best: list[str]
@@ -330,7 +330,7 @@ class EvaluationPage:
         return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
 
     @property
-    def leader(self) -> Row | None:
+    def leader(self) -> SystemRow | None:
         """The best system; None where no metric ranks them."""
         return self.rows[0] if self.rows and self.rows[0].system.rank else None
 
@@ -771,7 +771,7 @@ class FrontPage:
         """True if the evaluations of a store have a line each."""
         return len(store.ranked) > MANY
 
-    def shown(self, page: EvaluationPage) -> list[Row]:
+    def shown(self, page: EvaluationPage) -> list[SystemRow]:
         """The leader, and the first of those that are not told apart from it."""
         return [row for row in page.rows if row.system.rank == 1 or row.system.like_best][:SHOWN] or page.rows[:1]
 

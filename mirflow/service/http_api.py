@@ -77,7 +77,7 @@ class ApiError(MirflowError):
 
 
 @dataclass(frozen=True)
-class Parameter:
+class QueryParameter:
     """A parameter of an operation.
 
     Parameters
@@ -174,42 +174,44 @@ class Operation:
         Takes the snapshot of the store (None where the path names no store) and the parameters; gives what JSON can
         hold, or a table.
     summary : str
-    parameters : tuple of Parameter
+    parameters : tuple of QueryParameter
     formats : tuple of str
     """
 
     path: str
     answer: Callable[..., Any]
     summary: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[QueryParameter, ...] = ()
     formats: tuple[str, ...] = ("json",)
 
 
-_FORMAT = Parameter("format", "Form of the table; without it the header Accept decides.", choices=lambda: _TABLES)
-_EVALUATION = Parameter("evaluation", "An evaluation of the store. Default: every one that has the metrics.")
-_METRIC = Parameter("metric", "Metrics by name or alias, with or without parameters. Default: all.", many=True)
-_SYSTEM = Parameter("system", "Systems, by name or by patterns with *. Default: all.", many=True)
-_TRACKS = Parameter("track", "Tracks, by name or by patterns with *. Default: all.", many=True)
-_WHERE = Parameter("where", "Tracks for which an expression holds: genre == 'Rock' and year < 1980.")
-_MISSING = Parameter("missing", "Treatment of cells without a score.", choices=lambda: [*MISSING])
-_CLUSTER = Parameter("cluster", "A coordinate of the tracks that are drawn together (artist).")
+_FORMAT = QueryParameter("format", "Form of the table; without it the header Accept decides.", choices=lambda: _TABLES)
+_EVALUATION = QueryParameter("evaluation", "An evaluation of the store. Default: every one that has the metrics.")
+_METRIC = QueryParameter("metric", "Metrics by name or alias, with or without parameters. Default: all.", many=True)
+_SYSTEM = QueryParameter("system", "Systems, by name or by patterns with *. Default: all.", many=True)
+_TRACKS = QueryParameter("track", "Tracks, by name or by patterns with *. Default: all.", many=True)
+_WHERE = QueryParameter("where", "Tracks for which an expression holds: genre == 'Rock' and year < 1980.")
+_MISSING = QueryParameter("missing", "Treatment of cells without a score.", choices=lambda: [*MISSING])
+_CLUSTER = QueryParameter("cluster", "A coordinate of the tracks that are drawn together (artist).")
 _QUERY = (
     _METRIC,
-    Parameter("aggregate", "Default: the one that the field reports for each metric.", choices=lambda: [*DECLARED]),
-    Parameter("by", "Coordinates of tracks whose values make groups; track: each track alone.", many=True),
+    QueryParameter(
+        "aggregate", "Default: the one that the field reports for each metric.", choices=lambda: [*DECLARED]
+    ),
+    QueryParameter("by", "Coordinates of tracks whose values make groups; track: each track alone.", many=True),
     _SYSTEM,
     _TRACKS,
     _WHERE,
-    Parameter("annotator", "Only scores against these annotators.", many=True),
-    Parameter("param", "Only metrics with these parameters: window=0.05.", kind="pairs"),
-    Parameter("over", "Of metrics with extra dims, in each track: frame=median.", kind="pairs"),
-    Parameter("across", "Across the values of groups or classes: class=mean.", kind="pairs"),
+    QueryParameter("annotator", "Only scores against these annotators.", many=True),
+    QueryParameter("param", "Only metrics with these parameters: window=0.05.", kind="pairs"),
+    QueryParameter("over", "Of metrics with extra dims, in each track: frame=median.", kind="pairs"),
+    QueryParameter("across", "Across the values of groups or classes: class=mean.", kind="pairs"),
     _MISSING,
-    Parameter("undefined", "Treatment of scores with nothing to measure.", choices=lambda: [*UNDEFINED]),
-    Parameter("sort", "Order of the systems: best, name, stored or a metric. Default: stored."),
+    QueryParameter("undefined", "Treatment of scores with nothing to measure.", choices=lambda: [*UNDEFINED]),
+    QueryParameter("sort", "Order of the systems: best, name, stored or a metric. Default: stored."),
     _EVALUATION,
 )
-_LEVEL = partial(Parameter, kind="number", low=0.5, high=0.999)
+_LEVEL = partial(QueryParameter, kind="number", low=0.5, high=0.999)
 
 
 def _stores(service: Service, asked: Mapping[str, Any]) -> Any:
@@ -431,7 +433,7 @@ OPERATIONS = (
         f"{_OF_STORE}/leaderboard",
         _leaderboard,
         "Systems ranked by the headline metric, by the schema of `mirflow export`.",
-        (_EVALUATION, Parameter("intervals", "false: neither intervals nor comparisons.", kind="boolean")),
+        (_EVALUATION, QueryParameter("intervals", "false: neither intervals nor comparisons.", kind="boolean")),
     ),
 )
 """All operations; routes and the OpenAPI description follow from them."""

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.errors import GradingError, InvalidAnnotationError, QueryError, UnreadableError
-from mirflow.grading.queries import Pieces, draw, read_names, read_pieces, read_queries, write_queries
-from mirflow.grading.tables import Table, read_table
+from mirflow.grading.csv_tables import CsvTable, read_table
+from mirflow.grading.query_draw import PieceTable, draw, read_names, read_pieces, read_queries, write_queries
 
 GENRES = ("blues", "jazz", "rock")
 
 
-def collection(rows: list[tuple[str, str, str]]) -> Pieces:
+def collection(rows: list[tuple[str, str, str]]) -> PieceTable:
     columns = ("piece", "genre", "year")
-    return Pieces(Table("pieces.csv", columns, tuple(rows), tuple(range(2, len(rows) + 2))), "piece")
+    return PieceTable(CsvTable("pieces.csv", columns, tuple(rows), tuple(range(2, len(rows) + 2))), "piece")
 
 
 MANY = [(f"p{number:02}", GENRES[number % 3], str(1960 + number)) for number in range(30)]
