@@ -36,6 +36,9 @@ from .campaigns import CAMPAIGN, SECRET, TRACKS, estimates, member, open_campaig
 ROLES: tuple[Role | None, ...] = (None, "reader", "submitter", "organiser")
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def confinement() -> Iterator[Confinement]:
     with Confinement(["chord"]) as one:

@@ -214,6 +214,17 @@ def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement
     assert worker.work_off() == 0
 
 
+def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:
+    submit(service, "a", estimates() | {"dev0.lab": ""}, visibility="public")
+    worker_of(service, confinement).work_off()
+    messages = read_scores(service.public_folder / "dev.zarr")["chord"]["message"].values.ravel().tolist()
+    told = [one for one in messages if one]
+    assert told
+    for one in told:
+        assert one.startswith("a/dev0.lab:")
+        assert ".." not in one
+
+
 def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
     found = state(service, submit(service, "oak", estimates()))
     for viewer in (None, member(service, "eve")):

@@ -327,9 +327,12 @@ def main(descriptor: int, tasks: Sequence[str] = ()) -> None:
             control.close()
             _child(order, writing)
         os.close(writing)
-        _send(control, {"pid": pid})
-        _, status = os.waitpid(pid, 0)
-        _send(control, {"status": status})
+        try:
+            _send(control, {"pid": pid})
+            _, status = os.waitpid(pid, 0)
+            _send(control, {"status": status})
+        except OSError:
+            return  # whoever asked is gone
 
 
 def _child(order: Mapping[str, Any], writing: int) -> None:

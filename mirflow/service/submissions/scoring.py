@@ -6,6 +6,7 @@ is read, and no score of it computed anew. What a store holds is never replaced;
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -341,13 +342,25 @@ def publish_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     listed = [name for name in public if any(name in one.systems for one in contents)]
     # Relative: a copy is served as it is, and says nothing of this host.
     text = pipeline_of(task["path"], task["split"], Path(task["systems"]), listed) if listed else ""
-    attrs = {_PIPELINE: text.replace(f"root: {report_root(text)}", "root: .", 1)} if text else {}
+    root = report_root(text) if text else "."
+    attrs = {_PIPELINE: text.replace(f"root: {root}", "root: .", 1)} if text else {}
+    if text:
+        places = (os.path.relpath(task["systems"], root), str(task["systems"]))
+        contents = [replace(one, cells=without_folders(one.cells, places)) for one in contents]
     with StoreWriter(copy) as writer:
         writer.publish(
             [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents],
             {"name": task["split"], "versions": software_versions(), **attrs},
         )
     return {"systems": len(listed)}
+
+
+def without_folders(cells: Cells, folders: Collection[str]) -> Cells:
+    """Cells whose messages name files by system and name, and not by the folders of this host."""
+    message = cells.message
+    for folder in folders:
+        message = tuple(one.replace(f"{folder}{os.sep}", "") for one in message)
+    return replace(cells, message=message)
 
 
 def without(attrs: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
