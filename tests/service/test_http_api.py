@@ -79,7 +79,7 @@ def test_scores_by_track_are_the_same_in_every_format(client: TestClient, demo_s
     answer = client.get(f"{DEMO}/evaluations/chord/scores?metric=majmin&track=a*&format={style}")
     read = {
         "json": lambda data: pd.DataFrame(json.loads(data)),
-        "csv": lambda data: pd.read_csv(io.BytesIO(data)),
+        "csv": lambda data: pd.read_csv(io.BytesIO(data), float_precision="round_trip"),
         "arrow": lambda data: arrow.ipc.open_stream(data).read_all().to_pandas(),
         "parquet": lambda data: pyarrow.parquet.read_table(io.BytesIO(data)).to_pandas(),
     }
