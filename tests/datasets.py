@@ -62,3 +62,15 @@ def score_files(
     path = folder / "p.yaml"
     path.write_text(json.dumps({"name": task, "evaluations": [evaluation], "store": str(folder / "s.zarr")}))
     return mirflow.run(path, scheduler="serial").store
+
+
+def write_hidden(folder: Path, label: str, broken: str) -> Path:
+    """A store of chords whose references alone have some labels and times, one of them in a message."""
+    pipeline = write_dataset(folder, tracks=3)
+    for track in range(3):
+        file = folder / "ref" / f"t{track:02d}.lab"
+        file.write_text(file.read_text() + f"70.123\t77.777\t{label}\n")
+    (folder / "ref" / "t01.lab").write_text(f"0.0\t4.0\t{broken}\n")
+    pipeline.write_text(pipeline.read_text().replace("store:", "    on_error: ignore\nstore:"))
+    mirflow.run(pipeline)
+    return folder / "store.zarr"

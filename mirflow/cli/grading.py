@@ -16,7 +16,8 @@ from .graders import agreement_tables, show_number
 from .output import choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
-    from ..grading.judgement_tables import Closed, GraderJudgement, GradingEvent
+    from ..grading.assignment import By
+    from ..grading.judgement_tables import Closed, GraderJudgement, GradingEvent, Known, Unjudged
     from ..grading.pool import Pool
     from ..grading.query_draw import PieceTable
     from ..grading.rater_agreement import RoundProgress
@@ -187,7 +188,7 @@ def assign_command(
     output: Path,
     graders: str,
     per_pair: int,
-    by: str,
+    by: By,
     repeats: float,
     minutes: float,
     seed: int | None,
@@ -208,7 +209,7 @@ def assign_command(
     else:
         names = read_names(graders)
     seed = _new_seed() if seed is None else seed
-    plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)  # type: ignore[arg-type]
+    plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)
     write_plan(plan, output)
     work = summarise(plan, minutes)
     rows: list[tuple[str, Entry]] = []
@@ -390,8 +391,8 @@ def close_command(
     output: Path,
     events: Path | None,
     withdrawn: tuple[str, ...],
-    known: str,
-    unjudged: str,
+    known: Known,
+    unjudged: Unjudged,
     scale: float,
     names: bool,
     interim: bool,
@@ -419,8 +420,8 @@ def close_command(
         if not any(one.grader == name for one in rows):
             raise GradingError(f"{judgements}: no judgement of a grader {name!r}, who is to be forgotten")
     pool = read_key(key)
-    closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)  # type: ignore[arg-type]
-    pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)  # type: ignore[arg-type]
+    closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)
+    pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)
     _tell_closed(closed, pipeline, output, unjudged)
 
 
@@ -432,7 +433,9 @@ def _refuse_of_campaign(campaign: Path, round_name: str, told: Mapping[str, obje
         raise click.UsageError(f"name the round of {campaign.name} that is to be closed")
 
 
-def _close_campaign(campaign: Path, name: str, output: Path, *, known: str, unjudged: str, interim: bool) -> None:
+def _close_campaign(
+    campaign: Path, name: str, output: Path, *, known: Known, unjudged: Unjudged, interim: bool
+) -> None:
     """Close a round whose judgements are in the database of a campaign."""
     from .serve import demand_packages, operator
 
@@ -442,7 +445,7 @@ def _close_campaign(campaign: Path, name: str, output: Path, *, known: str, unju
 
     service = open_service([campaign])
     try:
-        closed, pipeline = close_round(service, name, output, known=known, unjudged=unjudged, interim=interim)  # type: ignore[arg-type]
+        closed, pipeline = close_round(service, name, output, known=known, unjudged=unjudged, interim=interim)
         if not interim:
             service.audit.record(operator(), "close round", round=name)
     finally:
@@ -500,8 +503,8 @@ def groups_command(
     from ..grading.ground_truth import group_candidates, write_ground_truth
 
     _refuse_existing(output, force=force)
-    options = {"by": by, "test": test, "differs_from": differs_from, "above": above}
-    found = group_candidates(judgements, level, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"by": by, "test": test, "differs_from": differs_from, "above": above}
+    found = group_candidates(judgements, level, **options)
     write_ground_truth(found, output, {"level": level, **options})
     sizes = Counter((one.query, one.group) for one in found.candidates if one.group)
     queries = Counter(query for query, _ in sizes)

@@ -10,7 +10,7 @@ import pytest
 
 import mirflow
 from mirflow.analysis.scores import read_store
-from tests.datasets import write_dataset
+from tests.datasets import write_hidden
 
 from ..commands import printed
 from ..groups import random_group, write_store
@@ -22,15 +22,7 @@ LABEL, BROKEN = "Gb:minmaj7", "SECRET"
 
 @pytest.fixture
 def hidden(tmp_path: Path) -> Path:
-    """Labels and times that only the references have, one of them in a message."""
-    pipeline = write_dataset(tmp_path, tracks=3)
-    for track in range(3):
-        file = tmp_path / "ref" / f"t{track:02d}.lab"
-        file.write_text(file.read_text() + f"70.123\t77.777\t{LABEL}\n")
-    (tmp_path / "ref" / "t01.lab").write_text(f"0.0\t4.0\t{BROKEN}\n")
-    pipeline.write_text(pipeline.read_text().replace("store:", "    on_error: ignore\nstore:"))
-    mirflow.run(pipeline)
-    return tmp_path / "store.zarr"
+    return write_hidden(tmp_path, LABEL, BROKEN)
 
 
 def everything(folder: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from mirflow.analysis.scores import read_store
 from mirflow.errors import MirflowWarning
 from mirflow.reports.page import write_page
 from mirflow.reports.page.live import LivePage
-from tests.datasets import score_files, write_dataset, write_lab
+from tests.datasets import score_files, write_dataset, write_hidden, write_lab
 
 from ...commands import printed
 from .reading import block_of, contents_of, values_in
@@ -24,15 +24,7 @@ LABEL, BROKEN = "Gb:minmaj7", "SECRET"
 
 @pytest.fixture
 def hidden(tmp_path: Path) -> Path:
-    """Labels and times that only the references have, one of them in a message."""
-    pipeline = write_dataset(tmp_path, tracks=3)
-    for track in range(3):
-        file = tmp_path / "ref" / f"t{track:02d}.lab"
-        file.write_text(file.read_text() + f"70.123\t77.777\t{LABEL}\n")
-    (tmp_path / "ref" / "t01.lab").write_text(f"0.0\t4.0\t{BROKEN}\n")
-    pipeline.write_text(pipeline.read_text().replace("store:", "    on_error: ignore\nstore:"))
-    mirflow.run(pipeline)
-    return tmp_path / "store.zarr"
+    return write_hidden(tmp_path, LABEL, BROKEN)
 
 
 def everything(page: Path) -> str:
