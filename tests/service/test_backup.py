@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 import mirflow
 from mirflow.service import backup
@@ -127,7 +127,10 @@ def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) ->
     going = threading.Thread(target=go_on)
     going.start()
     try:
-        for number in range(20):
+        number, held = 0, {}
+        while number < 3 or len(held) <= 5:
+            assert going.is_alive()
+            number += 1
             file, folder = tmp_path / f"{number}.tar.gz", tmp_path / str(number) / "state"
             made = make_backup(service, file)
             restore_backup(file, folder)
@@ -137,13 +140,9 @@ def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) ->
             assert len(held) == made.submissions
             for name, state in held.items():
                 assert state == "received" or (found.systems_folder / name / "a.lab").exists()
-            if len(held) > 20:
-                break
     finally:
         stop.set()
         going.join()
-    with service.database.read() as session:  # type: ignore[union-attr]
-        assert (session.scalar(select(func.count(Submission.number))) or 0) > 5
 
 
 def test_what_cannot_be_restored(service: Service, campaign: Path, tmp_path: Path) -> None:
