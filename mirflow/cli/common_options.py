@@ -43,6 +43,20 @@ class Command(click.Command):
         self.place = place
 
 
+class Family(Command, click.Group):
+    """Commands under a name of their own, which has its place in ``mirflow --help``; in the order of declaration.
+
+    Parameters
+    ----------
+    place : int
+        See `Command`.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order in which they were declared."""
+        return [*self.commands]
+
+
 class Declared(NameChoice):
     """Names that are looked up on use, so that those declared after the commands are included.
 

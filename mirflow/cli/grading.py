@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import GradingError, counted
-from .common_options import LEVEL, Command, ReadingCommand
+from .common_options import LEVEL, Command, Family, ReadingCommand
 from .graders import agreement_tables, show_number
 from .output import choose_format, emit, for_people, output_options
 
@@ -30,19 +30,7 @@ _NAMED = 5
 """Short lists that are named."""
 
 
-class _Family(click.Group):
-    """Commands under a name of their own, with its place in ``mirflow --help``."""
-
-    def __init__(self, *arguments: Any, place: int = 99, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.place = place
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order of the steps."""
-        return list(self.commands)
-
-
-@click.group("grading", cls=_Family, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
+@click.group("grading", cls=Family, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
 def grading_command() -> None:
     """From the lists of systems to judgements by people that are scored: draw, pool, assign, overview, close, groups.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import MirflowError, counted
-from .common_options import Command
+from .common_options import Command, Family
 from .output import choose_format, emit, output_options
 
 if TYPE_CHECKING:
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 _START = "start"
 
 
-class _Serve(click.Group):
-    """A group whose name alone starts a server: ``mirflow serve STORE`` is ``mirflow serve start STORE``."""
-
-    def __init__(self, *arguments: Any, place: int = 99, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.place = place
+class _Serve(Family):
+    """Commands whose common name alone starts a server: ``mirflow serve STORE`` is ``mirflow serve start STORE``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the command that starts a server where none is named."""
@@ -139,7 +135,7 @@ _base_url = click.option(
 )
 
 
-@serve_command.group("users")
+@serve_command.group("users", cls=Family)
 def users_command() -> None:
     """Accounts of a campaign: add, list and revoke them, and make links and tokens."""
 

@@ -1,4 +1,4 @@
-"""The command that writes a results site: ``site``."""
+"""Commands about results sites: ``site``, and ``archive``, the years of a campaign."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from .common_options import LEVEL, Command, label_stores, option, stores_argument
+from .output import choose_format, emit, output_options
 
 _SHOWN = 10
 """Changes that the command prints."""
@@ -91,3 +92,17 @@ def site_command(
     click.echo(
         f"{made.path / 'index.html'} written: {made.pages} pages, {made.size / 1e6:.1f} MB ({seconds:.1f} s)", err=True
     )
+
+
+@click.command("archive", cls=Command, place=7, short_help="Tabulate the years of a campaign: tasks, runs, the best.")
+@click.argument("table", type=click.Path(path_type=Path))
+@output_options
+def archive_command(table: Path, style: str | None, output: Path | None) -> None:
+    """Show the years in TABLE: task sets and runs of each, and the best value of each task by its primary metric.
+
+    TABLE is a csv file with a header, or a YAML list: a year and a store in each row, or what was published elsewhere.
+    """
+    from ..site.archive import read_archive
+
+    chosen = choose_format(style, output)
+    emit(read_archive(table).tabulation(), chosen, output)

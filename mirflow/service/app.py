@@ -6,21 +6,22 @@ import ipaddress
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 import uvicorn
 from python_multipart.exceptions import FormParserError
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
 from . import account_pages, http_api, result_pages, stores_http, submission_pages
 from .accounts import AccountError
-from .addresses import NamesInPaths
 from .answers import Front
 from .connections import KEPT_SECONDS, Punctual
 from .grading import grader_pages
@@ -31,7 +32,6 @@ from .viewer_pages import asset, tell
 
 __all__ = ["configure", "create_app", "serve"]
 
-
 _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
 """Errors whose messages answer what somebody has asked; others may name files, and are for the server's log."""
 _LOG = logging.getLogger("mirflow.service")
@@ -39,6 +39,57 @@ _WORDS = {
     404: "There is no such page.",
     405: "This page cannot be asked in this way.",
 }
+
+
+class NameConvertor(Convertor[str]):
+    """A name of a store, system or track in a route: ``/stores/{store:name}``."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        """The name of a segment."""
+        return unquote(value)
+
+    def to_string(self, value: str) -> str:
+        """The segment of a name."""
+        return quote(value, safe="")
+
+
+register_url_convertor("name", NameConvertor())
+
+
+class NamesInPaths:
+    """Middleware that keeps slashes within names apart from those between segments.
+
+    Servers decode ``%2F`` in a path before they look for a route, so that a track ``pop/x`` would be two segments.
+    Here the path is decoded segment by segment; within one, ``/`` and ``%`` stay encoded.
+
+    Parameters
+    ----------
+    app : ASGI application
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        raw = scope.get("raw_path")
+        if scope["type"] == "http" and raw is not None and b"%" in raw:
+            scope = {**scope, "path": decode_path(raw)}
+        await self.app(scope, receive, send)
+
+
+def decode_path(raw: bytes) -> str:
+    """Decode a path segment by segment.
+
+    Examples
+    --------
+    >>> decode_path(b"/tracks/pop%2Fx%20y/")
+    '/tracks/pop%2Fx y/'
+    """
+    segments = [unquote_to_bytes(segment).decode("utf-8", "replace") for segment in raw.split(b"/")]
+    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
 
 
 def create_app(service: Service) -> Starlette:

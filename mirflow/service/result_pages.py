@@ -20,8 +20,7 @@ from ..reports.leaderboard import leaderboard, to_json
 from ..reports.page import live
 from ..site import page_contents
 from ..site.build import NEWS
-from ..site.changes import Change, find_changes
-from ..site.feed import to_atom
+from ..site.changes import Change, find_changes, to_atom
 from ..site.page_contents import StoreContents
 from .accounts import Viewer
 from .answers import Content, digest, is_known

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,8 +24,7 @@ from ..reports.page import write_page
 from ..store.generations import remove
 from . import page_contents
 from .archive import Archive, has_years, join_years, read_archive, years_of
-from .changes import LONG_AGO, Change, find_changes
-from .feed import to_atom
+from .changes import LONG_AGO, Change, find_changes, to_atom
 from .page_contents import StoreContents
 from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, read_asset
 
@@ -196,9 +195,7 @@ def write_site(
     StoreError
         If a path is no result store.
     """
-    given = stores if isinstance(stores, Mapping) else name_stores(stores)
-    # The name of a folder may hold bytes that are no text.
-    named = {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in given.items()}
+    named = _named(stores)
     folder = Path(os.path.realpath(output))
     _check_url(url)
     environment()
@@ -213,35 +210,15 @@ def write_site(
         has_archive = years is not None or any(has_years(path) for path in named.values())
         navigation = [("front", "Results"), *([("archive", "Archive")] if has_archive else [])]
         pages = Pages(DiskLinks("index.html"), title, navigation=navigation, note=note)
+        settings = _StorePages(level, timelines, references, only_aggregates)
         made, notes = [], []
         with progress or Progress() as shown:
             for (name, path), own in zip(named.items(), roots, strict=True):
-                shown.stage("reading the scores")
-                scores = read_store(path)
-                found = page_contents.store(
-                    name, scores, level=level, references=references, only_aggregates=only_aggregates
-                )
-                shown.stage("writing the tables")
-                write_store_pages(new, pages, found)
-                words = {"timelines": timelines, "root": own, "references": references}
-                words |= {"only_aggregates": only_aggregates}
-                notes += _write_report(new, found, path, words, shown)
-                left = sorted(scores.keys() - found.ranked.keys())
-                notes += [
-                    f"{name}: {one}: only in the report, without a metric that is one number a track" for one in left
-                ]
-                # What was written need not stay in memory.
-                made.append(replace(found, datasets={}))
+                found, left_out = settings.write(new, pages, name, path, own, shown)
+                made.append(found)
+                notes += left_out
             shown.stage("writing the front page")
-            before = _read_boards(folder, record)
-            authority = urlsplit(url).hostname or "localhost"
-            changes = find_changes(before, {one.name: one.board for one in made}, authority)
-            history = [*changes, *(record.changes if record else ())][:KEPT]
-            updated = max((one.created for one in made), default="") or LONG_AGO
-            identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
-            new_record = SiteRecord(
-                "mirflow-site", 1, version("mirflow"), title, identifier, updated, [*named], history
-            )
+            changes, new_record = _next_record(folder, record, made, title, url)
             write_front(new, pages, made, new_record, url)
             if has_archive:
                 years = years or join_years([one for own in made for one in years_of(own.name, own.board)])
@@ -252,6 +229,13 @@ def write_site(
     finally:
         remove(new.path)
     return SiteReport(Path(output), new.pages, new.size, changes if record else [], tuple(notes))
+
+
+def _named(stores: Sequence[str | Path] | Mapping[str, str | Path]) -> dict[str, str | Path]:
+    """Stores by the names of their pages."""
+    given = stores if isinstance(stores, Mapping) else name_stores(stores)
+    # The name of a folder may hold bytes that are no text.
+    return {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in given.items()}
 
 
 def _check_url(url: str) -> None:
@@ -265,6 +249,55 @@ def _roots(root: Roots, count: int) -> list[str | Path | None]:
     if len(own) not in (0, 1, count):
         raise QueryError(f"{len(own)} roots for {count} stores; give one for all of them, or one for each")
     return own if len(own) == count else (own or [None]) * count
+
+
+@dataclass(frozen=True)
+class _StorePages:
+    """The pages of every store of a site; see `write_site`."""
+
+    level: float | None
+    timelines: str | int
+    references: bool
+    only_aggregates: bool
+
+    def write(
+        self, folder: Folder, pages: Pages, name: str, path: str | Path, root: str | Path | None, progress: Progress
+    ) -> tuple[StoreContents, list[str]]:
+        """Write the tables and the report of a store; give its contents without scores by track, and notes."""
+        progress.stage("reading the scores")
+        scores = read_store(path)
+        found = page_contents.store(
+            name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
+        )
+        progress.stage("writing the tables")
+        write_store_pages(folder, pages, found)
+        notes = self._write_report(folder, found, path, root, progress)
+        left = sorted(scores.keys() - found.ranked.keys())
+        notes += [f"{name}: {one}: only in the report, without a metric that is one number a track" for one in left]
+        # What was written need not stay in memory.
+        return replace(found, datasets={}), notes
+
+    def _write_report(
+        self, folder: Folder, found: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
+    ) -> list[str]:
+        """Write the report of a store, with links to its other pages; give its notes."""
+        file = file_of("store", store=found.name)
+        url = DiskLinks(file).url
+        links = [("Results", url("front"))]
+        if len(found.ranked) <= page_contents.MANY:
+            links += [(one, url("evaluation", store=found.name, evaluation=one)) for one in found.ranked]
+        made = write_page(
+            path,
+            folder.place(file),
+            timelines=self.timelines,
+            root=root,
+            references=self.references,
+            only_aggregates=self.only_aggregates,
+            links=links,
+            progress=progress,
+        )
+        folder.count(file, made.size)
+        return [] if self.timelines == "none" else [f"{found.name}: {note}" for note in made.notes]
 
 
 def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> None:
@@ -288,21 +321,6 @@ def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> Non
             write("tracks.html", file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
             for track in page_contents.each_track(found, page):
                 write("track.html", file_of("track", **parts, track=track.track), track)
-
-
-def _write_report(
-    folder: Folder, found: StoreContents, path: str | Path, words: Mapping[str, Any], progress: Progress
-) -> list[str]:
-    """Write the report of a store, with links to its other pages; give its notes."""
-    name = found.name
-    file = file_of("store", store=name)
-    url = DiskLinks(file).url
-    links = [("Results", url("front"))]
-    if len(found.ranked) <= page_contents.MANY:
-        links += [(one, url("evaluation", store=name, evaluation=one)) for one in found.ranked]
-    made = write_page(path, folder.place(file), **words, links=links, progress=progress)
-    folder.count(file, made.size)
-    return [] if words["timelines"] == "none" else [f"{name}: {note}" for note in made.notes]
 
 
 def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], record: SiteRecord, url: str) -> None:
@@ -333,6 +351,19 @@ def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence
     text = pages.at(file).render("archive.html", page=years, present=present, here="archive")
     folder.write(file, text)
     folder.write(file_of("archive_json"), years.tabulation().to_json())
+
+
+def _next_record(
+    folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents], title: str, url: str
+) -> tuple[list[Change], SiteRecord]:
+    """What changed since the site before, and the record of the new one."""
+    authority = urlsplit(url).hostname or "localhost"
+    changes = find_changes(_read_boards(folder, record), {one.name: one.board for one in stores}, authority)
+    history = [*changes, *(record.changes if record else ())][:KEPT]
+    updated = max((one.created for one in stores), default="") or LONG_AGO
+    identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
+    names = [one.name for one in stores]
+    return changes, SiteRecord("mirflow-site", 1, version("mirflow"), title, identifier, updated, names, history)
 
 
 def read_record(folder: Path) -> SiteRecord | None:
