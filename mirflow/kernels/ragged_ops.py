@@ -68,6 +68,31 @@ def ascending(values: Float) -> Int:
     return order
 
 
+def by_group(group: Int, order: Int) -> Int:
+    """The places of an order put together by group, in which they stay in that order: int64 (n,).
+
+    Several times as fast as ``np.lexsort``, as one sort of plain integers does it.
+
+    Parameters
+    ----------
+    group : int64 (n,)
+        The group of each place, from 0; times ``n`` less than 2**63.
+    order : int64 (n,)
+
+    Examples
+    --------
+    >>> group, times = np.array([1, 0, 1, 0]), np.array([0.5, 0.2, 0.1, 0.4])
+    >>> by_group(group, ascending(times)).tolist()
+    [1, 3, 2, 0]
+    """
+    bits = len(order).bit_length()
+    keys = group[order] << bits
+    keys |= np.arange(len(order))
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return np.asarray(order[keys])
+
+
 def medians(values: Float, counts: Int, upper: bool = False) -> Float:
     """The median of each row, in any order: float64 (rows,), NaN for a row without values.
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.ragged_ops import advance, common, medians, retreat, search_rows
+from mirflow.kernels.ragged_ops import advance, ascending, by_group, common, medians, retreat, search_rows
 from tests.event_strategies import pairs
 
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -121,3 +121,12 @@ def test_batches_do_not_ask_for_the_same_pages_again() -> None:
     if faults("") < 20 * 100:
         pytest.skip("the allocator keeps memory without being asked")
     assert faults("import mirflow.kernels") < 100
+
+
+@settings(deadline=None)
+@given(items=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.25, 0.5, -1.0])), max_size=30))
+def test_places_are_put_together_by_group_in_their_order(items: list[tuple[int, float]]) -> None:
+    group, values = (np.array(column) for column in (list(zip(*items, strict=True)) or [(), ()]))
+    group = group.astype(np.int64)
+    found = by_group(group, ascending(values.astype(np.float64)))
+    np.testing.assert_array_equal(found, np.lexsort((values, group)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 import mirflow
 from mirflow.metrics import transcription
 from mirflow.metrics.base import Pairs, get_task
-from mirflow.metrics.transcription.resolving import decode_rows
+from mirflow.metrics.transcription.resolving import cut_overlaps, decode_rows
 from mirflow.ragged import Ragged
 from mirflow.theory.pitch import midi_to_hz
 from tests.commands import printed
@@ -173,6 +174,24 @@ def test_a_note_is_cut_where_its_pitch_starts_again_and_loses_its_tail() -> None
     found = clean(rows([[0, 3, 60, 80], [1, 2, 60, 80], [1, 4, 62, 80], [5, 6, 60, 80], [5, 6, 60, 80]]))
     assert found.rows.columns["end"].tolist() == [1, 2, 4, 6]
     assert found.repairs.tolist() == [1]
+
+
+_TIMES = st.sampled_from([0.0, 0.5, 1.0, 1.25])
+
+
+@given(notes=st.lists(st.tuples(st.integers(0, 1), st.integers(60, 61), _TIMES, _TIMES), max_size=12))
+def test_notes_in_any_order_end_where_the_next_one_of_their_row_and_pitch_starts(
+    notes: list[tuple[int, int, float, float]],
+) -> None:
+    notes = sorted(((row, pitch, start, start + length) for row, pitch, start, length in notes), key=lambda n: n[0])
+    row, pitch, start, end = (np.array(column) for column in (list(zip(*notes, strict=True)) or [()] * 4))
+    expected = [end for *_, end in notes]
+    places = sorted(range(len(notes)), key=lambda place: (notes[place], place))
+    for place, following in pairwise(places):
+        if notes[place][:2] == notes[following][:2]:
+            expected[place] = min(expected[place], notes[following][2])
+    found = cut_overlaps(row.astype(int), pitch.astype(int), start.astype(float), end.astype(float))
+    assert found.tolist() == expected
 
 
 def test_times_beyond_all_recordings_are_no_frames() -> None:

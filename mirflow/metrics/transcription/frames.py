@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.ragged_ops import sum_by
+from ...kernels.ragged_ops import by_group, sum_by
 from ...ragged import Bool, Column, Float, Int
 from ...theory.pitch import midi_to_hz
 from ..measures import Measure, Metric, Parameter, Weight, family
@@ -94,8 +94,9 @@ def levels(key: tuple[Int, ...], start: Float, end: Float, weights: tuple[Int, .
     for one in key:
         low = int(one.min(initial=0))
         joined = joined * (int(one.max(initial=0)) - low + 1) + (one - low)
-    order = np.lexsort((times, np.tile(joined, 2)))
-    times, joined = times[order], np.tile(joined, 2)[order]
+    joined = np.tile(joined, 2)
+    order = by_group(joined, np.argsort(times))  # what lies at one time is added up, in any order
+    times, joined = times[order], joined[order]
     same = joined[1:] == joined[:-1]
     last = np.append(~(same & (times[1:] == times[:-1])), np.ones(min(len(times), 1), dtype=np.bool_))
     sums = [np.cumsum(np.concatenate([weight, -weight])[order])[last] for weight in weights]
@@ -158,7 +159,7 @@ def hits_and_sides(found: PitchStretches, pairs: int) -> tuple[Float, Float, Flo
     """How long pitches sound on both sides, in the reference and in the estimate: float64 (pairs,) each."""
     length = found.end - found.start
     both, ours, theirs = (
-        sum_by(found.pair[mask], length[mask], pairs)
+        sum_by(found.pair, np.where(mask, length, 0.0), pairs)
         for mask in (found.sides == REFERENCE | ESTIMATE, found.sides & REFERENCE > 0, found.sides & ESTIMATE > 0)
     )
     return both, ours, theirs

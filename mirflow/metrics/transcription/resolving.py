@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...annotations.rolls import semitones
+from ...kernels.ragged_ops import ascending, by_group
 from ...ragged import Column, Float, Int, Ragged, ranges, rows_of
 from ...theory.pitch import midi_to_hz
 
@@ -48,11 +49,16 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
     low = int(pitch.min(initial=0))
     voice = row * (int(pitch.max(initial=0)) - low + 1) + pitch - low
     # Files are mostly in order of time, so that their notes need no more than to be put together by pitch.
-    ordered = (row[1:] > row[:-1]) | (start[1:] > start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] >= end[:-1]))
-    order = np.argsort(voice, kind="stable") if ordered.all() else np.lexsort((end, start, voice))
-    follows = voice[order][1:] == voice[order][:-1]
-    found = end.copy()
-    found[order[:-1]] = np.where(follows, np.fmin(end[order[:-1]], start[order[1:]]), end[order[:-1]])
+    in_time = ((row[1:] > row[:-1]) | (start[1:] >= start[:-1])).all()
+    order = by_group(voice, np.arange(len(voice)) if in_time else ascending(start))
+    voices, starts, ends = voice[order], start[order], end[order]
+    follows = voices[1:] == voices[:-1]
+    if not (ends[1:] >= ends[:-1])[follows & (starts[1:] == starts[:-1])].all():
+        order = np.lexsort((end, start, voice))
+        starts, ends = start[order], end[order]
+    np.fmin(ends[:-1], starts[1:], out=ends[:-1], where=follows)
+    found = np.empty_like(ends)
+    found[order] = ends
     return found
 
 
