@@ -97,8 +97,8 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
     from ..analysis.judgements import fine_within_broad, grader_agreement
     from ..grading.rater_agreement import reliability
 
-    told = judgements.rows.columns
-    broad = "broad" in told and bool((told["broad"] != "").any())
+    columns = judgements.rows.columns
+    broad = "broad" in columns and bool((columns["broad"] != "").any())
     others = reliability(judgements, level)
     tables = []
     if broad or not others["compared"].any():  # or says that there is nothing to compare
@@ -106,7 +106,7 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
         tables.append(_table(agreement, "agreement of graders", people, _graders(agreement), name))
     if others["compared"].any():
         tables.append(_reliability_table(others, people, name))
-    if broad and "value" in told:
+    if broad and "value" in columns:
         fine = fine_within_broad(judgements)
         tables.append(_table(fine, "fine judgements within broad categories", people, whose=name))
     return tables

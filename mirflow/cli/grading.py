@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -128,7 +127,7 @@ def pool_command(
     force: bool,
     options: Mapping[str, Any],
 ) -> None:
-    """Pool the first candidates of all systems for each query, each once, under ids that tell nothing of systems.
+    """Pool the first candidates of all systems for each query, each once, under ids that do not reveal the systems.
 
     LISTS are what the task retrieval reads: "runs/{system}.csv", "{system}/{track}.txt", matrices of distances. The
     query itself, and candidates that --same or --leave-out names, are left out, and the next in rank move up.
@@ -154,7 +153,7 @@ def pool_command(
         click.echo(f"warning: system {system!r} has {many} of {top} candidates for {query!r}", err=True)
     if len(short) > _NAMED:
         click.echo(f"warning: {counted(len(short) - _NAMED, 'other list')} with fewer candidates than {top}", err=True)
-    click.echo(f"{place} tells the systems: only for the organiser", err=True)
+    click.echo(f"{place} names the systems: only for the organiser", err=True)
 
 
 @grading_command.command("assign", cls=Command, short_help="Assign graders to pairs.")
@@ -281,23 +280,18 @@ def _progress_table(found: RoundProgress) -> Table:
 
 def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], seed: str, people: bool) -> Table:
     """A row for each grader, by number: work, agreement with the own repeats, and time."""
-    from ..grading.judgement_tables import latest, number_graders
-    from ..grading.rater_agreement import self_agreement, time_on_task
+    from ..grading.judgement_tables import number_graders
+    from ..grading.rater_agreement import grader_work
     from ..reports.tables import Table
 
-    made = Counter(one.grader for one in latest(rows) if one.counts and not one.repeat)
-    own = {one.grader: one for one in self_agreement(rows)}
-    times = time_on_task(log)
+    works = grader_work(rows, log)
     called = number_graders((one.grader for one in rows), seed)
     found = []
     for name, shown in {**called, "": "all"}.items():
-        again = own.get(name)
-        told = (again.same, again.weighted_kappa, again.difference) if again else (float("nan"),) * 3
-        seconds = [one for grader, each in times.items() if name in ("", grader) for one in each.values()]
-        spent = (median(seconds) if seconds else float("nan"), sum(seconds) / 3600)
-        judged = made[name] if name else made.total()
-        numbers = (show_number(one, people) for one in (*told, *(spent if log else ())))
-        found.append((shown, judged, again.repeats if again else 0, *numbers))
+        work, again = works[name], works[name].agreement
+        spent = (work.median_seconds, work.total_seconds / 3600) if log else ()
+        values = (again.same, again.weighted_kappa, again.difference, *spent)
+        found.append((shown, work.judged, again.repeats, *(show_number(one, people) for one in values)))
     notes = (
         "same: share of the hidden repeats with the same broad category; weighted_kappa: of both times, linear weights",
         "difference: mean absolute difference of the fine judgements of both times",
@@ -393,8 +387,8 @@ def close_command(
     """
     if judgements.suffix.lower() in (".yaml", ".yml"):
         _refuse_existing(output / "judgements.csv", force=force)
-        told = {"--key": key, "--events": events, "--withdrawn": withdrawn, "--names": names}
-        _refuse_of_campaign(judgements, round_name, told)
+        given = {"--key": key, "--events": events, "--withdrawn": withdrawn, "--names": names}
+        _refuse_of_campaign(judgements, round_name, given)
         _close_campaign(judgements, round_name, output, known=known, unjudged=unjudged, interim=interim)
         return
     if round_name or interim or key is None:
@@ -410,11 +404,11 @@ def close_command(
     pool = read_key(key)
     closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)
     pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)
-    _tell_closed(closed, pipeline, output, unjudged)
+    _print_closed(closed, pipeline, output, unjudged)
 
 
-def _refuse_of_campaign(campaign: Path, round_name: str, told: Mapping[str, object]) -> None:
-    wrong = next((name for name, value in told.items() if value), None)
+def _refuse_of_campaign(campaign: Path, round_name: str, given: Mapping[str, object]) -> None:
+    wrong = next((name for name, value in given.items() if value), None)
     if wrong:
         raise click.UsageError(f"{wrong} is for a table of judgements: a campaign's database knows it")
     if not round_name:
@@ -428,7 +422,7 @@ def _close_campaign(
     from .serve import demand_packages, operator
 
     demand_packages()
-    from ..service.grading.closing import close_round
+    from ..service.grading.overview import close_round
     from ..service.service import open_service
 
     service = open_service([campaign])
@@ -439,10 +433,10 @@ def _close_campaign(
     finally:
         if service.database is not None:
             service.database.close()
-    _tell_closed(closed, pipeline, output, unjudged)
+    _print_closed(closed, pipeline, output, unjudged)
 
 
-def _tell_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str) -> None:
+def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str) -> None:
     _print([*closed.counts.items()], f"{output}: round closed")
     if closed.unjudged and unjudged == "refuse":
         query, piece = closed.unjudged[0]

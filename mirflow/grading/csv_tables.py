@@ -87,9 +87,9 @@ def read_table(path: str | os.PathLike[str]) -> CsvTable:
     text = decode(read_bytes(name, MAX_BYTES), name)
     head, start, notes = text.split("\n"), 0, {}
     while start < len(head) and (not head[start].strip() or head[start].startswith(COMMENT)):
-        said, colon, value = head[start].lstrip(f"{COMMENT} ").partition(":")
+        key, colon, value = head[start].lstrip(f"{COMMENT} ").partition(":")
         if colon:
-            notes[said.strip()] = value.strip()
+            notes[key.strip()] = value.strip()
         start += 1
     body = "\n".join(head[start:])
     separator = find_separator(body, "tsv" if name.endswith(".tsv") else "csv", DelimitedOptions(comment="")) or ","

@@ -327,7 +327,7 @@ def close(
     kept.sort(key=lambda one: (place[one.query], one.candidate, number_of[one.grader]))
     everything = {Pair(one.query, one.piece) for one in key.returned}
     missing = sorted(everything - {one.pair for one in kept}, key=lambda pair: (place[pair.query], pair))
-    told = {
+    quantities = {
         "graders": len(graders),
         "pairs": len(everything),
         "pairs without a judgement": len(missing),
@@ -335,7 +335,7 @@ def close(
         **dict(sorted(counts.items())),
     }
     renamed = tuple(replace(one, grader=called[one.grader]) for one in kept)
-    return Closed(renamed, told, tuple(missing), called | dict.fromkeys(withdrawn, ""))
+    return Closed(renamed, quantities, tuple(missing), called | dict.fromkeys(withdrawn, ""))
 
 
 def _left_out(one: GraderJudgement, withdrawn: Collection[str], known: Known) -> str:

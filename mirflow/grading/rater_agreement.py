@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -136,8 +137,8 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
 
 def _ratings(judged: AllJudged, values: Float) -> Ratings:
     """Judgements as a table of pairs and graders, of pairs with at least two, in groups of a query each."""
-    told: Bool = ~np.isnan(values)
-    pair, query, values, grader = judged.pair[told], judged.query[told], values[told], judged.grader[told]
+    given: Bool = ~np.isnan(values)
+    pair, query, values, grader = judged.pair[given], judged.query[given], values[given], judged.grader[given]
     column: Int = np.unique(grader, return_inverse=True)[1].astype(np.int64)
     if (grader == "").any():  # judgements without a name are by somebody else each
         order = np.argsort(pair, kind="stable")
@@ -239,10 +240,10 @@ def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]
 
 
 def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SelfAgreement:
-    levels = np.array([[one.level for one in both] for both in pairs]).reshape(-1, 2)
-    told = ~np.isnan(levels).any(axis=1)
+    levels = np.array([[one.level for one in pair] for pair in pairs]).reshape(-1, 2)
+    both = ~np.isnan(levels).any(axis=1)
     fine = [abs(one.fine - other.fine) for one, other in pairs if one.fine is not None and other.fine is not None]
-    same = float((levels[told, 0] == levels[told, 1]).mean()) if told.any() else float("nan")
+    same = float((levels[both, 0] == levels[both, 1]).mean()) if both.any() else float("nan")
     kappa = cohen_kappa(levels[:, 0], levels[:, 1], len(BROAD), "linear")
     return SelfAgreement(grader, len(pairs), same, kappa, float(np.mean(fine)) if fine else float("nan"))
 
@@ -258,8 +259,8 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
     --------
     >>> from .judgement_tables import to_time
     >>> times = [to_time(f"2027-03-01T12:00:{second:02}Z") for second in (0, 4, 19)]
-    >>> told = [GradingEvent(times[0], "g", "came"), *(GradingEvent(one, "g", "judged", "q", "a") for one in times[1:])]
-    >>> time_on_task(told)
+    >>> log = [GradingEvent(times[0], "g", "came"), *(GradingEvent(one, "g", "judged", "q", "a") for one in times[1:])]
+    >>> time_on_task(log)
     {'g': {Pair(query='q', candidate='a'): 19.0}}
     """
     before: dict[str, GradingEvent] = {}
@@ -271,6 +272,62 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
                 found[one.grader][Pair(one.query, one.candidate)] += seconds
         before[one.grader] = one
     return {grader: dict(own) for grader, own in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class GraderWork:
+    """Work of a grader, and its consistency.
+
+    Parameters
+    ----------
+    judged : int
+        Pairs with a judgement that counts; repeats are not among them.
+    agreement : SelfAgreement
+    median_seconds : float
+        Time on a pair; NaN without events.
+    total_seconds : float
+        Time on all pairs.
+    """
+
+    judged: int
+    agreement: SelfAgreement
+    median_seconds: float
+    total_seconds: float
+
+
+def grader_work(
+    judgements: Iterable[GraderJudgement], events: Iterable[GradingEvent] = (), graders: Iterable[str] = ()
+) -> dict[str, GraderWork]:
+    """The work of each grader, and under the empty name that of all together.
+
+    Parameters
+    ----------
+    judgements : iterable of GraderJudgement
+    events : iterable of GradingEvent
+        See `time_on_task`.
+    graders : iterable of str
+        Graders who are listed even if they have not judged.
+
+    Examples
+    --------
+    >>> found = grader_work([GraderJudgement("g", "q", "a", "NS")], graders=["h"])
+    >>> {name: work.judged for name, work in found.items()}
+    {'h': 0, 'g': 1, '': 1}
+    """
+    rows = latest(judgements)
+    judged = Counter(one.grader for one in rows if one.counts and not one.repeat)
+    agreement = {one.grader: one for one in self_agreement(rows)}
+    seconds = {grader: [*own.values()] for grader, own in time_on_task(events).items()}
+    judged[""], seconds[""] = judged.total(), [one for own in seconds.values() for one in own]
+    return {
+        name: GraderWork(
+            judged[name],
+            agreement[name] if name in agreement else _self_agreement(name, ()),
+            median(seconds[name]) if seconds.get(name) else float("nan"),
+            sum(seconds.get(name, ())),
+        )
+        for name in dict.fromkeys([*graders, *(one.grader for one in rows), ""])
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -28,7 +27,7 @@ from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
-from .viewer_pages import pages_of, viewer_of
+from .viewer_pages import PRIVATE, pages_of, viewer_of
 from .views import Views
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         try:
             if request.state.viewer is not None or parts.get("store") in views.hidden:
                 found = await run_in_threadpool(asked)
-                return Response(found.body, media_type=found.media_type, headers={"Cache-Control": "private, no-store"})
+                return Response(found.body, media_type=found.media_type, headers=PRIVATE)
             variant = "" if "store" in parts else await run_in_threadpool(views.released_digest)
             return await service.answers.answer(request, names, asked, variant=variant)
         except (UnknownNameError, StoreError, QueryError) as error:
@@ -273,9 +272,7 @@ def _store_json(asked: Asked, store: str) -> Content:
 
 
 def _evaluation_json(asked: Asked, store: str, evaluation: str) -> Content:
-    found = asked.of(store)
-    board = msgspec.structs.replace(found.board, evaluations=[found.evaluation(evaluation)])
-    return Content(to_json(board).encode(), "application/json")
+    return Content(to_json(asked.of(store).board_of(evaluation)).encode(), "application/json")
 
 
 def no_icon(request: Request) -> Response:

@@ -43,7 +43,7 @@ from .submissions.entries import (
 )
 from .submissions.tables import OPEN, Released, Submission, SubmissionFinding, SubmissionProgress, Trouble, Verdict
 from .submissions.uploads import Fields, UploadError, discard, receive
-from .viewer_pages import page, tell, wants_json
+from .viewer_pages import PRIVATE, page, tell, wants_json
 
 MOST_LISTED = 500
 """Submissions in the list, and findings on a page."""
@@ -180,7 +180,7 @@ def listing(request: Request) -> Response:
         # It may name what is hidden.
         trouble = session.get(Trouble, 1) if viewer is not None and viewer.may("organiser") else None
     if wants_json(request):
-        return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=_private())
+        return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=PRIVATE)
     may_send = viewer is not None and viewer.may("submitter")
     return page(request, "submissions.html", here="submissions", submissions=found, may_send=may_send, trouble=trouble)
 
@@ -216,7 +216,7 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
         "splits": splits,
     }
     if wants_json(request):
-        return JSONResponse(said, status, _private())
+        return JSONResponse(said, status, PRIVATE)
     context = {**said, "trouble": trouble, "given": given or {}, "size": shown_size(limits.size)}
     return page(request, "submission_new.html", status, here="submissions", visibilities=VISIBILITIES, **context)
 
@@ -278,7 +278,7 @@ async def send(request: Request) -> Response:
     address = f"/submissions/{id}/"
     if wants_json(request):
         said = {"id": id, "address": address, "state": "received"}
-        return JSONResponse(said, 201, {"Location": address, **_private()})
+        return JSONResponse(said, 201, {"Location": address, **PRIVATE})
     return RedirectResponse(address, 303)
 
 
@@ -299,7 +299,7 @@ def show(request: Request) -> Response:
         submission = _find(session, request)
         shown = _shown(service, campaign, session, submission, viewer)
     if wants_json(request):
-        return JSONResponse(_as_json(shown), headers=_private())
+        return JSONResponse(_as_json(shown), headers=PRIVATE)
     return page(
         request,
         "submission.html",
@@ -317,7 +317,7 @@ def findings_table(request: Request) -> Response:
         submission = _find(session, request, to_change=True)
         text, name = findings_csv(findings_of(session, submission)), submission.name
     disposition = f'attachment; filename="{name}-findings.csv"'  # names have no quotes
-    return Response(text, headers={"Content-Disposition": disposition, **_private()}, media_type="text/csv")
+    return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
 
 
 def change_visibility(request: Request) -> Response:
@@ -355,7 +355,7 @@ async def progress(request: Request) -> Response:
 
     first = await run_in_threadpool(look)
     if "text/event-stream" not in request.headers.get("accept", ""):
-        return JSONResponse(first, headers=_private())
+        return JSONResponse(first, headers=PRIVATE)
     who = who_asks(request)
     if _watched[who] >= WATCHED:
         raise HTTPException(429, "You watch too many submissions at a time.", {"Retry-After": "10"})
@@ -523,10 +523,6 @@ def _as_json(shown: SubmissionView) -> dict[str, Any]:
 
 def _time(time: Any) -> str:
     return "" if time is None else time.isoformat(timespec="seconds")
-
-
-def _private() -> dict[str, str]:
-    return {"Cache-Control": "private, no-store"}
 
 
 def _of(request: Request) -> tuple[Service, Database, Campaign]:

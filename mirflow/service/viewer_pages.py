@@ -12,6 +12,8 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from ..site.pages import LiveLinks, Pages, PageViewer, asset_name, asset_names, read_asset
 from .service import Service
 
+PRIVATE = {"Cache-Control": "private, no-store"}
+"""Header of answers that only their viewer may keep, and nobody in between."""
 _KINDS = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -60,7 +62,7 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
         What the template needs.
     """
     text = pages_of(request.app.state.service).render(template, viewer=viewer_of(request), here=here, **context)
-    return HTMLResponse(text, status, {"Cache-Control": "private, no-store"})
+    return HTMLResponse(text, status, PRIVATE)
 
 
 def asset(request: Request) -> Response:

@@ -310,8 +310,7 @@ def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> Non
 
     for ranked in found.board.evaluations:
         parts = {"store": name, "evaluation": ranked.name}
-        board = Leaderboard(found.board.schema, found.board.version, found.board.mirflow, found.board.title, [ranked])
-        folder.write(file_of("evaluation_json", **parts), to_json(board))
+        folder.write(file_of("evaluation_json", **parts), to_json(found.board_of(ranked.name)))
         page = page_contents.evaluation(found, ranked.name)
         write("evaluation.html", file_of("evaluation", **parts), page)
         for one in ranked.systems:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from ..analysis.missing import find_problems
@@ -99,6 +100,16 @@ class StoreContents:
         if name not in self.ranked:
             raise UnknownNameError("evaluation", name, self.ranked)
         return self.ranked[name]
+
+    def board_of(self, name: str) -> Leaderboard:
+        """The leaderboard of one evaluation alone.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of this name.
+        """
+        return msgspec.structs.replace(self.board, evaluations=[self.evaluation(name)])
 
     def scores(self, name: str) -> TrackScores:
         """The scores by track of an evaluation.

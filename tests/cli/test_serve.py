@@ -10,23 +10,12 @@ from mirflow.service.accounts import find_viewer
 from mirflow.service.service import open_service
 
 from ..commands import invoke, printed, refused, rows
-
-CAMPAIGN = """\
-campaign: Chords
-evaluations:
-  - task: chord
-    reference: reference/{track}.jams
-    estimates: "{track}.lab"
-splits:
-  dev: dev
-"""
+from ..service.campaigns import write_bare_campaign
 
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
-    path = tmp_path / "campaign.yaml"
-    path.write_text(CAMPAIGN)
-    return path
+    return write_bare_campaign(tmp_path)
 
 
 def secrets(text: str) -> list[str]:

@@ -36,6 +36,25 @@ execution: {scheduler: serial}
 """
 
 
+BARE = """\
+campaign: Chords
+evaluations:
+  - task: chord
+    reference: reference/{track}.jams
+    estimates: "{track}.lab"
+splits:
+  dev: dev
+"""
+"""A campaign whose accounts, pages and limits are tested, and no submission."""
+
+
+def write_bare_campaign(folder: Path, text: str = BARE) -> Path:
+    """Write a campaign file without references."""
+    path = folder / "campaign.yaml"
+    path.write_text(text)
+    return path
+
+
 def write_campaign(folder: Path, text: str = CAMPAIGN, tracks: int = TRACKS) -> Path:
     """Write a campaign with the references of both splits."""
     for split in ("dev", "test"):

@@ -13,22 +13,12 @@ from mirflow.service.accounts import add_user, find_user, find_viewer, issue, re
 from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
 
-CAMPAIGN = """\
-campaign: Chords
-evaluations:
-  - task: chord
-    reference: reference/{track}.jams
-    estimates: "{track}.lab"
-splits:
-  dev: dev
-"""
+from .campaigns import write_bare_campaign
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
-    path = tmp_path / "campaign.yaml"
-    path.write_text(CAMPAIGN)
-    return open_service([path])
+    return open_service([write_bare_campaign(tmp_path)])
 
 
 def test_every_answer_says_what_a_page_may_load(service: Service) -> None:

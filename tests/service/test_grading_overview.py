@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mirflow.errors import GradingError
-from mirflow.service.grading.closing import close_round
+from mirflow.service.grading.overview import close_round
 from mirflow.service.grading.tables import Participation, StoredAssignment
 from mirflow.service.service import Service, open_service
 

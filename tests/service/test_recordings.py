@@ -13,6 +13,8 @@ from mirflow.service.accounts import Viewer, add_user, issue
 from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
 
+from .campaigns import write_bare_campaign
+
 CAMPAIGN = """\
 campaign: Chords
 evaluations:
@@ -35,9 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def make_service(folder: Path, who: str = "lab") -> Service:
-    path = folder / "campaign.yaml"
-    path.write_text(CAMPAIGN.format(who=who))
-    return open_service([path])
+    return open_service([write_bare_campaign(folder, CAMPAIGN.format(who=who))])
 
 
 def token(service: Service, role: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.tables import Released, Submission, SubmissionFinding, SubmissionProgress, Verdict
 
 from .accounts import Browser, Clock, program
+from .campaigns import write_bare_campaign
 
 CAMPAIGN = """\
 campaign: Chords
@@ -38,9 +39,7 @@ splits:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
-    path = tmp_path / "campaign.yaml"
-    path.write_text(CAMPAIGN)
-    service = open_service([path])
+    service = open_service([write_bare_campaign(tmp_path, CAMPAIGN)])
     service.clock = Clock()
     return service
 

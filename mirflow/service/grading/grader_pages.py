@@ -21,7 +21,7 @@ from ..database import Database
 from ..recordings import TYPES
 from ..security import GuardedRoute
 from ..service import Service
-from ..viewer_pages import page, tell
+from ..viewer_pages import PRIVATE, page, tell
 from .event_log import keep_events, read_events
 from .judging import (
     JudgementChange,
@@ -299,7 +299,7 @@ class GraderPages:
         """The same for programs."""
         opened = self._round(request)
         found = {"round": opened.name, **asdict(self._look_over(opened))}
-        return JSONResponse(found, headers={"Cache-Control": "private, no-store"})
+        return JSONResponse(found, headers=PRIVATE)
 
     def _look_over(self, opened: OpenRound) -> RoundOverview:
         try:

@@ -1,25 +1,36 @@
-"""What organisers see of a round: progress, agreement and time, by numbers in the place of graders' names."""
+"""A round as organisers see it: progress, agreement and time, by numbers in place of graders' names; and its end."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from ...analysis.judgements import fine_within_broad, grader_agreement
-from ...errors import AnnotationError, GradingError
+from ...errors import AnnotationError, GradingError, suggest
 from ...grading import rater_agreement
 from ...grading.assignment import Pair
-from ...grading.judgement_tables import GraderJudgement, GradingEvent, to_time
-from ...grading.pool import Pool
-from .judging import is_heard
-from .rounds import OpenRound
+from ...grading.judgement_tables import (
+    Closed,
+    GraderJudgement,
+    GradingEvent,
+    Known,
+    Unjudged,
+    close,
+    to_time,
+    write_closed,
+    write_judgements,
+)
+from ...grading.pool import Pool, read_key
+from ..service import Service
+from .judging import LARGEST, is_heard
+from .rounds import OpenRound, find_key, open_rounds
 from .tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
 
 if TYPE_CHECKING:
@@ -212,18 +223,17 @@ def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgeme
         GradingEvent(to_time(one["time"]), one["grader"], one["event"], one.get("query", ""), one.get("candidate", ""))
         for one in events_of(session, opened)
     ]
-    times = rater_agreement.time_on_task(log)
-    own = {one.grader: one for one in rater_agreement.self_agreement(judged)}
-    made = Counter(one.grader for one in judged if one.counts and not one.repeat)
+    names = sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1]))
+    works = rater_agreement.grader_work(judged, log, names)
     rows = []
-    for name in sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1])):
-        spent, self_agreed = times.get(name, {}), own.get(name)
-        row: Row = {"grader": name, "judgements": made[name]}
-        row["median seconds"] = round(median(spent.values()), 1) if spent else None
-        row["minutes"] = round(sum(spent.values()) / 60, 1)
-        row["repeats"] = 0 if self_agreed is None else self_agreed.repeats
-        row["same word"] = None if self_agreed is None else _float(self_agreed.same)
-        row["difference of numbers"] = None if self_agreed is None else _float(self_agreed.difference)
+    for name in names:
+        work, again = works[name], works[name].agreement
+        row: Row = {"grader": name, "judgements": work.judged}
+        row["median seconds"] = None if math.isnan(work.median_seconds) else round(work.median_seconds, 1)
+        row["minutes"] = round(work.total_seconds / 60, 1)
+        row["repeats"] = again.repeats
+        row["same word"] = _float(again.same)
+        row["difference of numbers"] = _float(again.difference)
         rows.append(row)
     return rows
 
@@ -250,3 +260,59 @@ def _number(value: xr.DataArray) -> float | None:
 
 def _float(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 6)
+
+
+def close_round(
+    service: Service,
+    name: str,
+    folder: Path,
+    *,
+    known: Known = "keep",
+    unjudged: Unjudged = "refuse",
+    interim: bool = False,
+) -> tuple[Closed, Path]:
+    """Write the judgements of a round as they were made and as they are scored, and let nobody judge any more.
+
+    Parameters
+    ----------
+    service : Service
+        Of a campaign.
+    name : str
+        Of the round.
+    folder : Path
+        What is written: ``made.csv``, ``events.jsonl``, and the files of
+        `mirflow.grading.judgement_tables.write_closed`.
+    known, unjudged
+        See there.
+    interim : bool
+        Write the tables of now, and go on.
+
+    Returns
+    -------
+    closed : Closed
+    pipeline : Path
+
+    Raises
+    ------
+    GradingError
+        If the campaign has no such round, or nobody has judged.
+    """
+    rounds = open_rounds(service)
+    if name not in rounds or service.database is None:
+        hint = suggest(name, rounds) if rounds else "it has none"
+        raise GradingError(f"{service.path}: no round of grading is called {name!r}; {hint}")
+    opened = rounds[name]
+    key = read_key(find_key(opened.config, opened.root))
+    # Files first: if they cannot be written, the round is as open as before.
+    with service.database.write() as session:
+        judged = judgements_of(session, opened)
+        closed = close(judged, key, known=known, names=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_judgements(judged, folder / "made.csv")
+        log = folder / "events.jsonl"
+        log.write_text("".join(json.dumps(one) + "\n" for one in events_of(session, opened)), encoding="utf-8")
+        pipeline = write_closed(closed, key, folder, events=log, unjudged=unjudged, scale=LARGEST)
+        row = session.scalars(select(Round).where(Round.id == opened.id)).one()
+        if not interim and row.closed is None:
+            row.closed = service.clock()
+    return closed, pipeline

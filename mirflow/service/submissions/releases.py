@@ -67,7 +67,7 @@ def release(
     rules: str,
     now: dt.datetime,
 ) -> None:
-    """Write the scores of a submission that may be told; those that were told before stay as they are.
+    """Write the scores of a submission that may be released; those that were released before stay as they are.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def release(
     """
     for evaluation, listed in values.items():
         for place, value in enumerate(listed):
-            told = select(Released.id).where(
+            known = select(Released.id).where(
                 Released.submission_id == submission.number,
                 Released.split == name,
                 Released.evaluation == evaluation,
                 Released.metric == value["metric"],
             )
             # Counts of what a reference holds would tell of it, and nobody can be better at them.
-            if session.scalar(told) is not None or (split.hidden and value["orientation"] == "none"):
+            if session.scalar(known) is not None or (split.hidden and value["orientation"] == "none"):
                 continue
             row = Released(
                 submission_id=submission.number,
@@ -195,14 +195,14 @@ def judge(
         for relation, number in relations.items():
             other = session.get_one(Submission, number)
             for one in comparisons.get(evaluation, {}).get(other.name, ()):
-                told = select(Verdict.id).where(
+                known = select(Verdict.id).where(
                     Verdict.submission_id == submission.number,
                     Verdict.split == name,
                     Verdict.evaluation == evaluation,
                     Verdict.metric == one["metric"],
                     Verdict.relation == relation,
                 )
-                if session.scalar(told) is not None:
+                if session.scalar(known) is not None:
                     continue
                 row = Verdict(
                     submission_id=submission.number,

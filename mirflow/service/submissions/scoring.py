@@ -55,7 +55,7 @@ class Value:
     orientation: str
 
 
-class _Told(Progress):
+class _SentProgress(Progress):
     """Progress as messages."""
 
     def __init__(self, say: Say) -> None:
@@ -109,7 +109,7 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
         # Warnings are of one system's files, and the store keeps them.
         warnings.simplefilter("ignore", MirflowWarning)
         try:
-            report = run(pipeline, store=own, progress=_Told(say), prune=True)
+            report = run(pipeline, store=own, progress=_SentProgress(say), prune=True)
         except PipelineError as error:
             # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
             if all(".estimates" in one.where for one in error.problems):

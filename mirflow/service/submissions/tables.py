@@ -67,7 +67,6 @@ class Submission(Base):
     worker: Mapped[str] = mapped_column(default="")
     lease: Mapped[dt.datetime | None]
     tries: Mapped[int] = mapped_column(default=0)
-    retry: Mapped[dt.datetime | None]
     user: Mapped[User] = relationship()
 
     @property

@@ -279,7 +279,7 @@ class Worker:
         """Write how far a job is, twice a second at most."""
         last = 0.0
 
-        def told(message: Mapping[str, Any]) -> None:
+        def write(message: Mapping[str, Any]) -> None:
             nonlocal last
             if time.monotonic() - last < 0.5:
                 return
@@ -291,7 +291,7 @@ class Worker:
                     SubmissionProgress(submission_id=row.number, stage=row.state, done=done, total=total, updated=now)
                 )
 
-        return told
+        return write
 
     # Checks
 
