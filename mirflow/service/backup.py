@@ -26,7 +26,7 @@ from ..errors import MirflowError
 from ..store.generations import resolve, sync_folder
 from .database import SCHEMA
 from .service import Service
-from .submissions.tables import CLOSED
+from .submissions.submission_tables import CLOSED
 from .submissions.uploads import NAMES
 
 FORMAT = 1

@@ -22,7 +22,7 @@ SCHEMA = 1
 """Version of the tables; raised when they change."""
 WAIT = 30.0
 """Seconds to wait for another writer."""
-_TABLES = (".submissions.tables", ".grading.tables")
+_TABLES = (".submissions.submission_tables", ".grading.grading_tables")
 """Modules that declare tables."""
 
 

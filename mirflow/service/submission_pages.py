@@ -41,7 +41,15 @@ from .submissions.entries import (
     submissions_of,
     withdraw,
 )
-from .submissions.tables import OPEN, Released, Submission, SubmissionFinding, SubmissionProgress, Trouble, Verdict
+from .submissions.submission_tables import (
+    OPEN,
+    Released,
+    Submission,
+    SubmissionFinding,
+    SubmissionProgress,
+    Trouble,
+    Verdict,
+)
 from .submissions.uploads import Fields, UploadError, discard, receive
 from .viewer_pages import PRIVATE, page, tell, wants_json
 

@@ -38,7 +38,7 @@ from .accounts import Viewer
 from .service import Service
 from .snapshots import Snapshot, Stores
 from .submissions.entries import board, visible_systems
-from .submissions.tables import Released, Submission
+from .submissions.submission_tables import Released, Submission
 
 if TYPE_CHECKING:
     import xarray as xr

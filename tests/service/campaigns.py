@@ -11,7 +11,7 @@ from pathlib import Path
 from mirflow.service.accounts import Role, Viewer, add_user, find_user
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.entries import enter, find_submission, results_of
-from mirflow.service.submissions.tables import Released, Submission
+from mirflow.service.submissions.submission_tables import Released, Submission
 from mirflow.service.submissions.uploads import Upload, receive
 
 from .accounts import BASE, Clock

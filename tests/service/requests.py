@@ -29,7 +29,7 @@ from mirflow.service.app import create_app
 from mirflow.service.limits import RATES, Rate, RateLimits
 from mirflow.service.security import HEADERS, csrf_token
 from mirflow.service.service import Service
-from mirflow.service.submissions.tables import Released, Submission, SubmissionFinding, SubmissionProgress
+from mirflow.service.submissions.submission_tables import Released, Submission, SubmissionFinding, SubmissionProgress
 
 from .accounts import BASE, BEGIN, Clock, account
 from .campaigns import CAMPAIGN, SECRET, estimates, submit, write_campaign, zipped

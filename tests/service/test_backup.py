@@ -14,7 +14,7 @@ import mirflow
 from mirflow.service import backup
 from mirflow.service.backup import BackupError, make_backup, restore_backup
 from mirflow.service.service import Service, open_service
-from mirflow.service.submissions.tables import Submission
+from mirflow.service.submissions.submission_tables import Submission
 from mirflow.store.read import group_names
 
 from ..commands import invoke, refused

@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import func, select
 
 from mirflow.service.service import Service, open_service
-from mirflow.service.submissions.tables import OPEN, Released, Scored, Submission
+from mirflow.service.submissions.submission_tables import OPEN, Released, Scored, Submission
 from mirflow.store.read import read_scores
 
 from .accounts import account

@@ -14,8 +14,7 @@ from sqlalchemy import select
 
 from mirflow.errors import GradingError, InvalidAnnotationError
 from mirflow.service.grading.grader_pages import letter
-from mirflow.service.grading.rounds import open_rounds
-from mirflow.service.grading.tables import (
+from mirflow.service.grading.grading_tables import (
     ConsentText,
     Participation,
     Round,
@@ -24,6 +23,7 @@ from mirflow.service.grading.tables import (
     StoredJudgement,
     StoredPair,
 )
+from mirflow.service.grading.rounds import open_rounds
 from mirflow.service.service import Service, open_service
 
 from .accounts import Browser, Clock

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mirflow.service.grading.tables import StoredAssignment, StoredEvent
+from mirflow.service.grading.grading_tables import StoredAssignment, StoredEvent
 from mirflow.service.service import Service, open_service
 
 from ..accessibility import PHONE, assert_accessible, assert_fits

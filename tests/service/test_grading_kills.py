@@ -13,8 +13,8 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
+from mirflow.service.grading.grading_tables import Participation, StoredAssignment, StoredJudgement
 from mirflow.service.grading.judging import JudgementChange, fold
-from mirflow.service.grading.tables import Participation, StoredAssignment, StoredJudgement
 from mirflow.service.service import Service, open_service
 
 from .accounts import account

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mirflow.errors import GradingError
+from mirflow.service.grading.grading_tables import Participation, StoredAssignment
 from mirflow.service.grading.overview import close_round
-from mirflow.service.grading.tables import Participation, StoredAssignment
 from mirflow.service.service import Service, open_service
 
 from ..commands import invoke, printed, refused

@@ -26,7 +26,7 @@ from mirflow.service.submissions.confinement import Confinement, JobRefusedError
 from mirflow.service.submissions.entries import SubmissionError, board, findings_of
 from mirflow.service.submissions.releases import climb, round_to
 from mirflow.service.submissions.scoring import join
-from mirflow.service.submissions.tables import Released, Submission, Verdict
+from mirflow.service.submissions.submission_tables import Released, Submission, Verdict
 from mirflow.service.submissions.worker import Worker
 from mirflow.store.read import content_of, read_scores
 

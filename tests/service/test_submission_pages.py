@@ -16,7 +16,13 @@ from starlette.testclient import TestClient
 
 from mirflow.service import submission_pages
 from mirflow.service.service import Service, open_service
-from mirflow.service.submissions.tables import Released, Submission, SubmissionFinding, SubmissionProgress, Verdict
+from mirflow.service.submissions.submission_tables import (
+    Released,
+    Submission,
+    SubmissionFinding,
+    SubmissionProgress,
+    Verdict,
+)
 
 from .accounts import Browser, Clock, program
 from .campaigns import write_bare_campaign

@@ -12,7 +12,7 @@ import mirflow
 from mirflow.service.accounts import add_user, issue
 from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
-from mirflow.service.submissions.tables import Released, Submission
+from mirflow.service.submissions.submission_tables import Released, Submission
 
 CAMPAIGN = """\
 campaign: Onsets all the year round

@@ -25,7 +25,7 @@ from mirflow.service.submissions.entries import (
     set_visibility,
     withdraw,
 )
-from mirflow.service.submissions.tables import Released, Scored, Submission, Trouble, Verdict
+from mirflow.service.submissions.submission_tables import Released, Scored, Submission, Trouble, Verdict
 from mirflow.service.submissions.worker import Worker
 from mirflow.store.read import read_scores
 

@@ -29,7 +29,7 @@ for Humans, 2024.
 
 from ...theory.written_lyrics import normalize_lyrics
 from .metrics import TASK
-from .pair import FUNCTIONS, evaluate
+from .text_pair import FUNCTIONS, evaluate
 
 __all__ = ["TASK", "evaluate", "normalize_lyrics"]
 

@@ -36,7 +36,7 @@ from .mir_eval import (
     evaluate,
     validate,
 )
-from .pair import mrstft, si_sdr, usdr
+from .signal_pair import mrstft, si_sdr, usdr
 
 __all__ = [
     "MAX_SOURCES",

@@ -59,7 +59,7 @@ from .mir_eval import (
     validate,
     validate_intervals,
 )
-from .pair import deviations, frame_precision_recall_f1
+from .note_pair import deviations, frame_precision_recall_f1
 
 __all__ = [
     "N_DECIMALS",

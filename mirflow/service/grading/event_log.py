@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from .grading_tables import Participation, StoredEvent
 from .judging import JudgementError, read_client, read_number, read_whole
-from .tables import Participation, StoredEvent
 
 KINDS = ("came", "went", "played", "paused", "seeked")
 """Events that pages send; judgements are kept by themselves."""

@@ -23,6 +23,7 @@ from ..security import GuardedRoute
 from ..service import Service
 from ..viewer_pages import PRIVATE, page, tell
 from .event_log import keep_events, read_events
+from .grading_tables import Participation, Round, StoredAssignment
 from .judging import (
     JudgementChange,
     JudgementError,
@@ -49,7 +50,6 @@ from .participation import (
     withdraw,
 )
 from .rounds import OpenRound, find_key, labels, open_rounds
-from .tables import Participation, Round, StoredAssignment
 
 FORM = "form"
 """The window that a form without scripts counts as."""

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from ...errors import GradingError
 from ...metrics.similarity import BROAD
-from .tables import Participation, StoredAssignment, StoredJudgement
+from .grading_tables import Participation, StoredAssignment, StoredJudgement
 
 LARGEST = 10.0
 """Of fine judgements."""

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from ...errors import AnnotationError
 from ...readers.audio_files import FileSignal
 from ..database import Database
-from .tables import Loudness
+from .grading_tables import Loudness
 
 TARGET = -23.0
 """LUFS; of programmes by EBU R 128."""

@@ -29,9 +29,9 @@ from ...grading.judgement_tables import (
 )
 from ...grading.pool import Pool, read_key
 from ..service import Service
+from .grading_tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
 from .judging import LARGEST, is_heard
 from .rounds import OpenRound, find_key, open_rounds
-from .tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,9 +14,9 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session, selectinload
 
 from ...grading import assignment as plan
+from .grading_tables import Participation, Round, StoredAssignment, StoredEvent, StoredJudgement, StoredPair
 from .judging import is_done
 from .rounds import OpenRound
-from .tables import Participation, Round, StoredAssignment, StoredEvent, StoredJudgement, StoredPair
 
 HELD = dt.timedelta(hours=24)
 """How long a pair is kept for a grader who was asked and has not judged."""

@@ -19,8 +19,8 @@ from ...grading.query_draw import read_queries
 from ...metrics.similarity import BROAD
 from ...pipeline.campaign import GradingRound
 from ..service import Service
+from .grading_tables import ConsentText, Round, StoredAssignment, StoredPair
 from .judging import read_values
-from .tables import ConsentText, Round, StoredAssignment, StoredPair
 
 CONSENT = """\
 You will listen to short pieces of music and judge how similar they are to each other.

@@ -12,7 +12,7 @@ from ...analysis.inference.comparisons import compare
 from ...analysis.scores import names_of
 from ...analysis.selection import Query, headline_metric
 from ...errors import QueryError
-from .tables import Outcome
+from .submission_tables import Outcome
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from ...errors import MirflowError, UnknownNameError
 from ...pipeline.campaign import Campaign, Split, Visibility
 from ..accounts import Viewer
-from .tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
+from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ...pipeline.campaign import Split
-from .tables import Outcome, Relation, Released, Scored, Submission, Verdict
+from .submission_tables import Outcome, Relation, Released, Scored, Submission, Verdict
 
 ROUND = 0.001
 """Step of released scores of a hidden split whose campaign names none."""

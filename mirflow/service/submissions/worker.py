@@ -44,7 +44,7 @@ from .confinement import (
     SystemTroubleError,
 )
 from .releases import judge, release, rivals
-from .tables import (
+from .submission_tables import (
     PublicCopy,
     Released,
     RulesVersion,
