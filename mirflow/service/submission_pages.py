@@ -490,9 +490,14 @@ def _score(row: Released) -> Score:
 
 
 def _comparison(row: Verdict, viewer: Viewer | None) -> Comparison:
-    other = row.other.name if may_see(row.other, viewer) else "a submission that you do not see"
+    """A comparison; one with a submission that the viewer does not see has no numbers, which tell of its score."""
+    if not may_see(row.other, viewer):
+        other = "a submission that you do not see"
+        return Comparison(
+            row.evaluation, row.metric, row.relation, other, row.outcome, None, None, None, None, row.tracks
+        )
     kept = (row.outcome, row.difference, row.low, row.high, row.p, row.tracks)
-    return Comparison(row.evaluation, row.metric, row.relation, other, *kept)
+    return Comparison(row.evaluation, row.metric, row.relation, row.other.name, *kept)
 
 
 def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) -> tuple[tuple[str, TrackChanges], ...]:

@@ -22,7 +22,7 @@ from mirflow.pipeline.campaign import Split
 from mirflow.service.accounts import Role
 from mirflow.service.app import create_app
 from mirflow.service.service import Service
-from mirflow.service.submissions.confinement import Confinement, JobRefusedError
+from mirflow.service.submissions.confinement import Confinement, JobRefusedError, JobTimeoutError
 from mirflow.service.submissions.entries import SubmissionError, board, findings_of
 from mirflow.service.submissions.releases import climb, round_to
 from mirflow.service.submissions.scoring import join
@@ -124,6 +124,94 @@ def test_comparisons_on_a_hidden_split_are_outcomes(tmp_path: Path, confinement:
         assert found.difference == pytest.approx(0.5)
         assert list(board(session, "test", None)) == ["chord"]
         assert [one.submission.name for one in board(session, "test", None)["chord"] if one.headline] == ["b", "a"]
+
+
+def test_outcomes_do_not_tell_what_the_ladder_keeps_back(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path)
+    for name, wrong, who in (("a", 0, "ada"), ("leader", 1, "bob"), ("b", 6, "ada")):
+        submit(service, name, estimates(wrong=wrong), splits=["test"], who=who)
+    work(service, confinement)
+    assert service.database is not None
+    with service.database.read() as session:
+        named = {one.submission_id: one.submission.name for one in session.scalars(select(Released))}
+        held = [named[one.submission_id] for one in session.scalars(select(Released)) if not one.improved]
+        judged = {named[one.submission_id] for one in session.scalars(select(Verdict))}
+    assert set(held) == {"b"}
+    assert judged == {"leader"}
+
+
+def test_how_many_tracks_a_metric_is_defined_on_is_not_told(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty estimate would tell of a track whether its reference is empty."""
+    service = open_campaign(tmp_path)
+    id = submit(service, "oak", estimates(), splits=["dev", "test"])
+    run = confinement.run
+
+    def fewer(job: str, *arguments: Any, **more: Any) -> Any:
+        answer = run(job, *arguments, **more)
+        for value in (value for listed in answer.get("values", {}).values() for value in listed):
+            value["tracks"] = 2
+        return answer
+
+    monkeypatch.setattr(confinement, "run", fewer)
+    work(service, confinement)
+    assert {split: scores(service, id, split)["majmin"].tracks for split in ("dev", "test")} == {"dev": 2, "test": 6}
+
+
+@pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
+def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(
+    tmp_path: Path, confinement: Confinement, splits: list[str]
+) -> None:
+    """Files of the hidden split alone are scored there, and cannot be scored on the open one."""
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
+    id = submit(service, "oak", estimates(splits=("test",)), splits=splits)
+    work(service, confinement)
+    assert state(service, id).state == "failed"
+    if splits[0] == "dev":  # it came no further
+        assert not scores(service, id, "test")
+        submit(service, "elm", estimates(), splits=["test"])
+    else:
+        assert scores(service, id, "test")
+        with pytest.raises(SubmissionError, match="1 of 1 submissions to test in this month are used"):
+            submit(service, "elm", estimates(), splits=["test"])
+    submit(service, "ash", estimates(), splits=["dev"])
+
+
+def test_a_failure_on_a_hidden_split_counts(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether something fails may depend on a reference, and could be tried for ever."""
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
+    submit(service, "oak", estimates(), splits=["test"])
+    run = confinement.run
+
+    def failing(job: str, *arguments: Any, **more: Any) -> Any:
+        if job == "score":
+            raise JobTimeoutError("took longer than 1200 seconds")
+        return run(job, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", failing)
+    work(service, confinement)
+    with pytest.raises(SubmissionError, match="1 of 1 submissions to test in this month are used"):
+        submit(service, "elm", estimates(), splits=["test"])
+
+
+def test_progress_tells_no_times_of_hidden_tracks(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path)
+    submit(service, "oak", estimates(), splits=["dev", "test"])
+    run, told = confinement.run, {}
+
+    def watched(job: str, task: Any, confines: Any, progress: Any = None, beat: Any = None) -> Any:
+        if job == "score":
+            told[task["split"]] = progress is not None
+        return run(job, task, confines, progress, beat)
+
+    monkeypatch.setattr(confinement, "run", watched)
+    work(service, confinement)
+    assert told == {"dev": True, "test": False}
 
 
 def test_a_failure_on_a_hidden_split_has_fixed_words(

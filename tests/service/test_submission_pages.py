@@ -182,6 +182,7 @@ def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
     assert "not told apart" in page
     assert "secret-1" not in page
     assert "the leader, a submission that you do not see" in page
+    assert "+0.0100" not in page  # the other's score less this one's
     assert Browser(service, "org", "organiser").get(secret).status_code == 200
 
 

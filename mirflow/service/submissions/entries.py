@@ -98,13 +98,26 @@ def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.dateti
 
 
 def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datetime) -> Quota:
-    """The quota of an account on a split; submissions that were refused or could not be scored do not count."""
+    """The quota of an account on a split; submissions that were refused do not count.
+
+    One that could not be scored counts where it was scored before, and on a hidden split also where it failed, as that
+    may tell of a reference, too.
+    """
     began, renewed = period_of(split.per, now)
-    own = select(Submission.splits).where(Submission.user_id == user, Submission.state.not_in(CLOSED))
+    own = select(Submission).where(Submission.user_id == user, Submission.state != "refused")
     if began is not None:
         own = own.where(Submission.received >= began)
-    used = sum(name in splits.split(",") for splits in session.scalars(own))
+    used = sum(name in _counted_splits(session, one, hidden=split.hidden) for one in session.scalars(own))
     return Quota(name, split.quota, used, split.per, renewed)
+
+
+def _counted_splits(session: Session, submission: Submission, *, hidden: bool) -> frozenset[str]:
+    """The splits whose quota a submission uses, as far as they are hidden or not."""
+    if submission.state != "failed":
+        return frozenset(submission.split_names)
+    done = frozenset(session.scalars(select(Scored.split).where(Scored.submission_id == submission.number)))
+    tried = next((one for one in submission.split_names if one not in done), None)
+    return done | {tried} if hidden and tried is not None else done
 
 
 def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) -> list[Quota]:

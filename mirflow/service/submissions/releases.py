@@ -99,7 +99,8 @@ def release(
                 metric=value["metric"],
                 rules=rules,
                 value=value["value"],
-                tracks=value["tracks"],
+                # On how many of them a metric is defined depends on the references.
+                tracks=value["asked"] if split.hidden else value["tracks"],
                 lower_is_better=value["orientation"] == "lower",
                 headline=place == 0,
                 date=now,
@@ -178,6 +179,8 @@ def judge(
 ) -> None:
     """Write how a submission compares with its rivals; of a hidden split no more than the outcome.
 
+    Where the ladder keeps a score back there is no outcome either: it would tell of that score.
+
     Parameters
     ----------
     session : Session
@@ -202,7 +205,8 @@ def judge(
                     Verdict.metric == one["metric"],
                     Verdict.relation == relation,
                 )
-                if session.scalar(known) is not None:
+                kept_back = split.hidden and _is_kept_back(session, submission.number, name, evaluation, one["metric"])
+                if kept_back or session.scalar(known) is not None:
                     continue
                 row = Verdict(
                     submission_id=submission.number,
@@ -212,13 +216,24 @@ def judge(
                     evaluation=evaluation,
                     metric=one["metric"],
                     outcome=_outcome(one["outcome"]),
-                    tracks=one["tracks"],
+                    tracks=one["asked"] if split.hidden else one["tracks"],
                 )
                 if split.hidden:
                     row.difference = _released_difference(session, submission.number, number, row)
                 else:
                     row.difference, row.low, row.high, row.p = (one[key] for key in ("difference", "low", "high", "p"))
                 session.add(row)
+
+
+def _is_kept_back(session: Session, number: int, split: str, evaluation: str, metric: str) -> bool:
+    """Whether the ladder keeps back the score of a submission."""
+    told = select(Released.improved).where(
+        Released.submission_id == number,
+        Released.split == split,
+        Released.evaluation == evaluation,
+        Released.metric == metric,
+    )
+    return session.scalar(told) is False
 
 
 def _outcome(text: str) -> Outcome:

@@ -31,7 +31,7 @@ from ...store.generations import remove
 from ...store.packs import open_pack
 from ...store.read import group_names, read_group, read_scores
 from ...store.write import StoreWriter, software_versions
-from .comparison import MISSING, compare_pair
+from .comparison import MISSING, PairedComparison, compare_pair
 from .confinement import Say
 
 _ROOT, _PIPELINE = "root", "pipeline"
@@ -93,7 +93,8 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``values`` by evaluation, ``comparisons`` by evaluation, ``cells`` (numbers of cells computed, by evaluation),
+        ``values`` and ``comparisons`` by evaluation, each with the tracks that were ``asked`` for, ``cells`` (numbers
+        of cells computed, by evaluation),
         ``statuses`` by evaluation, and ``resumed``, whether the store had all of it already.
     """
     store, scratch = Path(task["store"]), Path(task["scratch"])
@@ -131,10 +132,10 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     remove(scratch)
     scored = read_scores(store)
     return {
-        "values": {name: [asdict(one) for one in values_of(scored[name], system)] for name in new},
+        "values": {name: _rows(values_of(scored[name], system), scored[name]) for name in new},
         "comparisons": {
             name: {
-                other: [asdict(one) for one in compare_pair(scored[name], system, other, [headline(scored[name])])]
+                other: _rows(compare_pair(scored[name], system, other, [headline(scored[name])]), scored[name])
                 for other in others
                 if other in scored[name]["system"].values
             }
@@ -179,6 +180,10 @@ def values_of(ds: Any, system: str) -> list[Value]:
         value, low, high = (_number(row[name][place]) for name in ("value", "low", "high"))
         values.append(Value(metric, value, low, high, int(row["n"][place]), orientation))
     return values
+
+
+def _rows(found: Sequence[Value | PairedComparison], ds: Any) -> list[dict[str, Any]]:
+    return [{**asdict(one), "asked": ds.sizes["track"]} for one in found]
 
 
 def _number(value: float) -> float | None:

@@ -426,8 +426,10 @@ class Worker:
             "scratch": str(self.service.submissions_folder / row.id / "scoring"),
             "others": {one: [names[number] for number in found.values()] for one, found in against.items()},
         }
+        # How long each track takes depends on its reference.
+        progress = None if split.hidden else self._progress(row)
         try:
-            result = self.confinement.run("score", task, self._trusted(), self._progress(row), lambda: self._beat(row))
+            result = self.confinement.run("score", task, self._trusted(), progress, lambda: self._beat(row))
         except (JobTimeoutError, JobMemoryError, JobRefusedError) as error:
             self._fail(row, name, split, error)
             return False
