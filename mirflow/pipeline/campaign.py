@@ -150,7 +150,8 @@ class Campaign(Strict):
     folder: str = "state"
     """Folder of accounts, submissions and stores, relative to this file's folder."""
     database: str = ""
-    """Address of another database than the SQLite file in the folder, such as postgresql+psycopg://..."""
+    """Address of a PostgreSQL database, such as postgresql+psycopg://mirflow@localhost/chords; by default campaign.db,
+    SQLite's, in the folder."""
     rules: str = "1"
     """Version of the rules; every submission records the one that it was scored by."""
     evaluations: list[Evaluation] = Field(default_factory=list)

@@ -173,9 +173,10 @@ def _database_of(service: Service) -> Path:
     if service.database is None:
         raise BackupError("stores have no accounts and no submissions: copy them with cp -rL")
     url = service.database.engine.url
-    if url.get_backend_name() != "sqlite" or not url.database:
+    if not service.database.is_sqlite or not url.database:
         raise BackupError(
-            f"the database is {url.get_backend_name()}: back it up by its own tools, and the folder after it"
+            f"{url}: end the worker, keep the database by pg_dump --format custom, then {service.folder} by tar, "
+            "and start the worker again (docs/safety.md)"
         )
     return Path(url.database)
 

@@ -1,4 +1,4 @@
-"""The database of a campaign: people and what they have sent, in SQLite or any database that SQLAlchemy knows."""
+"""The database of a campaign: people and what they have sent, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,9 +8,21 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from sqlalchemy import DateTime, Engine, ForeignKey, String, create_engine, event, inspect, select
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    DateTime,
+    Engine,
+    ForeignKey,
+    Integer,
+    Text,
+    create_engine,
+    event,
+    make_url,
+    select,
+)
 from sqlalchemy.engine import Dialect
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
 
@@ -24,6 +36,11 @@ WAIT = 30.0
 """Seconds to wait for another writer."""
 _TABLES = (".submissions.submission_tables", ".grading.grading_tables")
 """Modules that declare tables."""
+_WRITERS = 0x6D697266
+"""Key of the lock that writers of PostgreSQL take."""
+_EXAMPLE = "postgresql+psycopg://mirflow@localhost/chords"
+_DRIVERS = {"psycopg": "psycopg[binary]"}
+"""What installs a driver, where it is not the driver's name."""
 
 
 class DatabaseError(MirflowError):
@@ -45,10 +62,26 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
         return None if value is None else value.replace(tzinfo=dt.UTC)
 
 
+class PlainText(TypeDecorator[str]):
+    """A text of any length; zero characters, which PostgreSQL does not keep, are replaced."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Replace zero characters."""
+        return None if value is None else value.replace("\0", "\ufffd")
+
+
 class Base(DeclarativeBase):
     """Base of all tables."""
 
-    type_annotation_map = {dt.datetime: UtcDateTime, str: String(1000)}  # noqa: RUF012
+    type_annotation_map = {  # noqa: RUF012
+        dt.datetime: UtcDateTime,
+        # SQLite counts rows in the one type alone; numbers of bytes are longer than PostgreSQL's.
+        int: BigInteger().with_variant(Integer, "sqlite"),
+        str: PlainText,
+    }
 
 
 class Version(Base):
@@ -95,12 +128,29 @@ class Database:
     Parameters
     ----------
     url : str
-        As SQLAlchemy has it, such as ``sqlite:////srv/campaign/state/campaign.db``.
+        As SQLAlchemy has it, such as ``sqlite:////srv/campaign/state/campaign.db`` and
+        ``postgresql+psycopg://mirflow@localhost/chords``.
+
+    Raises
+    ------
+    DatabaseError
+        If it is no address of one of the two, or its driver is not installed.
     """
 
     def __init__(self, url: str) -> None:
-        self.url = url
         self.engine = _engine(url)
+        # One state for whoever reads; for whoever writes the state after the writer before, whom it waited for.
+        reading: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        writing: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
+        if self.is_sqlite:
+            reading, writing = {}, {}
+        self._reading = self.engine.execution_options(**reading)
+        self._writing = self.engine.execution_options(writes=True, **writing)
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file of SQLite's."""
+        return self.engine.dialect.name == "sqlite"
 
     def create(self) -> None:
         """Make the tables that are not there.
@@ -113,11 +163,12 @@ class Database:
         for name in _TABLES:
             import_module(name, __package__)
         try:
-            Base.metadata.create_all(self.engine)
-        except OperationalError as error:
-            # Another process may have made them in between.
-            if not inspect(self.engine).has_table("version"):
-                raise DatabaseError(f"{self.engine.url}: cannot be opened: {error.orig}") from None
+            # Of several processes that begin at once one makes them.
+            with self._writing.begin() as connection:
+                Base.metadata.create_all(connection)
+        except SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).strip()
+            raise DatabaseError(f"{self.engine.url}: cannot be opened: {reason}") from None
         with self.write() as session:
             found = session.scalar(select(Version.number))
             if found is None:
@@ -128,7 +179,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session that sees one state of the database and changes nothing."""
-        with Session(self.engine, expire_on_commit=False) as session:
+        with Session(self._reading, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -137,7 +188,7 @@ class Database:
 
         It excludes other writers from its beginning on, so that what is read in it stays true.
         """
-        with Session(self.engine.execution_options(writes=True), expire_on_commit=False) as session, session.begin():
+        with Session(self._writing, expire_on_commit=False) as session, session.begin():
             yield session
 
     def close(self) -> None:
@@ -145,15 +196,33 @@ class Database:
         self.engine.dispose()
 
 
-def _engine(url: str) -> Engine:
-    sqlite = url.startswith("sqlite")
-    engine = create_engine(
-        url, connect_args={"timeout": WAIT} if sqlite else {}, pool_pre_ping=not sqlite, hide_parameters=True
-    )
+def _engine(address: str) -> Engine:
+    url = _parse(address)
+    sqlite = url.get_backend_name() == "sqlite"
+    settings: dict[str, Any] = {"connect_args": {"timeout": WAIT}} if sqlite else {"pool_pre_ping": True}
+    try:
+        engine = create_engine(url, hide_parameters=True, **settings)
+    except NoSuchModuleError:
+        raise DatabaseError(f"{url}: there is no driver {url.drivername!r}; write postgresql+psycopg") from None
+    except ModuleNotFoundError as error:
+        driver = str(error.name)
+        raise DatabaseError(f"{url}: needs {driver}: pip install '{_DRIVERS.get(driver, driver)}'") from None
     if sqlite:
         event.listen(engine, "connect", _configure)
-        event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
     return engine
+
+
+def _parse(address: str) -> URL:
+    """The address of a database of a kind that is known; errors do not quote it, as it may hold a password."""
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise DatabaseError(f"database: is no address of a database; write it like {_EXAMPLE}") from None
+    backend = url.get_backend_name()
+    if backend not in ("sqlite", "postgresql", "postgres"):
+        raise DatabaseError(f"database: is one of {backend}, and has to be SQLite or PostgreSQL, as {_EXAMPLE}")
+    return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
 
 
 def _configure(connection: Any, _record: Any) -> None:
@@ -165,6 +234,16 @@ def _configure(connection: Any, _record: Any) -> None:
     cursor.close()
 
 
-def _begin(connection: Any) -> None:
+def _begin_sqlite(connection: Any) -> None:
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _begin_postgres(connection: Any) -> None:
+    if connection.get_execution_options().get("writes", False):
+        # One lock for all writers. Whoever has it and says nothing any more, as its host is gone, loses it.
+        connection.exec_driver_sql(
+            f"SELECT set_config('lock_timeout', '{WAIT:g}s', true), "
+            f"set_config('idle_in_transaction_session_timeout', '{2 * WAIT:g}s', true), "
+            f"pg_advisory_xact_lock({_WRITERS})"
+        )

@@ -15,6 +15,7 @@ from mirflow.service.submissions.submission_tables import Released, Submission
 from mirflow.service.submissions.uploads import Upload, receive
 
 from .accounts import BASE, Clock
+from .databases import with_database
 
 TRACKS = 6
 SECRET = "Eb:sus4(b9)"
@@ -65,7 +66,7 @@ def write_campaign(folder: Path, text: str = CAMPAIGN, tracks: int = TRACKS) -> 
             (folder / split / "reference" / f"{name}.lab").write_text(f"0 10 C\n10 20 G:7\n20 30 {last}\n")
         (folder / split / "tracks.csv").write_text("track,title\n" + "".join(f"{one},{one} Blues\n" for one in names))
     path = folder / "campaign.yaml"
-    path.write_text(text)
+    path.write_text(with_database(text))
     return path
 
 

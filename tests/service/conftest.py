@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from mirflow.service import security
+from mirflow.service.database import Database
+
+from .databases import drop_databases
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,3 +18,33 @@ def _name_of_the_test_client() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(security, "LOCAL", security.LOCAL | {"testserver"})
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_databases_are_left() -> Iterator[None]:
+    yield
+    drop_databases()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _databases() -> Iterator[list[Database]]:
+    """All databases that tests have opened."""
+    made: list[Database] = []
+    begin = Database.__init__
+
+    def begin_and_note(self: Database, url: str) -> None:
+        begin(self, url)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "__init__", begin_and_note)
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _connections_are_closed(_databases: list[Database]) -> Iterator[None]:
+    """Close what a test leaves open, of which PostgreSQL's driver warns."""
+    yield
+    for one in _databases:
+        one.close()
+    _databases[:] = [one for one in _databases if not one.is_sqlite]

@@ -11,6 +11,8 @@ from mirflow.grading.csv_tables import write_table
 from mirflow.grading.pool import pool, write_pool
 from mirflow.service.service import Service, open_service
 
+from .databases import with_database
+
 RATE = 8000
 QUERIES = ("q1", "q2", "q3", "q4")
 CAMPAIGN = """\
@@ -67,7 +69,8 @@ def make_campaign(
     for number, piece in enumerate(pieces if audio else ()):
         tone(grading / "audio" / f"{piece}.wav", 220 * 2 ** (number / 12), level=(0.9, 0.1)[number % 2])
     path = folder / "campaign.yaml"
-    path.write_text(CAMPAIGN.format(repeats=repeats, listen=listen, graders_per_pair=graders_per_pair, more=more))
+    text = CAMPAIGN.format(repeats=repeats, listen=listen, graders_per_pair=graders_per_pair, more=more)
+    path.write_text(with_database(text))
     return path
 
 

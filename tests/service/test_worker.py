@@ -295,7 +295,7 @@ def test_new_rules_are_new_columns_and_old_scores_stay(
     before = read_scores(service.stores_folder / "dev.zarr")["chord"].load()
     assert service.path is not None
     path = service.path
-    path.write_text(CAMPAIGN.replace("[majmin, root]", "[majmin, root, sevenths]"))
+    path.write_text(path.read_text().replace("[majmin, root]", "[majmin, root, sevenths]"))
     with pytest.raises(MirflowError, match=r"the rules still have the version '2027-01'"):
         worker_of(open_service([path]), confinement).work_off()
     path.write_text(path.read_text().replace("2027-01", "2027-02"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKey, Text, UniqueConstraint
+from sqlalchemy import JSON, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from ..database import Base
@@ -33,7 +33,7 @@ class ConsentText(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"))
     version: Mapped[str]
-    text: Mapped[str] = mapped_column(Text)
+    text: Mapped[str]
     since: Mapped[dt.datetime]
 
 
@@ -66,9 +66,9 @@ class Participation(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id"))
-    seed: Mapped[int] = mapped_column(BigInteger)
+    seed: Mapped[int]
     """Of the order of candidates."""
-    code: Mapped[int] = mapped_column(BigInteger)
+    code: Mapped[int]
     """Random; graders are numbered in the order of it, so that a number tells nothing of who came when."""
     consent: Mapped[str]
     """Version of the text that was agreed to."""
@@ -156,8 +156,8 @@ class Loudness(Base):
     __tablename__ = "grading_loudness"
 
     path: Mapped[str] = mapped_column(primary_key=True)
-    size: Mapped[int] = mapped_column(BigInteger)
-    modified: Mapped[int] = mapped_column(BigInteger)
+    size: Mapped[int]
+    modified: Mapped[int]
     """Nanoseconds."""
     lufs: Mapped[float | None]
     """None: too quiet or too short to be measured, or not readable here."""

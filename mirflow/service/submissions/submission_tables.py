@@ -6,7 +6,7 @@ import datetime as dt
 import secrets
 from typing import Literal
 
-from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from ..database import Base, User
@@ -56,7 +56,7 @@ class Submission(Base):
     rules: Mapped[str]
     mirflow: Mapped[str]
     state: Mapped[str] = mapped_column(default="received")
-    reason: Mapped[str] = mapped_column(Text, default="")
+    reason: Mapped[str] = mapped_column(default="")
     digest: Mapped[str] = mapped_column(default="")
     files: Mapped[int] = mapped_column(default=0)
     errors: Mapped[int] = mapped_column(default=0)
@@ -82,11 +82,11 @@ class SubmissionFinding(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), index=True)
-    path: Mapped[str] = mapped_column(Text)
+    path: Mapped[str]
     line: Mapped[int | None]
     severity: Mapped[str]
     rule: Mapped[str]
-    message: Mapped[str] = mapped_column(Text)
+    message: Mapped[str]
 
 
 class SubmissionProgress(Base):
@@ -159,7 +159,7 @@ class RulesVersion(Base):
     __tablename__ = "rules"
 
     version: Mapped[str] = mapped_column(primary_key=True)
-    evaluations: Mapped[str] = mapped_column(Text)
+    evaluations: Mapped[str]
     date: Mapped[dt.datetime]
 
 
@@ -179,7 +179,7 @@ class Trouble(Base):
     __tablename__ = "trouble"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    message: Mapped[str] = mapped_column(Text)
+    message: Mapped[str]
     since: Mapped[dt.datetime]
 
 
