@@ -24,7 +24,7 @@ def offsets_of(counts: Int) -> Int:
     [0, 2, 2, 5]
     """
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    counts.cumsum(out=offsets[1:])
     return offsets
 
 
@@ -36,12 +36,16 @@ def ranges(starts: Int, counts: Int) -> Int:
     >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]
     """
+    if len(counts) == 1:  # a pair alone, where each call of numpy counts
+        return np.arange(starts[0], starts[0] + counts[0], dtype=np.int64)
     offsets = offsets_of(counts)
     return np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1], dtype=np.int64)
 
 
 def rows_of(counts: Int) -> Int:
     """The row that each item belongs to: int64 (sum of counts,)."""
+    if len(counts) == 1:
+        return np.zeros(counts[0], dtype=np.int64)
     return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
 
 
@@ -77,8 +81,9 @@ class Ragged:
         for outer, inner in zip(self.counts, self.counts[1:], strict=False):
             if len(inner) != int(outer.sum()):
                 raise ValueError(f"nested counts do not fit: {int(outer.sum())} items, {len(inner)} inner counts")
+        totals = [int(counts.sum()) for counts in self.counts]
         for name, column in self.columns.items():
-            expected = int(self.counts[self.depth(name) - 1].sum())
+            expected = totals[self.depth(name) - 1]
             if len(column) != expected:
                 raise ValueError(f"column {name!r} has {len(column)} items, the counts say {expected}")
 

@@ -507,7 +507,7 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
     scalars = [measure for measure in measures if not measure.metric.dims]
     found = np.zeros((2, pairs, len(scalars)))
     for column, measure in enumerate(scalars):
-        found[:, :, column] = measure.read(computed)
+        found[0, :, column], found[1, :, column] = measure.read(computed)
     return Scores(found[0], found[1], {one.variable: one.read(computed) for one in measures if one.metric.dims})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,10 +68,11 @@ class Ranked:
         tempo, strength = rows.columns["tempo"][item], np.zeros(len(item))
         if "salience" in rows.columns:
             # As a table has a column of strengths or none, a row that lacks one has none.
-            given = rows.columns["salience"][item]
-            lacking = np.zeros(len(counts), dtype=np.bool_)
-            lacking[pair[np.isnan(given)]] = True
-            strength = np.where(lacking[pair], 0.0, given)
+            strength = rows.columns["salience"][item]
+            unknown = np.isnan(strength)
+            if np.count_nonzero(unknown):
+                lacking = np.bincount(pair[unknown], minlength=len(counts)) > 0
+                strength = np.where(lacking[pair], 0.0, strength)
             if ranked:
                 order = np.lexsort((-strength, pair))
                 tempo, strength = tempo[order], strength[order]
@@ -132,7 +134,9 @@ class ManyTempi(Shared):
             tempo = np.repeat(np.arange(len(pair)), number)
             other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
             near = is_near(reference.tempo[tempo], other, float(measure["tol"]))
-            return np.asarray(np.bincount(tempo[near], minlength=len(pair)) > 0)
+            found = np.zeros(len(pair), dtype=np.bool_)
+            found[tempo[near]] = True
+            return found
 
         return self.once(("hits", measure["sort"], measure["max_len"], measure["tol"]), compare)
 
@@ -209,7 +213,7 @@ def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
         levels = [reference]
         levels += [reference * 2, reference / 2] if measure["double"] else []
         levels += [reference * 3, reference / 3] if measure["triple"] else []
-    return tempi.weigh(np.logical_or.reduce(is_near(np.stack(levels), estimate, float(measure["tol"]))))
+    return tempi.weigh(np.logical_or.reduce(is_near(np.array(levels), estimate, float(measure["tol"]))))
 
 
 METRICS = metrics_in(globals())
@@ -248,15 +252,14 @@ def _row(tempi: Array) -> Ragged:
     given = np.asarray(tempi, dtype=np.float64)
     if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] > 2):
         raise ValueError(f"tempi must be flat, or have strengths beside them, not of shape {given.shape}")
-    table = given[:, np.newaxis] if given.ndim == 1 else given
-    columns = dict(zip(("tempo", "salience"), table.T, strict=False))
+    columns = dict(zip(("tempo", "salience"), given.T if given.ndim == 2 else [given], strict=False))
     return Ragged(columns, (np.array([len(given)], dtype=np.int64),))
 
 
 def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
     for side, tempi in (("reference", reference), ("estimate", estimate)):
         values = np.asarray(tempi, dtype=np.float64)
-        if not (np.isfinite(values) & (values >= 0)).all():
+        if not all(0 <= value < math.inf for value in values.ravel().tolist()):
             for flaw in clean(_row(tempi)).flaws.values():
                 raise ValueError(f"{side}: {flaw.message}")
 
