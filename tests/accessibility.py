@@ -31,3 +31,33 @@ def assert_fits(page: Any) -> None:
     """Fail if a page has to be scrolled sideways; what is wide scrolls in a box of its own."""
     width, room = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert width <= room, f"{page.url}: {width} px wide on a screen of {room} px"
+
+
+PAPER = {"width": 718, "height": 1046}
+"""What a browser prints on, in the pixels of style sheets: A4 without margins."""
+SHRUNK = 1.6
+"""How much a browser may make a page smaller so that its width is that of the paper; it does so up to 2."""
+_CUT = """() => [...document.querySelectorAll("table, figure, svg, pre")].flatMap((whole) => {
+  if (!whole.checkVisibility()) return [];
+  const cut = [];
+  for (let box = whole.parentElement; box && box !== document.documentElement; box = box.parentElement)
+    if (getComputedStyle(box).overflowX !== "visible" && box.scrollWidth > box.clientWidth + 1)
+      cut.push(`${box.className || box.tagName} cuts ${box.scrollWidth - box.clientWidth} px`);
+  for (const cell of whole.querySelectorAll("th, td"))
+    if (getComputedStyle(cell).overflowX !== "visible" && cell.scrollWidth > cell.clientWidth + 1)
+      cut.push(`cell cut: ${cell.textContent.trim()}`);
+  return cut;
+})"""
+
+
+def assert_prints_whole(page: Any) -> None:
+    """Fail if a table or figure is cut on paper, or is wider than a browser makes it fit."""
+    before = page.viewport_size
+    page.emulate_media(media="print")
+    page.set_viewport_size(PAPER)
+    cut = page.evaluate(_CUT)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.emulate_media(media="screen")
+    page.set_viewport_size(before)
+    assert not cut, f"{page.url}, printed: {cut[:5]}"
+    assert width <= SHRUNK * PAPER["width"], f"{page.url}: printed {width} px wide on {PAPER['width']} px of paper"

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .accounts import Kind, Role, Viewer, find_named, find_viewer, mark_used
 from .limits import SMALL, BoundedBody, bucket_of
 from .service import Service
+from .viewer_pages import tell
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -187,7 +188,7 @@ class Security:
             _LOG.exception("%s %s failed", scope["method"], shown_path(scope))
             if answer.status is not None:
                 raise
-            await PlainTextResponse("Something went wrong here.\n", 500)(scope, receive, answer)
+            await _crashed(scope)(scope, receive, answer)
         finally:
             if _ACCESS.isEnabledFor(logging.INFO):
                 viewer, spent = state["viewer"], 1000 * (time.monotonic() - began)
@@ -281,6 +282,16 @@ class Security:
                 with self.service.database.write() as session:
                     mark_used(session, viewer, now)
         return viewer
+
+
+def _crashed(scope: Scope) -> Response:
+    """An answer that tells nothing of what went wrong."""
+    text = "Something went wrong here. The server's log has the reason."
+    try:
+        return tell(Request(scope), 500, text)
+    except Exception:  # what went wrong may be the pages
+        _LOG.exception("the page of an error failed")
+        return PlainTextResponse(f"{text}\n", 500)
 
 
 class _GuardedAnswer:

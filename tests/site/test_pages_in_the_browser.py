@@ -8,7 +8,7 @@ import pytest
 
 from mirflow.site.build import write_site
 
-from ..accessibility import PHONE, assert_accessible, assert_fits
+from ..accessibility import PHONE, assert_accessible, assert_fits, assert_prints_whole
 from ..groups import random_group, write_store
 from .test_archive import MIREX
 
@@ -26,14 +26,19 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def site(demo_store, tmp_path_factory):
+def stores(demo_store, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browsed")
     demo = folder / "demo.zarr"
     demo.symlink_to(demo_store)
     names = [f"a rather long name of system {number}" for number in range(12)]
-    many = write_store(folder / "many.zarr", {"chord": random_group(12, 30, 4, systems=names)})
-    write_site([demo, many], folder / "site", archive=MIREX)
-    return folder / "site"
+    return [demo, write_store(folder / "many.zarr", {"chord": random_group(12, 4, 4, systems=names)})]
+
+
+@pytest.fixture(scope="module")
+def site(stores):
+    folder = stores[0].parent / "site"
+    write_site(stores, folder, archive=MIREX)
+    return folder
 
 
 @pytest.fixture
@@ -58,13 +63,22 @@ def open_page(browser):
     assert troubles == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_pages_have_no_barriers_and_fit_on_a_phone(site, open_page, name):
-    page = open_page(site / name)
-    assert_accessible(page)
-    assert page.evaluate("getComputedStyle(document.body).maxWidth") == "1180px"
-    small = open_page(site / name, **PHONE)
-    assert_fits(small)
+@pytest.mark.parametrize("given", ["all", "aggregates"])
+def test_every_page_has_no_barriers_fits_on_a_phone_and_prints_whole(stores, site, open_page, tmp_path, given):
+    folder = site
+    if given == "aggregates":
+        folder = tmp_path / "guarded"
+        write_site(stores[:1], folder, references=False, only_aggregates=True)
+    files = sorted(folder.rglob("*.html"))
+    assert {*PAGES} <= {file.relative_to(folder).as_posix() for file in files} or given == "aggregates"
+    for file in files:
+        page = open_page(file)
+        assert page.evaluate("getComputedStyle(document.body).maxWidth") == "1180px"
+        assert_accessible(page)
+        assert_prints_whole(page)
+        page.set_viewport_size(PHONE)
+        assert_fits(page)
+        page.close()
 
 
 def test_a_reader_goes_from_the_front_page_to_a_second_of_a_track(site, open_page):
