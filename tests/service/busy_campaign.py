@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from sqlalchemy import select
 
-from mirflow.service.grading.tables import Round
+from mirflow.service.grading.grading_tables import Round
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.confinement import Confinement
 from mirflow.service.submissions.entries import withdraw
-from mirflow.service.submissions.tables import Submission, SubmissionProgress, Trouble
+from mirflow.service.submissions.submission_tables import Submission, SubmissionProgress, Trouble
 from mirflow.service.submissions.worker import Worker
 
 from ..groups import random_group, write_store
@@ -130,8 +131,6 @@ class Grader(Browser):
 
     def agree(self, at: str) -> None:
         """Agree to the text of a round."""
-        import re
-
         version = re.search(r'name="version" value="(\w+)"', self.get(at).text)
         assert version is not None
         assert self.submit(f"{at}consent", version=version[1]).status_code == 303
@@ -139,8 +138,6 @@ class Grader(Browser):
 
 def judge(service: Service) -> None:
     """Two graders judge some pages, and the round of last year is closed."""
-    import re
-
     chance = random.Random(3)
     assert service.database is not None
     for name, pages in (("gil", 3), ("gwen", 9)):

@@ -23,7 +23,7 @@ from mirflow.service.app import create_app
 from mirflow.service.limits import RATES, Rate, RateLimits
 from mirflow.service.security import GuardedRoute, cookie_name
 from mirflow.service.service import Service
-from mirflow.service.submissions.tables import Submission
+from mirflow.service.submissions.submission_tables import Submission
 
 from ..accessibility import PHONE, assert_accessible, assert_fits, assert_prints_whole
 from .accounts import account
