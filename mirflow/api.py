@@ -139,27 +139,39 @@ def query(
     if agreement is not None:
         return _agreement(boards, asked, agreement)
     if listed:
-        from .analysis.worst import extremes
-
-        count = (worst if best is None else best) or 0
-        words: dict[str, Any] = {"best": best is not None, "overall": overall}
-        found = [extremes(ds, asked, count, **words, group=name) for name, ds in boards.items()]
-        return _tabulation(found, partial(summaries.extremes_table, percent=percent), summaries.extremes_long_table)
+        return _extremes(boards, asked, worst, best, overall, percent)
     aggregates = partial(_aggregates, ci=ci, significance=significance, cluster=cluster)
     if primary:
-        found, bare = primary_results(boards, asked, aggregates)
-        notes = [f"{name}: left out, without {lacking}" for name, lacking in bare.items()]
-
-        def one_table(width: int) -> list[Table]:
-            return [summaries.primary_table([Result.of(one) for one in found], percent=percent, left_out=bare)]
-
-        return Tabulation(found, one_table, lambda: list(map(long_table, found)), notes)
+        return _primary(*primary_results(boards, asked, aggregates), percent)
     found = [result for name, ds in boards.items() for result in aggregates(ds, asked, name, rated=True)]
 
     def tables(width: int) -> list[Table]:
         return [table for one in found for table in readable_tables(one, percent=percent, width=width, across=pivot)]
 
     return Tabulation(found, tables, lambda: list(map(long_table, found)))
+
+
+def _extremes(
+    boards: Boards, asked: Query, worst: int | None, best: int | None, overall: bool, percent: bool
+) -> Tabulation[xr.Dataset]:
+    """The worst or the best tracks of each evaluation."""
+    from .analysis.worst import extremes
+
+    count = (worst if best is None else best) or 0
+    found = [
+        extremes(ds, asked, count, best=best is not None, overall=overall, group=name) for name, ds in boards.items()
+    ]
+    return _tabulation(found, partial(summaries.extremes_table, percent=percent), summaries.extremes_long_table)
+
+
+def _primary(found: Sequence[xr.Dataset], bare: Mapping[str, str], percent: bool) -> Tabulation[xr.Dataset]:
+    """The headline metrics of all evaluations in one table."""
+    notes = [f"{name}: left out, without {lacking}" for name, lacking in bare.items()]
+
+    def one_table(width: int) -> list[Table]:
+        return [summaries.primary_table([Result.of(one) for one in found], percent=percent, left_out=bare)]
+
+    return Tabulation(found, one_table, lambda: list(map(long_table, found)), notes)
 
 
 def _tabulation(

@@ -281,10 +281,7 @@ def _dataset(
     both = has_a & has_b
     # 0 also where both are the same infinity.
     change = np.subtract(one, other, out=np.zeros_like(one), where=one != other)
-    absolute, middle = np.abs(change), (np.abs(one) + np.abs(other)) / 2
-    # Towards infinity the ratio goes to 2; NaN stays NaN.
-    limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
-    relative = np.divide(absolute, middle, out=limit, where=np.isfinite(middle) & (middle != 0))
+    absolute, relative = np.abs(change), _relative_change(one, other, np.abs(change))
     n = both.sum(axis=(0, 1))
     largest = np.where(n > 0, np.where(both, absolute, 0.0).max(axis=(0, 1), initial=0.0), np.nan)
     variables = {
@@ -316,6 +313,15 @@ def _dataset(
     return xr.Dataset(
         {**variables, **differing}, {**coords, "setting": texts["name"]}, {"a": a.label, "b": b.label, **about}
     )
+
+
+def _relative_change(one: Float, other: Float, absolute: Float) -> Float:
+    """Differences over the means of both absolute values."""
+    middle = (np.abs(one) + np.abs(other)) / 2
+    # Towards infinity the ratio goes to 2; NaN stays NaN.
+    limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
+    relative: Float = np.divide(absolute, middle, out=limit, where=np.isfinite(middle) & (middle != 0))
+    return relative
 
 
 def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False) -> list[str]:

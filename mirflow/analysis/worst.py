@@ -77,37 +77,44 @@ def extremes(
     ordered = score if (orientations[0] == "lower") == best else -score
     chosen = _overall(ordered, included, count) if overall else _each(ordered, included, count)
     ties = _ties(ordered, included, chosen, overall)
-    longest = max(map(len, chosen), default=0)
-
-    def listed(columns: Iterable[Array], fill: object) -> Array:
-        """Columns of different lengths as one array; overall there is only one."""
-        columns = list(columns)
-        kind = np.concatenate(columns).dtype if columns else np.dtype(np.float64)
-        whole = np.full((len(columns), longest), fill, dtype=np.result_type(kind, np.asarray(fill).dtype))
-        for row, column in zip(whole, columns, strict=True):
-            row[: len(column)] = column
-        return whole[0] if overall else whole
-
-    dims = ("rank",) if overall else ("system", "rank")
-    coords: dict[str, Any] = {"rank": np.arange(1, longest + 1), "system": part["system"].values}
-    along = {"track": part["track"].values, **free_names(coords_of(part, "track"), _TAKEN, "track_")}
-    for name, values in along.items():
-        number = values.dtype.kind in "if"
-        values = values if number else np.array(values.tolist(), dtype=str)
-        coords[name] = (dims, listed((values[own] for own in chosen), np.nan if number else ""))
+    coords = _coords(part, chosen, overall)
     attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
     attrs |= {"order": "best" if best else "worst", "metric": metrics[0], "unit": names_of(part, "unit")[0]}
     attrs |= {"left_out": str(int((~included).sum())), "orientation": orientations[0]}
     if overall:
         both = {name: (("system", "rank"), one[:, chosen[0]]) for name, one in (("score", score), ("weight", weight))}
-        value = (dims, score[:, chosen[0]].mean(axis=0))
+        value = ("rank", score[:, chosen[0]].mean(axis=0))
         number_of = {"n": ((), int(included.all(axis=0).sum())), "tied": ((), ties[0])}
         return xr.Dataset({"value": value, **both, **number_of}, coords, attrs)
     cells = {
-        name: (dims, listed((row[own] for row, own in zip(one, chosen, strict=True)), np.nan))
+        name: (("system", "rank"), _listed((row[own] for row, own in zip(one, chosen, strict=True)), np.nan))
         for name, one in (("value", score), ("weight", weight))
     }
     return xr.Dataset({**cells, "n": ("system", included.sum(axis=1)), "tied": ("system", ties)}, coords, attrs)
+
+
+def _coords(part: xr.Dataset, chosen: list[Int], overall: bool) -> dict[str, Any]:
+    """Ranks and systems, and along with them names and coordinates of the listed tracks."""
+    longest = max(map(len, chosen), default=0)
+    coords: dict[str, Any] = {"rank": np.arange(1, longest + 1), "system": part["system"].values}
+    along = {"track": part["track"].values, **free_names(coords_of(part, "track"), _TAKEN, "track_")}
+    for name, values in along.items():
+        number = values.dtype.kind in "if"
+        values = values if number else np.array(values.tolist(), dtype=str)
+        found = _listed((values[own] for own in chosen), np.nan if number else "")
+        coords[name] = ("rank", found[0]) if overall else (("system", "rank"), found)
+    return coords
+
+
+def _listed(columns: Iterable[Array], fill: object) -> Array:
+    """Columns of different lengths as rows of one array."""
+    columns = list(columns)
+    kind = np.concatenate(columns).dtype if columns else np.dtype(np.float64)
+    longest = max(map(len, columns), default=0)
+    whole = np.full((len(columns), longest), fill, dtype=np.result_type(kind, np.asarray(fill).dtype))
+    for row, column in zip(whole, columns, strict=True):
+        row[: len(column)] = column
+    return whole
 
 
 def _each(ordered: Float, included: Bool, count: int) -> list[Int]:

@@ -421,32 +421,14 @@ def _plan(
             track_meta |= track_metadata(evaluation.tracks, root, found.tracks)
         except MetadataError as error:
             return [(("tracks",), str(error))]
-    given = evaluation.systems or {}
-    system_meta = {}
-    for name in found.systems:
-        placed = found.system_meta.get(name, {})
-        system_meta[name] = {**placed, **given.get(placed.get(MODEL, ""), {}), **given.get(name, {})}
-    # Everything but the files that scores depend on.
-    shared = (
-        evaluation.task,
-        resolved.convention.name,
-        str(resolved.grid),
-        repr(resolved.reference),
-        repr(resolved.estimates),
-        str(evaluation.reference.annotator),
-        str(evaluation.estimates.annotator),
-        evaluation.reference.combine or "",
-        *([] if resolved.classes is None else [resolved.classes.digest]),
-        *found.languages,
-        *(plugins.values() if _needs_plugins(resolved) else ()),
-    )
+    shared = _shared_definition(evaluation, found, plugins)
     return EvaluationPlan(
         **files,
         grid=resolved.grid,
         measures=resolved.measures,
         combine=evaluation.reference.combine or "",
         track_meta=track_meta,
-        system_meta=tabulate(found.systems, system_meta),
+        system_meta=_system_metadata(evaluation, found),
         stamps=cell_stamps(files["references"], files["estimates"]),
         signatures={str(one): fingerprint(*shared, *_definition(one)) for one in resolved.measures},
         on_error=evaluation.on_error,
@@ -458,6 +440,34 @@ def _plan(
             if resolved.convention.reading
         },
         plugins=tuple(plugins),
+    )
+
+
+def _system_metadata(evaluation: Evaluation, found: Discovery) -> Metadata:
+    """Metadata of the systems: of their files' places, of their models, and their own."""
+    given = evaluation.systems or {}
+    metadata = {}
+    for name in found.systems:
+        placed = found.system_meta.get(name, {})
+        metadata[name] = {**placed, **given.get(placed.get(MODEL, ""), {}), **given.get(name, {})}
+    return tabulate(found.systems, metadata)
+
+
+def _shared_definition(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> tuple[str, ...]:
+    """Everything that scores by any metric depend on but the files."""
+    resolved = found.resolved
+    return (
+        evaluation.task,
+        resolved.convention.name,
+        str(resolved.grid),
+        repr(resolved.reference),
+        repr(resolved.estimates),
+        str(evaluation.reference.annotator),
+        str(evaluation.estimates.annotator),
+        evaluation.reference.combine or "",
+        *([] if resolved.classes is None else [resolved.classes.digest]),
+        *found.languages,
+        *(plugins.values() if _needs_plugins(resolved) else ()),
     )
 
 

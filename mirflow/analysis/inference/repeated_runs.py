@@ -205,13 +205,8 @@ def compare_runs(
     if attrs["test"] not in ("auto", TEST):
         raise QueryError(f"test {attrs['test']!r} takes no account of runs; choose test auto, or leave out across")
     part = select_numbers(ds, plain, single=True)
-    models, codes = group_systems(part, MODEL)
-    runs = [np.flatnonzero(codes == place) for place in range(len(models))]
-    if len(models) < 2:
-        raise QueryError(f"{counted(len(models), 'model')} to compare; at least two are needed")
-    for name, rows in zip(models, runs, strict=True):
-        if len(rows) < 2:
-            raise QueryError(f"model {name!r} has one run, which cannot say how much runs differ; name others (system)")
+    runs = _runs_of_models(part)
+    models = [*runs]
     sample = sample_of(part, attrs["unit_of_comparison"], cluster)
     metrics = names_of(part, "metric")
     correction = choose_correction(correction, [TEST] * len(metrics))
@@ -219,26 +214,49 @@ def compare_runs(
     value = np.full((len(models), len(metrics)), np.nan)
     pairs = np.stack(np.triu_indices(len(models), 1), axis=1)
     for metric in range(len(metrics)):
-        means = mean_of_runs(sample, metric, dict(zip(models, runs, strict=True)), how)
+        means = mean_of_runs(sample, metric, runs, how)
         if means is None:
-            value[:, metric] = [sample.values()[rows, metric].mean() for rows in runs]
+            value[:, metric] = [sample.values()[rows, metric].mean() for rows in runs.values()]
             continue
         value[:, metric] = means.value
         ends = np.array([means.bounds(how.level, first, second) for first, second in pairs.tolist()])
         found: dict[str, Array] = {"difference": value[pairs[:, 0], metric] - value[pairs[:, 1], metric]}
         found |= {"low": ends[:, 0], "high": ends[:, 1]}
         found["p"] = np.array([means.p_value(first, second) for first, second in pairs.tolist()])
-        units = np.flatnonzero(sample.included[runs[0][0], :, metric])
+        units = np.flatnonzero(sample.included[runs[models[0]][0], :, metric])
         found["n"] = np.full(len(pairs), len(units))
         if sizes:
-            score = np.stack([sample.score[rows][:, units, metric].mean(axis=0) for rows in runs])
+            score = np.stack([sample.score[rows][:, units, metric].mean(axis=0) for rows in runs.values()])
             found |= effects(score, pairs, lower_is_better=names_of(part, "orientation")[metric] == "lower")
         fill_pairs(arrays, metric, pairs, found)
         correct_pairs(arrays, metric, correction)
-    own = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
-    frame = part.isel(system=[int(rows[0]) for rows in runs]).drop_vars(own).assign_coords(system=models)
+    frame = _frame_of_models(part, runs)
     attrs = {**attrs, "method": METHOD, "correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in ("missing", "undefined", "left_out") if name in part.attrs}
     attrs["across"] = f"{RUN}=mean"
     along = {"aggregate": names_of(part, "_aggregate"), "test": [TEST] * len(metrics)}
     return comparison_dataset(frame, value, arrays, np.zeros(len(metrics)), along, attrs)
+
+
+def _runs_of_models(part: xr.Dataset) -> dict[str, Int]:
+    """Positions of the runs of each model.
+
+    Raises
+    ------
+    QueryError
+        For fewer than two models, and a model with one run.
+    """
+    models, codes = group_systems(part, MODEL)
+    runs = {name: np.flatnonzero(codes == place) for place, name in enumerate(models)}
+    if len(runs) < 2:
+        raise QueryError(f"{counted(len(runs), 'model')} to compare; at least two are needed")
+    for name, rows in runs.items():
+        if len(rows) < 2:
+            raise QueryError(f"model {name!r} has one run, which cannot say how much runs differ; name others (system)")
+    return runs
+
+
+def _frame_of_models(part: xr.Dataset, runs: Mapping[str, Int]) -> xr.Dataset:
+    """Models in the place of their runs, without coordinates of single runs."""
+    own = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
+    return part.isel(system=[int(rows[0]) for rows in runs.values()]).drop_vars(own).assign_coords(system=[*runs])
