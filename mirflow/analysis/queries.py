@@ -136,7 +136,7 @@ def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
     for key, one in result.data_vars.items():
         values, axis = one.values, one.dims.index(dim) if dim in one.dims else None
         if axis is not None and key == "value":
-            values = figures_across(values, axis, names)
+            values = values_across(values, axis, names)
         elif axis is not None:
             # Groups are of different tracks, labels of the same.
             total = values.sum(axis, keepdims=True) if grouped else values.max(axis, keepdims=True, initial=0)
@@ -176,7 +176,7 @@ def is_deviation(attrs: Mapping[str, str], place: Mapping[str, object]) -> bool:
     return any("std" in names and place.get(dim) == "std" for dim, names in across_of(attrs).items())
 
 
-def figures_across(values: Float, axis: int, names: Sequence[str]) -> Float:
+def values_across(values: Float, axis: int, names: Sequence[str]) -> Float:
     """Reductions along one axis, which then has one place for each of them."""
     moved = np.moveaxis(values, axis, 0)
     return np.moveaxis(np.stack([ACROSS[name](moved) for name in names]), 0, axis)

@@ -132,7 +132,7 @@ def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
 
 
 def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[str, str]]:
-    """Systems whose values are others, the headline's in figures and the number of other metrics."""
+    """Systems whose values are others, the headline's as a number, and how many other metrics there are."""
     old = {one.name: one.scores for one in before.systems}
     for system in after.systems:
         scores = old.get(system.name, {})

@@ -36,7 +36,7 @@ from .paired import (
     swap_scores,
 )
 from .repeated_runs import compare_runs, is_about_runs
-from .resampling import Rates, Resampling, Seed, add_up, draw, figures_of, ratio_of
+from .resampling import Rates, Resampling, Seed, add_up, draw, ratio_of, statistics_of
 from .sample import TRACK, Sample, recount, sample_of, select_numbers
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def compare(
     group: str = "",
     sizes: bool = True,
 ) -> xr.Dataset:
-    """Compare every two systems by their figures.
+    """Compare every two systems by their aggregates.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def compare(
         where several parameters are stored, for the default ones.
     test : {"auto", "permutation", "wilcoxon", "t"}
         ``permutation`` swaps what two systems have on a unit (score times weight, and weight), and looks at the
-        difference of the figures; for a mean that is the sign-flip test. All swaps are tried where they are no more
+        difference of the aggregates; for a mean that is the sign-flip test. All swaps are tried where they are no more
         than twice the replicates, otherwise random ones. Wilcoxon's signed ranks and Student's t compare the
-        units' scores, each counted once, and are refused for weighted figures. ``auto`` is ``permutation``.
+        units' scores, each counted once, and are refused for weighted aggregates. ``auto`` is ``permutation``.
     correction : {"auto", "max-t", "holm", "bh", "none"}
         Over all pairs of systems, for each metric. ``max-t`` swaps the same units in all pairs at once, and asks how
         often the largest difference of all is as large (Westfall and Young's step-down); it needs ``permutation``,
@@ -187,10 +187,10 @@ def _compare_pairs(sample: Sample, metric: int, pairs: Int, how: Resampling) -> 
     systems = np.unique(pairs)
     place = np.searchsorted(systems, pairs)
     if len(sample.duration):
-        figures = figures_of(sample, [(system, metric) for system in systems.tolist()])
-        if figures.clusters >= how.least:
-            drawn = draw(figures, len(systems), how)
-            return difference_bounds(value[systems], drawn, figures.left_out(), place, how)
+        statistics = statistics_of(sample, [(system, metric) for system in systems.tolist()])
+        if statistics.clusters >= how.least:
+            drawn = draw(statistics, len(systems), how)
+            return difference_bounds(value[systems], drawn, statistics.left_out(), place, how)
     return difference_bounds(value[systems], None, None, place, how)
 
 
@@ -226,7 +226,7 @@ def _compare_rates(
         )
     correction = choose_correction(correction, tests)
     value = result["value"].values.reshape(part.sizes["system"], -1)
-    arrays, figures = empty_arrays(*value.shape), value.shape[1]
+    arrays, columns = empty_arrays(*value.shape), value.shape[1]
     ratio, codes = ratio_of(selection, names_across(query.across)), clusters_of(selection, cluster)
     entries = np.stack([selection.read_all(row) for row in range(len(value))])
     parts, swaps = [], []
@@ -239,16 +239,16 @@ def _compare_rates(
             swaps.append(swap_rates(rates, places))
         found = _differences(rates, places, how) if sizes and rates.clusters else {}
         number = np.full(len(pairs), len(tracks), dtype=np.int64)
-        for figure in range(figures):
-            own: dict[str, Array] = {name: values[:, figure] for name, values in found.items()}
-            fill_pairs(arrays, figure, pairs, {**own, "n": number})
+        for column in range(columns):
+            own: dict[str, Array] = {name: values[:, column] for name, values in found.items()}
+            fill_pairs(arrays, column, pairs, {**own, "n": number})
     tested = [one for one in parts if len(one.clusters)]
-    swap_pairs(arrays, range(figures), tested, swaps, correction, how)
-    least = np.full(figures, least_of(tests[0], correction, parts, how))
+    swap_pairs(arrays, range(columns), tested, swaps, correction, how)
+    least = np.full(columns, least_of(tests[0], correction, parts, how))
     attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: result.attrs[name] for name in ("missing", "over", "across") if name in result.attrs}
     attrs |= {"undefined": query.undefined, "left_out": "", "along": ", ".join(map(str, result["value"].dims[1:]))}
-    along = {"aggregate": [kind] * figures, "test": tests * figures}
+    along = {"aggregate": [kind] * columns, "test": tests * columns}
     return comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
 
 
@@ -273,13 +273,13 @@ def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
     left_out = rates.left_out().T.reshape(shape) if enough else None
     columns = [
         difference_bounds(
-            value[:, figure],
-            None if drawn is None else drawn[:, figure],
-            None if left_out is None else left_out[:, figure].T,
+            value[:, column],
+            None if drawn is None else drawn[:, column],
+            None if left_out is None else left_out[:, column].T,
             pairs,
             how,
         )
-        for figure in range(value.shape[1])
+        for column in range(value.shape[1])
     ]
     return {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
 

@@ -27,9 +27,9 @@ from .resampling import (
     add_up,
     bounds,
     draw,
-    figures_of,
     finish_values,
     ratio_of,
+    statistics_of,
 )
 from .sample import TRACK, Sample, clusters, columns_by_pattern, recount, sample_of, select_numbers
 
@@ -212,11 +212,11 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
         for units, places in columns_by_pattern(included):
             own = sample.take(np.flatnonzero(units))
             inside = [columns[place] for place in places]
-            figures = figures_of(own, inside)
-            if figures.clusters >= how.least:
+            statistics = statistics_of(own, inside)
+            if statistics.clusters >= how.least:
                 at = tuple(np.array(inside).T)
                 low[at], high[at] = bounds(
-                    draw(figures, len(inside), how), value[at], accelerations(figures.left_out()), how
+                    draw(statistics, len(inside), how), value[at], accelerations(statistics.left_out()), how
                 )
     return low, high
 

@@ -334,22 +334,22 @@ def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
     the systems.
     """
     systems = np.unique(pairs)
-    figures = Ratios.of(sample, [(system, metric) for system in systems.tolist()])
+    ratios = Ratios.of(sample, [(system, metric) for system in systems.tolist()])
     left, right = np.searchsorted(systems, pairs.T)
-    above = figures.above
-    totals = above.sum(axis=0), figures.below.sum(axis=0)[figures.denominator]
+    above = ratios.above
+    totals = above.sum(axis=0), ratios.below.sum(axis=0)[ratios.denominator]
     size = np.divide(np.abs(above).sum(axis=0), totals[1], out=np.zeros(len(systems)), where=totals[1] > 0)
     near = _NEAR * (size[left] + size[right])
     least = _NEAR * (totals[1][left] + totals[1][right])
 
     def difference(signs: Float) -> Float:
         both = [(sums[left] + sums[right]) / 2 for sums in totals]
-        signed = (signs @ above, (signs @ figures.below)[:, figures.denominator])
+        signed = (signs @ above, (signs @ ratios.below)[:, ratios.denominator])
         change = [(sums[:, left] - sums[:, right]) / 2 for sums in signed]
         first, second = ((both[0] + way * change[0], both[1] + way * change[1]) for way in (1, -1))
         return (_ratio(*first, least) - _ratio(*second, least))[..., np.newaxis]
 
-    return Swaps(difference, figures.clusters, near[:, np.newaxis])
+    return Swaps(difference, ratios.clusters, near[:, np.newaxis])
 
 
 def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:

@@ -25,7 +25,7 @@ from ..scores import Array, group_tracks, members_of, names_of
 from ..selection import Query, as_names
 from ..system_groups import MODEL, RUN, group_systems, has_runs
 from .paired import choose_correction, comparison_dataset, correct_pairs, effects, empty_arrays, fill_pairs
-from .resampling import Resampling, draw, figures_of
+from .resampling import Resampling, draw, statistics_of
 from .sample import Sample, sample_of, select_numbers
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resa
     columns = [(int(row), metric) for row in every]
     if not len(own.duration):
         return None
-    figures = figures_of(own, columns)
-    if figures.clusters < how.least:
+    statistics = statistics_of(own, columns)
+    if statistics.clusters < how.least:
         return None
     value = own.values()[every, metric]
-    drawn, left_out = draw(figures, len(columns), how), figures.left_out()
+    drawn, left_out = draw(statistics, len(columns), how), statistics.left_out()
     ends = np.cumsum([len(rows) for rows in runs.values()])
     parts = [np.arange(end - len(rows), end) for rows, end in zip(runs.values(), ends.tolist(), strict=True)]
     replicates = np.empty((len(runs), how.replicates))

@@ -15,7 +15,7 @@ from ...metrics.aggregates import AGGREGATES, DECLARED, Aggregate
 from ...ragged import Bool, Float, Int
 from ..dims import name_dim
 from ..per_class import TableSelection, rate
-from ..queries import figures_across
+from ..queries import values_across
 from .sample import Sample
 
 METHODS = {
@@ -171,20 +171,20 @@ def _sizes(replicates: int, units: int) -> Iterator[int]:
 
 
 def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling) -> tuple[Float, Float]:
-    """The ends of the intervals of some figures.
+    """The ends of the intervals of some statistics.
 
     Parameters
     ----------
-    replicates : float64 (figures, replicates)
+    replicates : float64 (statistics, replicates)
         Sorted in place. Those that are undefined (NaN) are left out.
-    value : float64 (figures,)
-    acceleration : float64 (figures,)
+    value : float64 (statistics,)
+    acceleration : float64 (statistics,)
     how : Resampling
 
     Returns
     -------
-    low, high : float64 (figures,)
-        A figure that is the same in all replicates has an interval without width.
+    low, high : float64 (statistics,)
+        A value that is the same in all replicates has an interval without width.
     """
     replicates.sort(axis=1)
     tail = (1 - how.level) / 2
@@ -384,8 +384,8 @@ class OrderedScores:
             return np.concatenate([self.again(each) for each in counts], axis=1).T
         found = np.full((units, len(self.ordered)), np.nan)
         if units > 1:
-            for figure, values in enumerate(self.ordered):
-                found[self.order[figure], figure] = without_each(values)
+            for column, values in enumerate(self.ordered):
+                found[self.order[column], column] = without_each(values)
         return found
 
 
@@ -466,11 +466,11 @@ def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> C
     return ratio
 
 
-def finish_values(figures: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
+def finish_values(values: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
     """Reductions across values (n, dims), one dim after the other: float64 (n, values)."""
     for dim, names in asked.items():
-        figures = figures_across(figures, 1 + list(dims).index(name_dim(dim, dims)), names)
-    return figures.reshape(len(figures), -1)
+        values = values_across(values, 1 + list(dims).index(name_dim(dim, dims)), names)
+    return values.reshape(len(values), -1)
 
 
 def add_up(entries: Float, cluster: Int) -> Float:
@@ -546,15 +546,15 @@ class Orders:
 
     def again(self, counts: Float) -> Float:
         """The values of replicates: float64 (values, replicates)."""
-        return np.concatenate([self.finish(self._figures(counts[part])) for part in self._parts(len(counts))]).T
+        return np.concatenate([self.finish(self._values(counts[part])) for part in self._parts(len(counts))]).T
 
     def left_out(self) -> Float:
         """The values without each of the clusters: float64 (clusters, values)."""
         parts = list(self._parts(self.clusters))
         kept = (1.0 - (np.arange(self.clusters) == np.arange(part.start, part.stop)[:, np.newaxis]) for part in parts)
-        return np.concatenate([self.finish(self._figures(one)) for one in kept])
+        return np.concatenate([self.finish(self._values(one)) for one in kept])
 
-    def _figures(self, counts: Float) -> Float:
+    def _values(self, counts: Float) -> Float:
         found = [
             self.reached(*tag.reached(counts)) if len(tag.ends) else np.full(len(counts), np.nan) for tag in self.tags
         ]
@@ -564,17 +564,17 @@ class Orders:
         return chunks(rows, max([self.clusters, *(len(tag.cluster) for tag in self.tags)]))
 
 
-def figures_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
+def statistics_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
     """Some (system, metric) of a sample, all ratios or all of one statistic, in the form that can be computed again."""
     statistic = AGGREGATES[sample.kinds[columns[0][1]]].statistic
     return OrderedScores.of(sample, columns) if statistic else Ratios.of(sample, columns)
 
 
-def draw(figures: Statistics, number: int, how: Resampling) -> Float:
+def draw(statistics: Statistics, number: int, how: Resampling) -> Float:
     """The replicates of some values: float64 (values, replicates)."""
     found = np.empty((number, how.replicates))
     start = 0
-    for counts in how.counts(figures.clusters):
-        found[:, start : start + len(counts)] = figures.again(counts)
+    for counts in how.counts(statistics.clusters):
+        found[:, start : start + len(counts)] = statistics.again(counts)
         start += len(counts)
     return found
