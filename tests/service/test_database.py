@@ -20,12 +20,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from mirflow.service.accounts import add_user
 from mirflow.service.backup import BackupError, make_backup
 from mirflow.service.database import Database, DatabaseError, User, Version
+from mirflow.service.grading.grading_tables import Participation, StoredAssignment, StoredJudgement, StoredPair
 from mirflow.service.grading.judging import JudgementChange, record
 from mirflow.service.grading.rounds import open_rounds
-from mirflow.service.grading.tables import Participation, StoredAssignment, StoredJudgement, StoredPair
 from mirflow.service.service import open_service
 from mirflow.service.submissions.entries import SubmissionError
-from mirflow.service.submissions.tables import Submission
+from mirflow.service.submissions.submission_tables import Submission
 from mirflow.service.submissions.worker import Worker
 
 from .accounts import BEGIN
