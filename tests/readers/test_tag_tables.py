@@ -106,7 +106,7 @@ def test_a_changed_row_concerns_its_track_only_and_a_changed_name_all(tmp_path: 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"x": VALUES, "tags": TAGS}, "names no tracks: save them in it as 'tracks', or write them one a line into"),
+        ({"x": VALUES, "tags": TAGS}, "names no tracks: save 'tracks' in it, or write the tracks into a.tracks.txt,"),
         (
             {"x": VALUES.T[:2], "tracks": TRACKS, "tags": TAGS[:2]},
             "a.npz: is 2 x 3, and its lists name 3 tracks and 2 tags; save its transpose",
@@ -131,11 +131,16 @@ def test_what_is_wrong_with_an_array_is_said(tmp_path: Path, arrays: dict[str, o
 
 def test_what_is_no_array_of_tags_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", VALUES)
-    with pytest.raises(UnreadableError, match=r"names no tracks: write them one a line into a\.tracks\.txt or a\.tra"):
+    with pytest.raises(UnreadableError, match=r"a\.npy: is 3 x 3 and names no tracks and no tags: write the tracks"):
         tags_of(tmp_path / "a.npy")
     with pytest.raises(UnreadableError, match="an array holds numbers of tags, and classification has none"):
         mirflow.load_collection(tmp_path / "a.npy", "classification")
     (tmp_path / "tracks.tsv").write_text("artist\tpath_of\nx\ty\n")
+    with pytest.raises(
+        UnreadableError, match=r"names no tags: write the tags into a\.tags\.txt or tags\.txt beside it"
+    ):
+        tags_of(tmp_path / "a.npy")
+    (tmp_path / "tags.txt").write_text("\n".join(TAGS))
     with pytest.raises(
         InvalidAnnotationError, match=r"tracks\.tsv:1: no column of the header names the tracks: artist"
     ):

@@ -67,6 +67,7 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
         message = f"an array holds numbers of tags, and {reading.task or reading.kind} has none: write a table of text"
         raise UnreadableError(message, path=name)
     array = load_array(path, reading, name, "fiub")
+    _demand_names(array, path, name)
     tracks, of_tracks = _names(array, _TRACKS, 0, path, reading, name)
     tags, of_tags = _names(array, _TAGS, 1, path, reading, name)
     if array.values.shape != (len(tracks), len(tags)):
@@ -83,6 +84,27 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
     return TagMatrix(name, reading, tags, array.values, places, head)
 
 
+def _demand_names(array: NamedArray, path: str, name: str) -> None:
+    """Raise if tracks or tags have names neither in the file nor beside it."""
+    files = tag_name_files(path)
+    lacking = [
+        axis
+        for axis, keys in enumerate((_TRACKS, _TAGS))
+        if array.named(keys) is None and not any(file.exists() for file in files[axis])
+    ]
+    if not lacking:
+        return
+    what = [("tracks", "tags")[axis] for axis in lacking]
+    beside = [list(dict.fromkeys(one.name for one in files[axis])) for axis in lacking]
+    texts = [f"the {one} into {', '.join(own[:-1])} or {own[-1]}" for one, own in zip(what, beside, strict=True)]
+    inside = f" save {' and '.join(map(repr, what))} in it, or" if array.key else ""
+    shape = " x ".join(map(str, array.values.shape)) or "one number"
+    message = (
+        f"is {shape} and names no {' and no '.join(what)}:{inside} write {' and '.join(texts)} beside it, one a line"
+    )
+    raise UnreadableError(message, path=name)
+
+
 def _names(
     array: NamedArray, keys: tuple[str, ...], axis: int, path: str, reading: Reading, name: str
 ) -> tuple[Names, str]:
@@ -90,11 +112,5 @@ def _names(
     found = array.named(keys)
     if found is not None:
         return found, name
-    files = tag_name_files(path)[axis]
-    file = next((file for file in files if file.exists()), None)
-    if file is None:
-        what, beside = ("tracks", "tags")[axis], " or ".join(one.name for one in files)
-        inside = f" save them in it as {keys[0]!r}, or" if array.key else ""
-        message = f"names no {what}:{inside} write them one a line into {beside} beside it"
-        raise UnreadableError(message, path=name)
+    file = next(file for file in tag_name_files(path)[axis] if file.exists())
     return read_names(file, name, reading), str(Path(name).with_name(file.name))
