@@ -124,8 +124,11 @@ def _write(path: Path, samples: Float, fs: int) -> None:
     import numpy as np
     import soundfile
 
-    loudest = float(np.abs(samples).max(initial=0.0))
+    scale = max(float(np.abs(samples).max(initial=0.0)), 1.0)
     try:
-        soundfile.write(path, samples / max(loudest, 1.0), fs)
+        with soundfile.SoundFile(path, "w", fs, channels=samples.shape[1]) as file:
+            # In blocks: libsndfile puts what it is given at once on the stack, which minutes of Ogg Vorbis overflow.
+            for start in range(0, len(samples), 65536):
+                file.write(samples[start : start + 65536] / scale)
     except soundfile.SoundFileError as error:
         raise click.UsageError(f"{path} cannot be written: {error}") from error

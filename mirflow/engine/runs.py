@@ -271,7 +271,13 @@ class RunReport:
         return sum(report.failed for report in self.evaluations if report.plan.on_error != "ignore")
 
 
-def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str | None = None) -> PlannedPipeline:
+def plan(
+    pipeline: str | Path,
+    *,
+    root: str | Path | None = None,
+    code: str | Path | None = None,
+    on_error: str | None = None,
+) -> PlannedPipeline:
     """Plan a pipeline: list its files, and read few of them.
 
     Those are read whose annotators count, and of rankings and labels as many as show that the two sides share names.
@@ -281,6 +287,8 @@ def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str 
     pipeline : path
     root : path or None
         Instead of that of the file.
+    code : path or None
+        Folder that paths of Python files are relative to, instead of the file's own.
     on_error : {"record", "ignore", "raise"} or None
         Instead of that of the evaluations.
 
@@ -289,7 +297,7 @@ def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str 
     PipelineError
         If the file is wrong, or a pattern matches nothing.
     """
-    planned = plan_pipeline(pipeline, root=root, open_pack=open_pack)
+    planned = plan_pipeline(pipeline, root=root, code=code, open_pack=open_pack)
     if on_error is None:
         return planned
     return replace(planned, plans=tuple(replace(one, on_error=on_error) for one in planned.plans))
@@ -300,6 +308,7 @@ def run(
     *,
     root: str | Path | None = None,
     store: str | Path | None = None,
+    code: str | Path | None = None,
     scheduler: Any = None,
     workers: int | None = None,
     force: bool = False,
@@ -315,6 +324,8 @@ def run(
     pipeline : path
     root, store : path or None
         Instead of those of the file.
+    code : path or None
+        Folder that paths of Python files are relative to, instead of the file's own.
     scheduler : str, distributed.Client or None
         Instead of that of the file: ``auto``, ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
     workers : int or None
@@ -348,7 +359,7 @@ def run(
     began = time.perf_counter()
     with progress or Progress() as shown:
         shown.stage("looking for files")
-        planned = plan(pipeline, root=root, on_error=on_error)
+        planned = plan(pipeline, root=root, code=code, on_error=on_error)
         asked = planned.pipeline
         with StoreWriter(asked.store if store is None else store) as writer:
             shown.stage("comparing with the store")

@@ -291,7 +291,8 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
         if one["type"] == "missing" and one["loc"] not in misspelt:
             problems.append(document.problem(one["loc"], "is missing"))
         elif one["type"] not in ("missing", "extra_forbidden"):
-            problems.append(document.problem(one["loc"], _words(one)))
+            place = one["loc"][:-1] if one["loc"][-1:] == ("[key]",) else one["loc"]  # pydantic's step to a key itself
+            problems.append(document.problem(place, _words(one)))
     return problems
 
 

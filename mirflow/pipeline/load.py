@@ -187,7 +187,11 @@ def load_pipeline(path: str | Path) -> Pipeline:
 
 
 def plan_pipeline(
-    path: str | Path, *, root: str | Path | None = None, open_pack: OpenPack | None = None
+    path: str | Path,
+    *,
+    root: str | Path | None = None,
+    code: str | Path | None = None,
+    open_pack: OpenPack | None = None,
 ) -> PlannedPipeline:
     """Plan the evaluations of a pipeline file, with the files that its patterns find.
 
@@ -196,6 +200,8 @@ def plan_pipeline(
     path : path
     root : path or None
         Instead of the file's own ``root``; relative to the working directory.
+    code : path or None
+        Folder that paths of Python files are relative to, instead of the file's own.
     open_pack : callable or None
         Path and name for messages of a pack -> its sources by track.
 
@@ -216,6 +222,7 @@ def plan_pipeline(
     block = (pipeline.execution if pipeline else Execution()).block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
     if rooted or all(problem.where != "root" for problem in problems):
+        folder = folder if code is None else Path(absolute(str(code)))
         plugins = _import_plugins(document, folder, problems)
         how = str(folder), open_pack, block, plugins
         plans = _each(document, pipeline, problems, lambda one: _plan(one, place, *how))

@@ -230,6 +230,12 @@ class TestCommand:
         invoke("sonify", *pair, *given, code=0)
         assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
+    def test_minutes_are_written_as_ogg_vorbis(self, tmp_path: Path, pair: Any) -> None:
+        out = tmp_path / "x.ogg"
+        pair[0].write_text("0.0\n240.0\n")
+        invoke("sonify", pair[0], "--task", "beat", "--rate", 16000, "-o", out, code=0)
+        assert soundfile.info(out).duration == pytest.approx(240.1, abs=0.1)
+
     def test_annotations_are_added_to_audio_of_another_rate(self, tmp_path: Path, pair: Any) -> None:
         audio, out = tmp_path / "song.wav", tmp_path / "x.flac"
         soundfile.write(audio, np.full((16000, 2), 0.25), 16000)

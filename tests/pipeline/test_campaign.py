@@ -49,6 +49,7 @@ def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
         ("campaign: Chords", "campain: Chords", r"campain: unknown key; did you mean 'campaign'\? \(line 1\)"),
         ("quota: 3", "quotas: 3", r"splits\.test\.quotas: unknown key; did you mean 'quota'\?"),
         ("quota: 3", "per: year", r"splits\.test\.per: must be 'day', 'week', 'month' or 'campaign', not 'year'"),
+        ("  dev: dev\n", "  dev-1: dev\n", r"splits\.dev-1: must be an identifier"),
         ("splits:\n  dev: dev\n", "splts:\n  dev: dev\n", r"splts: unknown key; did you mean 'splits'"),
         ("task: chord", "task: cord", r"unknown task 'cord'; did you mean 'chord'\?"),
         ("task: chord", "task: separation", "its estimates are audio, which is not taken from strangers"),

@@ -74,6 +74,21 @@ def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: 
     assert scores(service, id, "test") == {}
 
 
+def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("root]", '"my_metrics.py:labels"]'))
+    (tmp_path / "my_metrics.py").write_text(
+        "def labels(reference, labels, estimate, others):\n    return len(others)\n"
+    )
+    id = submit(service, "oak", estimates(wrong=2))
+    assert worker_of(service, confinement).work_off() > 0
+    assert state(service, id).state == "scored"
+    copy = service.public_folder / "dev.zarr"
+    chord = mirflow.open_store(copy)["chord"].to_dataset()
+    assert set(chord.score.sel(metric="labels").values.ravel()) == {3}
+    assert chord.attrs["pipeline"].count("my_metrics.py:labels") == 1
+    assert not [path for path in copy.rglob("*") if path.is_file() and str(tmp_path).encode() in path.read_bytes()]
+
+
 def test_tracks_of_other_splits_are_not_in_a_store(service: Service, confinement: Confinement) -> None:
     submit(service, "oak", estimates())
     worker_of(service, confinement).work_off()

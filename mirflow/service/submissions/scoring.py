@@ -110,7 +110,8 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
         # Warnings are of one system's files, and the store keeps them.
         warnings.simplefilter("ignore", MirflowWarning)
         try:
-            report = run(pipeline, store=own, progress=_SentProgress(say), prune=True)
+            code = Path(task["path"]).parent
+            report = run(pipeline, store=own, code=code, progress=_SentProgress(say), prune=True)
         except PipelineError as error:
             # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
             if all(".estimates" in one.where for one in error.problems):
