@@ -27,6 +27,8 @@ AT_ONCE = 2
 """Answers that are made at the same time, and as many that somebody chose, for which nobody else has to wait."""
 MOST_ADDRESSES = 20_000
 """Addresses of kept answers that are found at once."""
+LONGEST_ADDRESS = 1_000
+"""Bytes of such an address; what is longer goes the usual way."""
 WAITING = 400
 """Requests that wait until answers are made; more are told to come again."""
 _COMPRESSED = ("text/", "application/json", "application/problem+json", "application/atom+xml", "image/svg+xml")
@@ -102,6 +104,7 @@ class Answers:
         make: Callable[[], Content],
         *,
         variant: str = "",
+        query: str | None = None,
         chosen: bool = False,
     ) -> Response:
         """The answer to a request of anybody: a kept one, or one that is made now, once for all who wait for it.
@@ -115,11 +118,13 @@ class Answers:
             Makes it; runs in a thread.
         variant : str
             What the answer depends on beside the address, such as the format that was asked for.
+        query : str or None
+            What it depends on of the query, of which anybody may write any number; None: all of it.
         chosen : bool
             Whether it is one of many that somebody may choose from, such as a query.
         """
         generation = self.generation(names)
-        target = f"{request.url.path}?{request.url.query} {variant}"
+        target = f"{request.url.path}?{request.url.query if query is None else query} {variant}"
         etag = digest(f"{generation} {target}")
         if is_known(request.headers.get("if-none-match", ""), etag):
             return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": "no-cache"})
@@ -159,21 +164,20 @@ class Answers:
 
     def _remember(self, key: tuple[str, str], kept: Kept) -> None:
         """Keep an answer; those that nobody asked for longest make room."""
-        size = len(kept.body) + len(kept.compressed or b"")
-        if size > LARGEST:
+        if _size(key, kept) > LARGEST:
             return
         self._kept[key] = kept
-        self._bytes += size
+        self._bytes += _size(key, kept)
         while self._bytes > self._most_bytes:
-            _, old = self._kept.popitem(last=False)
-            self._bytes -= len(old.body) + len(old.compressed or b"")
+            self._bytes -= _size(*self._kept.popitem(last=False))
 
     def _set_front(self, scope: Scope, names: Sequence[str], key: tuple[str, str]) -> None:
         """Let a kept answer be found by what a server knows of a request before any route is looked for."""
-        if key in self._kept:
+        address = scope["raw_path"], scope["query_string"]
+        if key in self._kept and sum(map(len, address)) <= LONGEST_ADDRESS:
             if len(self._front) > MOST_ADDRESSES:
                 self._front.clear()
-            self._front[scope["raw_path"], scope["query_string"]] = tuple(names), key[1]
+            self._front[address] = tuple(names), key[1]
 
     def find(self, scope: Scope) -> Kept | None:
         """The kept answer to a request, if it shows the generations of now."""
@@ -240,6 +244,11 @@ class KeptResponse(Response):
             headers = [*headers, (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+def _size(key: tuple[str, str], kept: Kept) -> int:
+    """Bytes that are kept of an answer; addresses may be longer than what is there."""
+    return sum(map(len, key)) + len(kept.body) + len(kept.compressed or b"")
 
 
 def digest(text: str) -> str:

@@ -23,10 +23,11 @@ from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
 from . import account_pages, http_api, result_pages, stores_http, submission_pages
 from .accounts import AccountError
 from .answers import Front
-from .connections import KEPT_SECONDS, Punctual
+from .connections import KEPT_SECONDS, punctual
 from .grading import grader_pages
+from .limits import Network
 from .security import GuardedRoute, Security, shown_path
-from .service import HOST, PORT, Network, Service, open_service
+from .service import HOST, PORT, Service, open_service
 from .submissions.entries import SubmissionError
 from .viewer_pages import asset, tell
 
@@ -186,10 +187,10 @@ def serve(
     service = open_service(paths, base_url or f"http://{host}:{port}")
     service.proxies, service.user_header = networks(proxies), user_header
     _begin_logs(access_log)
-    uvicorn.Server(configure(create_app(service), host, port)).run()
+    uvicorn.Server(configure(create_app(service), host, port, service.proxies)).run()
 
 
-def configure(app: ASGIApp, host: str = HOST, port: int = PORT) -> uvicorn.Config:
+def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequence[Network] = ()) -> uvicorn.Config:
     """Settings of the server, which are part of its safety.
 
     Parameters
@@ -197,12 +198,14 @@ def configure(app: ASGIApp, host: str = HOST, port: int = PORT) -> uvicorn.Confi
     app : ASGI application
     host : str
     port : int
+    proxies : sequence of network
+        Addresses that may hold any number of connections.
     """
     return uvicorn.Config(
         app,
         host=host,
         port=port,
-        http=Punctual,
+        http=punctual(proxies),
         access_log=False,  # it would write personal links
         server_header=False,
         log_level="warning",

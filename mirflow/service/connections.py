@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+from collections.abc import Sequence
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from .limits import Network, bucket_of, lies_in
 from .security import HEADERS
 
 HEAD_SECONDS = 10.0
@@ -19,6 +22,10 @@ HEAD_BYTES = 32 * 1024
 """Longest first line with headers."""
 MOST = 1000
 """Connections at a time; further ones are closed at once."""
+MOST_OF_ADDRESS = 250
+"""Connections of an address, which is not this machine's and not that of a proxy."""
+
+LOOPBACK: tuple[Network, ...] = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
 
 class Punctual(HttpToolsProtocol):
@@ -29,6 +36,7 @@ class Punctual(HttpToolsProtocol):
 
     head_seconds = HEAD_SECONDS
     taken_seconds = TAKEN_SECONDS
+    unbounded: tuple[Network, ...] = ()
     _head: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
@@ -37,7 +45,7 @@ class Punctual(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        if len(self.connections) > MOST:
+        if len(self.connections) > MOST or self._are_many():
             transport.abort()
             return
         self._await_head()
@@ -98,6 +106,14 @@ class Punctual(HttpToolsProtocol):
             self.transport.write("\r\n".join(["HTTP/1.1 400 Bad Request", *lines, "", text]).encode("ascii"))
         self.transport.close()
 
+    def _are_many(self) -> bool:
+        """Whether the client's address has more connections than one may have."""
+        if len(self.connections) <= MOST_OF_ADDRESS or self.client is None or lies_in(self.client[0], self.unbounded):
+            return False
+        mine = bucket_of(self.client[0])
+        hosts = [one.client[0] for one in self.connections if isinstance(one, HttpToolsProtocol) and one.client]
+        return sum(bucket_of(host) == mine for host in hosts) > MOST_OF_ADDRESS
+
     def _await_taking(self) -> None:
         _stop(self._taken)
         self._taken = self.loop.call_later(self.taken_seconds, self.transport.abort)
@@ -108,6 +124,11 @@ class Punctual(HttpToolsProtocol):
     def _stop_awaiting_head(self) -> None:
         _stop(self._head)
         self._head = None
+
+
+def punctual(proxies: Sequence[Network] = ()) -> type[Punctual]:
+    """The protocol of a server behind some proxies, which hold the connections of all their clients."""
+    return type("PunctualBehindProxies", (Punctual,), {"unbounded": (*LOOPBACK, *proxies)})
 
 
 def _stop(timer: asyncio.TimerHandle | None) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from threading import Lock
@@ -14,6 +14,8 @@ from types import MappingProxyType
 
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 KEPT = 20_000
 """Accounts and addresses that are remembered at most; the one that was silent for longest is forgotten first."""
@@ -101,6 +103,33 @@ class RateLimits:
         return wait
 
 
+def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address of IP, or None; one of IPv4 as itself, also where a socket of IPv6 shows it.
+
+    Examples
+    --------
+    >>> read_address("::ffff:192.0.2.7"), read_address("unknown")
+    (IPv4Address('192.0.2.7'), None)
+    """
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return (found.ipv4_mapped or found) if isinstance(found, ipaddress.IPv6Address) else found
+
+
+def lies_in(address: str, networks: Iterable[Network]) -> bool:
+    """Whether an address is in one of some networks.
+
+    Examples
+    --------
+    >>> lies_in("::ffff:10.0.0.1", [ipaddress.ip_network("10.0.0.0/8")])
+    True
+    """
+    found = read_address(address)
+    return found is not None and any(found.version == one.version and found in one for one in networks)
+
+
 def bucket_of(address: str) -> str:
     """The address whose bucket a client shares: of IPv6 its network, as one customer has all of it.
 
@@ -109,11 +138,10 @@ def bucket_of(address: str) -> str:
     >>> bucket_of("192.0.2.7"), bucket_of("2001:db8::7:1"), bucket_of("no address")
     ('192.0.2.7', '2001:db8::/64', 'no address')
     """
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
+    found = read_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((found, 64), strict=False))
+    return address if found is None else str(found)
 
 
 class BoundedBody:

@@ -77,7 +77,8 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
                 found = await run_in_threadpool(asked)
                 return Response(found.body, media_type=found.media_type, headers=PRIVATE)
             variant = "" if "store" in parts else await run_in_threadpool(views.released_digest)
-            return await service.answers.answer(request, names, asked, variant=variant)
+            query = None if make is _report_track else ""  # the others read none
+            return await service.answers.answer(request, names, asked, variant=variant, query=query)
         except (UnknownNameError, StoreError, QueryError) as error:
             raise HTTPException(404) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import inspect
-import ipaddress
 import logging
 import time
 from collections import OrderedDict
@@ -22,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .accounts import Kind, Role, Viewer, find_named, find_viewer, mark_used
-from .limits import SMALL, BoundedBody, bucket_of
+from .limits import SMALL, BoundedBody, bucket_of, lies_in, read_address
 from .service import Service
 from .viewer_pages import tell
 
@@ -98,6 +97,8 @@ class GuardedRoute(Route):
 
     async def _guarded(self, request: Request) -> Response:
         viewer: Viewer | None = request.state.viewer
+        if viewer is None and request.state.bearer:
+            request.app.state.service.rates.take("login", who_asks(request))
         if self.role is not None and (viewer is None or not viewer.may(self.role)):
             raise HTTPException(403, "Your account may not do this.") if viewer else _unknown(request)
         changes = request.method not in SAFE
@@ -177,7 +178,10 @@ class Security:
         state.update(viewer=None, csrf="", bearer=False, form={}, address=self._address(scope))
         answer = _GuardedAnswer(state, send)
         began = time.monotonic()
-        refused = self._refuse(Headers(scope=scope), scope["method"])
+        headers = Headers(scope=scope)
+        if self.service.secure and headers.get("host", "").lower() == _netloc(self.service.base_url):
+            scope["scheme"] = "https"  # which redirections lead to; the proxy before the server ended it
+        refused = self._refuse(headers, scope["method"])
         try:
             if refused is not None:
                 await refused(scope, receive, answer)
@@ -228,9 +232,7 @@ class Security:
             return address
         told = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
         for one in reversed([part.strip() for part in told.split(",") if part.strip()]):
-            try:
-                ipaddress.ip_address(one)
-            except ValueError:
+            if read_address(one) is None:
                 return address
             address = one
             if not self._is_proxy(one):
@@ -238,13 +240,7 @@ class Security:
         return address
 
     def _is_proxy(self, address: str) -> bool:
-        if not self.service.proxies:
-            return False
-        try:
-            found = ipaddress.ip_address(address)
-        except ValueError:
-            return False
-        return any(found.version == network.version and found in network for network in self.service.proxies)
+        return lies_in(address, self.service.proxies)
 
     async def _find_viewer(self, scope: Scope) -> None:
         if self.service.database is None:

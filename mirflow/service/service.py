@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import ipaddress
 import os
 import secrets
 from collections.abc import Callable, Sequence
@@ -17,13 +16,12 @@ from ..pipeline.campaign import Campaign, is_campaign, load_campaign
 from .answers import Answers
 from .audit import AuditLog
 from .database import Database
-from .limits import RateLimits
+from .limits import Network, RateLimits
 from .recordings import Recordings
 from .snapshots import Stores
 
 PORT = 8765
 HOST = "127.0.0.1"
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _now() -> dt.datetime:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
 
 from mirflow.service.app import configure
+from mirflow.service.limits import Network
 
 
 @contextmanager
-def running(app: Any) -> Iterator[str]:
+def running(app: Any, proxies: Sequence[Network] = ()) -> Iterator[str]:
     """Serve an application on a free port of this machine; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(configure(app, port=port))
+    server = uvicorn.Server(configure(app, port=port, proxies=proxies))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from mirflow.service import connections, limits
-from mirflow.service.app import create_app
+from mirflow.service.app import create_app, networks
 from mirflow.service.connections import Punctual
 from mirflow.service.security import HEADERS
 from mirflow.service.service import Service, open_service
@@ -168,6 +168,30 @@ def test_only_so_many_connections(address: str, monkeypatch: pytest.MonkeyPatch)
     finally:
         for client in clients:
             client.close()
+
+
+@pytest.mark.parametrize(("proxies", "open_after"), [((), 3), (("127.0.0.0/8",), 6)])
+def test_one_address_does_not_take_all_connections(
+    service: Service, monkeypatch: pytest.MonkeyPatch, proxies: Sequence[str], open_after: int
+) -> None:
+    monkeypatch.setattr(connections, "MOST_OF_ADDRESS", 3)
+    monkeypatch.setattr(connections, "LOOPBACK", ())
+    with running(create_app(service), networks(proxies)) as address:
+        clients = [connect(address) for _ in range(6)]
+        try:
+            for client in clients:
+                client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert sum(answers(client) for client in clients) == open_after
+        finally:
+            for client in clients:
+                client.close()
+
+
+def answers(client: socket.socket) -> bool:
+    try:
+        return client.recv(65536).startswith(b"HTTP/1.1 200")
+    except ConnectionResetError:
+        return False
 
 
 def test_an_answer_that_is_not_taken(address: str, service: Service) -> None:

@@ -167,7 +167,9 @@ def test_memory_for_answers_is_bounded(client: TestClient, service: Service) -> 
     for track in range(30):
         client.get(f"/api/v1/stores/demo/evaluations/chord/scores?metric=majmin&where=tempo > {track}")
     assert answers._bytes <= 40_000
-    assert answers._bytes == sum(len(one.body) + len(one.compressed or b"") for one in answers._kept.values())
+    assert answers._bytes == sum(
+        sum(map(len, key)) + len(one.body) + len(one.compressed or b"") for key, one in answers._kept.items()
+    )
 
 
 def test_scores_in_memory_are_bounded(store: Path, demo_store: Path) -> None:
@@ -217,3 +219,16 @@ def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Pa
 def test_answers_of_other_titles_have_other_tags(service: Service) -> None:
     other = Answers(service.shelf, "another title")
     assert service.answers.generation(["demo"]) != other.generation(["demo"])
+
+
+def test_addresses_that_anybody_may_write_take_no_memory(client: TestClient, service: Service) -> None:
+    long = "a" * 20_000
+    for number in range(20):
+        assert client.get(f"/?x={number}{long}").status_code == 200
+        assert client.get(
+            "/api/v1/stores/demo/query", params={"metric": "majmin", "where": f"{number} < 1{' ' * 1_900}"}
+        )
+    answers = service.answers
+    assert len(answers._kept) == 21  # the front page, and each query
+    assert sum(map(len, (part for address in answers._front for part in address))) < len(long)
+    assert answers._bytes > 20 * 1_900

@@ -20,7 +20,7 @@ from mirflow.errors import QueryError, StoreError
 from mirflow.service.accounts import Kind, Role, add_user, find_user, find_viewer, issue, log_in, revoke
 from mirflow.service.app import create_app, networks
 from mirflow.service.database import Database
-from mirflow.service.limits import SMALL
+from mirflow.service.limits import SMALL, bucket_of
 from mirflow.service.security import HEADERS, GuardedRoute, Security, cookie_name, csrf_token
 from mirflow.service.service import Service
 
@@ -265,6 +265,29 @@ def test_rates(client: TestClient, service: Service, enter: Callable[..., str]) 
     answer = client.post("/open")
     assert answer.headers["retry-after"] == "1"
     assert client.post("/submit", **as_token(enter(kind="token"))).status_code == 200  # has a bucket of its own
+
+
+def test_tokens_that_are_tried_have_a_rate(client: TestClient) -> None:
+    def codes(address: str) -> list[int]:
+        return [client.get(address, headers={"Authorization": f"Bearer {number}"}).status_code for number in range(15)]
+
+    assert codes("/read") == [401] * 15
+    assert codes("/open")[-1] == 429
+    assert client.get("/open").status_code == 200
+
+
+def test_clients_of_ipv4_have_their_own_rates_on_a_socket_of_ipv6(service: Service, client: TestClient) -> None:
+    assert bucket_of("::ffff:192.0.2.7") == "192.0.2.7" != bucket_of("::ffff:192.0.2.8")
+    service.proxies = networks(["10.0.0.0/8"])
+    behind = TestClient(client.app, base_url="http://localhost", client=("::ffff:10.1.2.3", 4711))
+    assert behind.get("/open", headers={"X-Forwarded-For": "192.0.2.7"}).text == "nobody from 192.0.2.7"
+
+
+@pytest.mark.parametrize(("host", "scheme"), [("results.example", "https"), ("localhost:8765", "http")])
+def test_redirections_do_not_lead_out_of_https(service: Service, client: TestClient, host: str, scheme: str) -> None:
+    service.base_url = "https://results.example"
+    answer = client.get("/open/", headers={"Host": host}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (307, f"{scheme}://{host}/open")
 
 
 def test_a_proxy_is_believed_only_if_told_so(
