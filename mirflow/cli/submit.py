@@ -102,7 +102,7 @@ def _print_findings(found: Mapping[str, Any]) -> None:
 
     for one in found["findings"]:
         problem = FileProblem(one["severity"], one["rule"], _plain(one["message"]), one["line"])
-        for line in lines_of_check(FileCheck(_plain(one["path"]), (problem,))):
+        for line in lines_of_check(FileCheck(_plain(one["path"] or str(found["name"])), (problem,))):
             click.echo(line, err=True)
     listed, counts = len(found["findings"]), found["counts"]
     if sum(counts.values()) > listed:
@@ -119,12 +119,14 @@ def _plain(text: str) -> str:
 def _scores(found: Mapping[str, Any]) -> Table:
     from ..reports.tables import Table
 
-    columns = ("split", "evaluation", "metric", "score", "low", "high", "tracks")
+    columns: tuple[str, ...] = ("split", "evaluation", "metric", "score", "low", "high", "tracks", "note")
     rows: list[tuple[Entry, ...]] = []
     for result in found["results"]:
         for one in result["scores"]:
-            ends = (_shown(one["low"]), _shown(one["high"]))
-            rows.append((result["split"], one["evaluation"], one["metric"], _shown(one["value"]), *ends, one["tracks"]))
+            what = (one["evaluation"], one["metric"], *(_shown(one[key]) for key in ("value", "low", "high")))
+            rows.append((result["split"], *what, one["tracks"], "" if one["improved"] else "your best before"))
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     return Table(columns, tuple(rows), title=_plain(str(found["name"])))
 
 

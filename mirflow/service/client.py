@@ -6,6 +6,7 @@ It needs nothing but the standard library, so that whoever submits does not inst
 from __future__ import annotations
 
 import json
+import math
 import netrc
 import secrets
 import ssl
@@ -126,7 +127,13 @@ class Client:
         """
         fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility)]
         with packed(path) as (file, filename):
-            return self._upload([(one, value) for one, value in fields if value], file, filename, advance)
+            try:
+                return self._upload([(one, value) for one, value in fields if value], file, filename, advance)
+            except ServerError as error:
+                # Of what is too large a server reads nothing, and its answer is lost with the connection.
+                if error.status == 0 and (most := self._limit_of_size()) < (size := file.seek(0, 2)):
+                    raise ServerError(f"{self.url}: takes at most {most:,.0f} bytes, not {size:,}", 413) from None
+                raise
 
     def submission(self, id: str) -> dict[str, Any]:
         """A submission: state, findings, results."""
@@ -157,6 +164,13 @@ class Client:
                     raise
             time.sleep(_PAUSES[min(number, len(_PAUSES) - 1)])
             number += 1
+
+    def _limit_of_size(self) -> float:
+        """The bytes that an upload may have; infinity where the server does not say."""
+        try:
+            return float(self.terms()["limits"]["size"])
+        except (ServerError, KeyError, TypeError, ValueError):
+            return math.inf
 
     def _upload(
         self, fields: Sequence[tuple[str, str]], file: IO[bytes], filename: str, advance: Advance

@@ -73,6 +73,16 @@ def test_a_folder_is_sent_with_its_progress(address: str, service: Service, tmp_
     assert refused.value.status == 404
 
 
+def test_what_is_too_large_is_told_though_the_server_reads_none_of_it(
+    address: str, service: Service, tmp_path: Path
+) -> None:
+    (tmp_path / "draft.zip").write_bytes(bytes(8_000_000))
+    client = Client(address, account(service, "ada", "submitter", "token"))
+    with pytest.raises(ServerError, match=r"at most 100,000 bytes, not 8,000,000|too large: at most") as refused:
+        client.submit(tmp_path / "draft.zip", "draft-1")
+    assert refused.value.status == 413
+
+
 def test_a_token_does_not_follow_to_another_server(
     answers: tuple[str, list[tuple[int, dict[str, str], bytes]], list[str]],
 ) -> None:
