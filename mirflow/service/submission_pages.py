@@ -50,7 +50,7 @@ from .submissions.submission_tables import (
     Trouble,
     Verdict,
 )
-from .submissions.uploads import Fields, UploadError, discard, receive
+from .submissions.uploads import Fields, Upload, UploadError, discard, receive
 from .viewer_pages import PRIVATE, page, tell, wants_json
 
 MOST_LISTED = 500
@@ -120,7 +120,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score that may be told."""
+    """A released score."""
 
     evaluation: str
     metric: str
@@ -215,7 +215,7 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
         for name, split in campaign.splits.items()
     ]
     limits, days = campaign.limits, {"opens": campaign.opens, "closes": campaign.closes}
-    said = {
+    known = {
         "campaign": campaign.campaign,
         "rules": campaign.rules,
         **{name: None if day is None else day.isoformat() for name, day in days.items()},
@@ -224,70 +224,83 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
         "splits": splits,
     }
     if wants_json(request):
-        return JSONResponse(said, status, PRIVATE)
-    context = {**said, "trouble": trouble, "given": given or {}, "size": shown_size(limits.size)}
+        return JSONResponse(known, status, PRIVATE)
+    context = {**known, "trouble": trouble, "given": given or {}, "size": shown_size(limits.size)}
     return page(request, "submission_new.html", status, here="submissions", visibilities=VISIBILITIES, **context)
 
 
 async def send(request: Request) -> Response:
     """Take an upload; it is on the disk and in the queue when this is answered."""
-    service, database, campaign = _of(request)
-    viewer: Viewer = request.state.viewer
-    given: dict[str, Any] = {}
-
-    def admit(fields: Fields) -> None:
-        given.update(_entry(fields))
-        check_forgery(request, _first(fields, "csrf"))
-        with database.read() as session:
-            demand_entry(session, campaign, viewer.user, given["name"], given["splits"], service.clock())
-
-    def take() -> str:
-        given.update(_entry(upload.fields))
-        with database.write() as session:
-            entered = enter(
-                session,
-                campaign,
-                id=upload.id,
-                user=viewer.user,
-                name=given["name"],
-                splits=given["splits"],
-                visibility=given["visibility"],
-                size=upload.size,
-                sent_digest=upload.digest,
-                now=service.clock(),
-            )
-            service.audit.record(viewer.name, "submit", submission=upload.id, name=entered.name, splits=entered.splits)
-            return entered.id
-
-    query = {name: request.query_params.getlist(name) for name in request.query_params}
-    kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0]
+    upload = _IncomingUpload(request)
     try:
-        upload = await receive(
-            request.stream(),
-            kind,
-            service.submissions_folder,
-            campaign.limits,
-            fields=query,
-            filename=filename[-200:],
-            admit=admit,
-        )
-        try:
-            id = await run_in_threadpool(take)
-        except BaseException:
-            discard(service.submissions_folder, upload.id)
-            raise
+        id = await upload.take()
     except SubmissionError as error:
         status = error.status if isinstance(error, UploadError) else 400
         if wants_json(request) or status == 413:
             return tell(request, status, str(error), {"Connection": "close"})
-        answer = await run_in_threadpool(_form, request, status, str(error), given)
+        answer = await run_in_threadpool(_form, request, status, str(error), upload.given)
         answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
         return answer
     address = f"/submissions/{id}/"
     if wants_json(request):
-        said = {"id": id, "address": address, "state": "received"}
-        return JSONResponse(said, 201, {"Location": address, **PRIVATE})
+        received = {"id": id, "address": address, "state": "received"}
+        return JSONResponse(received, 201, {"Location": address, **PRIVATE})
     return RedirectResponse(address, 303)
+
+
+class _IncomingUpload:
+    """An upload on its way to the queue, with the fields that have arrived."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._service, self._database, self._campaign = _of(request)
+        self._viewer: Viewer = request.state.viewer
+        self.given: dict[str, Any] = {}
+
+    async def take(self) -> str:
+        """Keep the files and put the submission into the queue; returns its id."""
+        request, folder = self._request, self._service.submissions_folder
+        query = {name: request.query_params.getlist(name) for name in request.query_params}
+        kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0]
+        upload = await receive(
+            request.stream(),
+            kind,
+            folder,
+            self._campaign.limits,
+            fields=query,
+            filename=filename[-200:],
+            admit=self._admit,
+        )
+        try:
+            return await run_in_threadpool(self._enter, upload)
+        except BaseException:
+            discard(folder, upload.id)
+            raise
+
+    def _admit(self, fields: Fields) -> None:
+        """Refuse a submission by its fields, before its files are read."""
+        self.given.update(_entry(fields))
+        check_forgery(self._request, _first(fields, "csrf"))
+        name, splits = self.given["name"], self.given["splits"]
+        with self._database.read() as session:
+            demand_entry(session, self._campaign, self._viewer.user, name, splits, self._service.clock())
+
+    def _enter(self, upload: Upload) -> str:
+        self.given.update(_entry(upload.fields))
+        with self._database.write() as session:
+            entered = enter(
+                session,
+                self._campaign,
+                id=upload.id,
+                user=self._viewer.user,
+                **self.given,
+                size=upload.size,
+                sent_digest=upload.digest,
+                now=self._service.clock(),
+            )
+            made = {"submission": entered.id, "name": entered.name, "splits": entered.splits}
+            self._service.audit.record(self._viewer.name, "submit", **made)
+            return entered.id
 
 
 def _first(fields: Fields, name: str) -> str:
@@ -377,20 +390,20 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> 
     _watched[who] += 1
     try:
         loop = asyncio.get_running_loop()
-        end, heard = loop.time() + WATCH_SECONDS, loop.time()
+        end, sent = loop.time() + WATCH_SECONDS, loop.time()
         yield "retry: 2000\n\n"
         while True:
             id = _event_id(status)
             if id != last:
-                last, heard = id, loop.time()
+                last, sent = id, loop.time()
                 yield f"id: {id}\nevent: progress\ndata: {json.dumps(status)}\n\n"
             if not status["open"]:
                 yield f"id: {id}\nevent: end\ndata: {json.dumps(status)}\n\n"
                 return
             if loop.time() > end:
                 return
-            if loop.time() - heard > 15:
-                heard = loop.time()
+            if loop.time() - sent > 15:
+                sent = loop.time()
                 yield ": still there\n\n"  # so that neither proxies nor we keep dead connections
             await asyncio.sleep(LOOK_SECONDS)
             status = await run_in_threadpool(look)

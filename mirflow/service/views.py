@@ -198,10 +198,8 @@ def _contents(snapshot: Snapshot) -> StoreContents:
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
-    """What tables say of a submission beside its scores."""
-    marks = {"submitted": submission.received.date().isoformat(), "rules": submission.rules}
-    if submission.withdrawn is not None:
-        marks["withdrawn"] = submission.withdrawn.date().isoformat()
+    """Coordinates of a submission's system in tables, and who sees it."""
+    marks = submission.marks
     if submission.visibility == "lab":
         marks[SEEN_BY] = "the lab sees it"
     elif submission.visibility == "private":
@@ -216,20 +214,7 @@ def _ranked(
     """The released scores of an evaluation."""
     task = evaluation.task if evaluation is not None else ""
     convention = (evaluation.convention if evaluation is not None else "") or ""
-    records = {}
-    if has_task(task):
-        rules = get_task(task).conventions
-        records = {one.name: one for one in rules.get(convention, next(iter(rules.values()))).metrics}
-    metrics = {}
-    for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
-        record = records.get(row.metric.partition("@")[0])
-        metrics[row.metric] = RankedMetric(
-            row.metric,
-            record.title if record is not None else "",
-            record.standard_aggregate if record is not None else "",
-            "lower" if row.lower_is_better else "higher",
-            record.unit if record is not None else "",
-        )
+    metrics = _ranked_metrics(rows, task, convention)
     headline = next(iter(metrics))
     scores: dict[str, dict[str, AggregatedScore]] = {}
     about: dict[str, dict[str, str]] = {}
@@ -241,13 +226,7 @@ def _ranked(
         about.setdefault(system, marks_of(row.submission, viewer))
         if not row.improved and row.metric == headline:
             about[system]["note"] = "not better than its sender's best before, which is shown"
-    sign = -1.0 if metrics[headline].orientation == "lower" else 1.0
-    values = {system: own[headline].value for system, own in scores.items()}
-    gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
-    ranks = {
-        system: None if gain is None else 1 + sum(other is not None and other > gain for other in gains.values())
-        for system, gain in gains.items()
-    }
+    ranks = _ranks({system: own[headline].value for system, own in scores.items()}, metrics[headline])
     return RankedEvaluation(
         name=name,
         task=task,
@@ -266,3 +245,32 @@ def _ranked(
             for system in sorted(scores, key=lambda one: (ranks[one] is None, ranks[one] or 0))
         ],
     )
+
+
+def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dict[str, RankedMetric]:
+    """The released metrics, the headline first, with titles and units as far as the task is known."""
+    records = {}
+    if has_task(task):
+        rules = get_task(task).conventions
+        records = {one.name: one for one in rules.get(convention, next(iter(rules.values()))).metrics}
+    metrics = {}
+    for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
+        record = records.get(row.metric.partition("@")[0])
+        metrics[row.metric] = RankedMetric(
+            row.metric,
+            record.title if record is not None else "",
+            record.standard_aggregate if record is not None else "",
+            "lower" if row.lower_is_better else "higher",
+            record.unit if record is not None else "",
+        )
+    return metrics
+
+
+def _ranks(values: Mapping[str, float | str | None], metric: RankedMetric) -> dict[str, int | None]:
+    """Ranks of the systems from 1; None without a value."""
+    sign = -1.0 if metric.orientation == "lower" else 1.0
+    gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
+    return {
+        system: None if gain is None else 1 + sum(other is not None and other > gain for other in gains.values())
+        for system, gain in gains.items()
+    }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ...analysis.queries import headline_metrics
 from ...analysis.scores import names_of
 from ...analysis.selection import Query
 from ...cells import Cells, Entry, GroupContent, Status, concatenate_cells
-from ...engine.runs import run
+from ...engine.runs import RunReport, run
 from ...errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ...pipeline.campaign import load_campaign, pipeline_of, reference_tracks
 from ...pipeline.document import parse_document
@@ -93,43 +93,13 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``values`` and ``comparisons`` by evaluation, each with the tracks that were ``asked`` for, ``cells`` (numbers
-        of cells computed, by evaluation),
-        ``statuses`` by evaluation, and ``resumed``, whether the store had all of it already.
+        ``values`` and ``comparisons`` by evaluation, each with the tracks that were ``asked`` for, and ``cells``
+        (numbers of cells computed, by evaluation).
     """
-    store, scratch = Path(task["store"]), Path(task["scratch"])
-    system, where = str(task["system"]), (task["path"], task["split"], Path(task["systems"]))
-    files = Path(task["systems"], system)
-    names = [one.name for one in load_campaign(task["path"]).evaluations if Pattern(one.estimates.path).find(files)]
-    text = pipeline_of(*where, [system], evaluations=names)
-    scratch.mkdir(parents=True, exist_ok=True)
-    pipeline = scratch / f"{task['split']}.yaml"
-    pipeline.write_text(text, encoding="utf-8")
-    own = scratch / f"{task['split']}.zarr"
-    with warnings.catch_warnings():
-        # Warnings are of one system's files, and the store keeps them.
-        warnings.simplefilter("ignore", MirflowWarning)
-        try:
-            code = Path(task["path"]).parent
-            report = run(pipeline, store=own, code=code, progress=_SentProgress(say), prune=True)
-        except PipelineError as error:
-            # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
-            if all(".estimates" in one.where for one in error.problems):
-                raise AnnotationError("; ".join(str(one) for one in error.problems)) from None
-            raise
+    store, scratch, system = Path(task["store"]), Path(task["scratch"]), str(task["system"])
+    report = _run_alone(task, say)
     new = {one.plan.name: one.content for one in report.evaluations}
-    with StoreWriter(store) as writer:
-        before = {name: writer.previous(name) for name in writer.groups()}
-        joined = {name: content for name, content in before.items() if content is not None}
-        resumed = True
-        for name, content in new.items():
-            found = join(before.get(name), content)
-            resumed = resumed and found is before.get(name)
-            joined[name] = found
-        if not resumed:
-            attrs = {_PIPELINE: pipeline_of(*where), _ROOT: report_root(text), "versions": software_versions()}
-            contents = [replace(one, attrs={**one.attrs, **attrs}) for one in joined.values()]
-            writer.publish(sorted(contents, key=lambda one: one.name), {"name": task["split"], **attrs})
+    _add_to_store(task, new.values())
     remove(scratch)
     scored = read_scores(store)
     return {
@@ -147,9 +117,42 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
             one.plan.name: int(sum(count for key, count in one.counts.items() if key != "reused"))
             for one in report.evaluations
         },
-        "statuses": {name: _statuses(scored[name], system) for name in new},
-        "resumed": resumed,
     }
+
+
+def _run_alone(task: Mapping[str, Any], say: Say) -> RunReport:
+    """Run the evaluations of which a submission has files, into a store of its own."""
+    scratch, systems, system = Path(task["scratch"]), Path(task["systems"]), str(task["system"])
+    evaluations = load_campaign(task["path"]).evaluations
+    names = [one.name for one in evaluations if Pattern(one.estimates.path).find(systems / system)]
+    scratch.mkdir(parents=True, exist_ok=True)
+    pipeline = scratch / f"{task['split']}.yaml"
+    text = pipeline_of(task["path"], task["split"], systems, [system], evaluations=names)
+    pipeline.write_text(text, encoding="utf-8")
+    with warnings.catch_warnings():
+        # Warnings are of one system's files, and the store keeps them.
+        warnings.simplefilter("ignore", MirflowWarning)
+        try:
+            code, own = Path(task["path"]).parent, pipeline.with_suffix(".zarr")
+            return run(pipeline, store=own, code=code, progress=_SentProgress(say), prune=True)
+        except PipelineError as error:
+            # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
+            if all(".estimates" in one.where for one in error.problems):
+                raise AnnotationError("; ".join(str(one) for one in error.problems)) from None
+            raise
+
+
+def _add_to_store(task: Mapping[str, Any], new: Iterable[GroupContent]) -> None:
+    """Join scores of a submission to the store of a split, which is published anew unless it had all of them."""
+    with StoreWriter(Path(task["store"])) as writer:
+        before = {name: writer.previous(name) for name in writer.groups()}
+        joined = {name: content for name, content in before.items() if content is not None}
+        joined |= {content.name: join(before.get(content.name), content) for content in new}
+        if any(content is not before.get(name) for name, content in joined.items()):
+            text = pipeline_of(task["path"], task["split"], Path(task["systems"]))
+            attrs = {_PIPELINE: text, _ROOT: report_root(text), "versions": software_versions()}
+            contents = [replace(one, attrs={**one.attrs, **attrs}) for one in joined.values()]
+            writer.publish(sorted(contents, key=lambda one: one.name), {"name": task["split"], **attrs})
 
 
 def report_root(text: str) -> str:
@@ -189,12 +192,6 @@ def _rows(found: Sequence[Value | PairedComparison], ds: Any) -> list[dict[str, 
 
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _statuses(ds: Any, system: str) -> dict[str, int]:
-    """Numbers of tracks by what became of them."""
-    codes, counts = np.unique(ds["status"].sel(system=system).values, return_counts=True)
-    return {Status(int(code)).name: int(count) for code, count in zip(codes, counts, strict=True)}
 
 
 def join(before: GroupContent | None, new: GroupContent) -> GroupContent:

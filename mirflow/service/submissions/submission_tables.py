@@ -74,6 +74,12 @@ class Submission(Base):
         """The splits that it is to be scored on."""
         return tuple(filter(None, self.splits.split(",")))
 
+    @property
+    def marks(self) -> dict[str, str]:
+        """Coordinates of its system in tables: the days of submission and withdrawal, and the rules."""
+        marks = {"submitted": self.received.date().isoformat(), "rules": self.rules}
+        return marks if self.withdrawn is None else {**marks, "withdrawn": self.withdrawn.date().isoformat()}
+
 
 class SubmissionFinding(Base):
     """What was found in a file of a submission: how bad it is, where, what."""

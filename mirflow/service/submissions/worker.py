@@ -513,11 +513,7 @@ class Worker:
                 continue
             with self.database.read() as session:
                 public = {
-                    one.name: {
-                        "submitted": one.received.date().isoformat(),
-                        "rules": one.rules,
-                        **({} if one.withdrawn is None else {"withdrawn": one.withdrawn.date().isoformat()}),
-                    }
+                    one.name: one.marks
                     for one in session.scalars(
                         select(Submission)
                         .where(Submission.state == "scored", Submission.visibility == "public")
