@@ -584,7 +584,7 @@ def _sparse(state: State) -> Sparse:
 
 
 def _results(cells: Cells, place: int) -> tuple[Any, ...]:
-    """What was computed of one cell, to the last digit."""
+    """Results of one cell, to the last digit."""
     one = cells.take(np.array([place], dtype=np.int64))
     extras = []
     for name, sparse in sorted(one.extras.items()):

@@ -225,7 +225,7 @@ class TableSelection:
 
     @property
     def said_over(self) -> str:
-        """What is done within each track, as text."""
+        """Reductions within each track, as text."""
         return say_over({**self.over, **({CLASS: self.classes} if self.classes else {})})
 
     @property
@@ -489,7 +489,7 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
 
 
 def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
-    """What a query does over the classes of a confusion, of which ratios are read off, and the query without it."""
+    """The part of a query over the classes of a confusion, of which ratios are read off, and the query without it."""
     over, labels = dict(query.over or {}), labels_of(table)
     if tuple(labels) != CONFUSED or kind not in RATIO_AGGREGATES or CLASS not in over:
         return "", query

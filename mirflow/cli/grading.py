@@ -241,7 +241,7 @@ def overview_command(
     style: str | None,
     output: Path | None,
 ) -> None:
-    """How far a round has come, how graders agree, and what the middle category decides; never names of graders.
+    """Show a round's progress, the agreement of its graders, and the effect of the middle category, without names.
 
     JUDGEMENTS is a table as for close, of a round that may go on.
     """

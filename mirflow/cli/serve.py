@@ -256,7 +256,7 @@ def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
 
 
 def operator() -> str:
-    """Who acts on this machine, for the audit log."""
+    """Name the user of this machine, for the audit log."""
     try:
         return f"{getpass.getuser()} at the command line"
     except (KeyError, OSError):

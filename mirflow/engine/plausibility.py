@@ -106,7 +106,7 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
 
 
 def midi_numbers(annotation: Annotation) -> str | None:
-    """What shows that the pitches of an annotation are MIDI numbers, where Hz is expected; None: nothing does.
+    """Evidence that the pitches of an annotation are MIDI numbers, where Hz is expected; None without any.
 
     Several whole numbers, none above 127, are hardly ever frequencies.
 

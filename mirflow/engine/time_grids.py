@@ -361,7 +361,7 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
 
 @dataclass(frozen=True)
 class _Survey:
-    """What the tracks of a collection have in common.
+    """Properties that the tracks of a collection share.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ def next_assignments(
     seed: int = 0,
     spread: int = 1,
 ) -> tuple[Assignment, ...]:
-    """What a grader is given next: of the pairs that the grader has not had, those that were judged least.
+    """Give a grader the least judged of the pairs that the grader has not had.
 
     Whoever comes and in whatever order, the counts of any two pairs differ by at most `spread` at any moment, and by 0
     when all have as many judgements as they should.
@@ -134,7 +134,7 @@ class _Pairs:
 
 
 class _Grader:
-    """What a grader has had, and the grader's own order of queries and pairs."""
+    """A grader's history, and own order of queries and pairs."""
 
     def __init__(self, pairs: _Pairs, history: Sequence[Assignment], seed: int) -> None:
         self.pairs = pairs
@@ -198,7 +198,7 @@ class _Grader:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Who judges what, made beforehand.
+    """Assignments of a whole round, made beforehand.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class Plan:
     seed: int
 
     def of(self, grader: str) -> tuple[Assignment, ...]:
-        """What a grader judges, in the order in which it is shown."""
+        """The assignments of a grader, in the order in which they are shown."""
         return tuple(one for who, one in self.given if who == grader)
 
 
@@ -288,7 +288,7 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """What a plan asks for: the quantities of table 5 of the MIREX chapter, and hours.
+    """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ class _Sample:
 
 
 def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
-    """What is compared of the candidates of each query."""
+    """Values to compare of the candidates of each query."""
     judged = all_judged(collection)
     compared = judged.level if by == "broad" else judged.fine
     if np.isnan(compared).all():

@@ -43,7 +43,7 @@ _FALSE = frozenset({"", "0", "false", "no"})
 
 @dataclass(frozen=True, slots=True)
 class GraderJudgement:
-    """What a grader said of a candidate; later rows of the same assignment take its place.
+    """Judgement of a candidate by a grader; later rows of the same assignment take its place.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def close(
 
 
 def _left_out(one: GraderJudgement, withdrawn: Collection[str], known: Known) -> str:
-    """Why a judgement does not count; empty: it does."""
+    """The reason for which a judgement does not count; empty if it counts."""
     if one.grader in withdrawn:
         return "of graders who withdrew"
     if one.repeat:

@@ -45,7 +45,7 @@ class Returned:
 
 @dataclass(frozen=True)
 class Pool:
-    """What is judged, and the key that tells where it comes from.
+    """Candidates to judge, and the key: the piece, system and rank behind each.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Pool:
         return {one.candidate: one.piece for one in self.returned}
 
     def overlap(self) -> dict[int, int]:
-        """How many pairs were returned by one system, by two, and so on."""
+        """Numbers of pairs that were returned by one system, by two, and so on."""
         times = Counter(Counter((one.query, one.candidate) for one in self.returned).values())
         return dict(sorted(times.items()))
 
@@ -185,7 +185,7 @@ def pool(
 def _reason(
     query: str, piece: str, traits: Mapping[str, Mapping[str, str]], exclude: Collection[str], system: str
 ) -> str:
-    """Why a piece is no candidate; empty: it is one."""
+    """The reason for which a piece is no candidate; empty if it is one."""
     if piece == query:
         return "the query itself"
     if piece in exclude:
@@ -307,7 +307,7 @@ def _system(pattern: Pattern, match: Match) -> str:
 
 
 def key_path(path: str | os.PathLike[str]) -> Path:
-    """Where the key of a pool is kept: beside it, ``pool.key.csv`` of ``pool.csv``.
+    """Path of the key of a pool, beside it: ``pool.key.csv`` of ``pool.csv``.
 
     Examples
     --------

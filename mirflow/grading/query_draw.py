@@ -38,7 +38,7 @@ class PieceTable:
         return self.table.column(self.key)
 
     def values(self, column: str) -> dict[str, str]:
-        """What a column says of each piece; empty: nothing."""
+        """The values of a column by piece; empty where there is none."""
         return dict(zip(self.names, self.table.column(column), strict=True))
 
     def chosen(self, expression: str) -> set[str]:
@@ -157,7 +157,7 @@ def draw(
 
 
 def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[str, int]:
-    """How many of some pieces have each value of a column."""
+    """Count the pieces with each value of a column."""
     values = pieces.values(column)
     return dict(sorted(Counter(values[name] for name in names).items()))
 

@@ -83,7 +83,7 @@ _NAMED = frozenset({"cohen_kappa", "weighted_kappa", "quadratic_kappa", "icc2", 
 
 
 def reliability(judgements: Judgements, level: float | None = None, *, seed: int = 0) -> xr.Dataset:
-    """How far graders agree, by measures for ordered categories and for numbers.
+    """Measure the agreement of graders, for ordered categories and for numbers.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _annotation(rows: Sequence[GraderJudgement]) -> Annotation:
 
 @dataclass(frozen=True, slots=True)
 class SelfAgreement:
-    """How far a grader agrees with the own judgements of hidden repeats.
+    """Agreement of a grader with the own judgements of hidden repeats.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def grader_work(
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """How far a round has come.
+    """Progress of a round.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ class RoundProgress:
 
 
 def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1) -> RoundProgress:
-    """How far a round has come.
+    """Compute the progress of a round.
 
     Examples
     --------

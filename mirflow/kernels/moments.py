@@ -8,7 +8,7 @@ from ..ragged import Float
 
 
 def information_gain(histogram: Float) -> Float:
-    """How far histograms are from uniform ones: log2 of the number of bins, less the entropy, in bits.
+    """Distance of histograms from uniform ones: log2 of the number of bins, less the entropy, in bits.
 
     Parameters
     ----------

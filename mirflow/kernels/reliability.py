@@ -22,7 +22,7 @@ Form = Literal["1,1", "1,k", "2,1", "3,1"]
 
 
 class Sums(NamedTuple):
-    """What a measure is computed from.
+    """Sums that a measure is computed from.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Ratings:
 
     @property
     def groups(self) -> int:
-        """How many groups there are; without items one."""
+        """Number of groups; one without items."""
         return int(self.group.max()) + 1 if len(self.group) else 1
 
     def several(self) -> Ratings:

@@ -27,7 +27,7 @@ Read = tuple[Float, Float]
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """What became of the events of some pairs.
+    """Detections of the events of some pairs.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class OnsetPairs(Shared):
         self._batches = [(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
 
     def detected(self, window: float, combined: float, delay: float) -> Detected:
-        """What became of the onsets; the reference's are combined, the estimate's are some seconds later."""
+        """Detections of onsets; the reference's are combined, the estimate's are some seconds later."""
 
         def join() -> Detected:
             return Detected.join(
@@ -94,7 +94,7 @@ class OnsetPairs(Shared):
 
 
 def detected(onsets: OnsetPairs, measure: Measure) -> Detected:
-    """What became of the onsets under a measure's parameters."""
+    """Detections of onsets under a measure's parameters."""
     return onsets.detected(float(measure["window"]), float(measure["combine"]), float(measure["delay"]))
 
 

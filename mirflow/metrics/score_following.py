@@ -259,7 +259,7 @@ class JudgedNotes:
 
     @property
     def distance(self) -> Float:
-        """What the threshold applies to: the error, or the offset."""
+        """The distance that the threshold applies to: the error, or the offset."""
         return self.error if self.by == "estimated" else self.offset
 
     @cached_property

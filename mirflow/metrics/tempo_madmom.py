@@ -141,7 +141,7 @@ class ManyTempi(Shared):
         return self.once(("hits", measure["sort"], measure["max_len"], measure["tol"]), compare)
 
     def numbers(self, measure: Measure) -> Int:
-        """How many tempi of each reference the estimate has: int64 (pairs,)."""
+        """Numbers of tempi of each reference that the estimate has: int64 (pairs,)."""
         reference = self.sides(measure)[0]
 
         def count() -> Int:

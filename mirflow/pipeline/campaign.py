@@ -203,7 +203,7 @@ def load_campaign(path: str | Path) -> Campaign:
 
 
 def _unfit(campaign: Campaign) -> Iterator[Trouble]:
-    """What a pipeline may say of an evaluation, and a campaign may not."""
+    """Problems of a campaign with what only a pipeline may hold."""
     names: set[str] = set()
     for position, evaluation in enumerate(campaign.evaluations):
         place = "evaluations", position
@@ -242,7 +242,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def is_campaign(path: str | Path) -> bool:
-    """Whether a path is a YAML file, which a store never is."""
+    """True if a path is a YAML file, which a store never is."""
     return Path(path).suffix.lower() in (".yaml", ".yml")
 
 
@@ -335,7 +335,7 @@ def reference_tracks(
 
 @dataclass(frozen=True)
 class CampaignCheck:
-    """What a campaign file leads to.
+    """Contents that a campaign file leads to.
 
     Parameters
     ----------

@@ -281,7 +281,7 @@ def _each(
     problems: list[Problem],
     make: Callable[[Evaluation], Made | list[Trouble]],
 ) -> list[Made]:
-    """What can be made of the evaluations of a document; what is wrong with them is added to its problems."""
+    """Load each evaluation of a document that can be loaded; problems of the others are added to the document's."""
     made: list[Made] = []
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
     for position, one in enumerate(listed if isinstance(listed, list) else ()):

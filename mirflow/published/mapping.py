@@ -393,7 +393,7 @@ class ScoreFile(Strict):
 
     @property
     def row_key(self) -> str:
-        """How the keys of rows in JSON are written."""
+        """Spelling of the keys of rows in JSON."""
         return "{track}" if self.key is None else self.key
 
     def parse(self, text: str, name: str | Path) -> ScoreTable:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """What is known of a format.
+    """A file format with its suffixes and reader.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LabelMap:
-    """What becomes of labels.
+    """A map from labels to others.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class LabelMap:
         return replace(annotation, labels=labels, attrs=attrs)
 
     def _known(self, labels: Iterable[str]) -> dict[str, str | None]:
-        """What the map says of each label; None: nothing."""
+        """Images of labels under the map; None without one."""
         results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
         equal = {one.lower(): one for one in results} | dict(self.equal) | {"": ""}
         return {label: self._find(label.lower(), equal) for label in dict.fromkeys(labels)}

@@ -98,7 +98,7 @@ def _last(file: mido.MidiFile) -> int:
 
 
 def _pedals(file: mido.MidiFile, name: str | Path) -> Annotation:
-    """When the pedals are down, by start and name."""
+    """Times at which the pedals are down, by start and name."""
     held = {pedal: stretches(controls(file, number), _last(file)) for pedal, number in PEDALS.items()}
     found = sorted((*ends, pedal) for pedal, several in held.items() for ends in several)
     ticks = np.array([ends for *ends, _ in found], dtype=np.int64).reshape(-1, 2)
@@ -187,7 +187,7 @@ class _Note:
 
     @property
     def drum(self) -> bool:
-        """Whether it is percussion."""
+        """True if it is percussion."""
         return self.channel == _DRUM_CHANNEL
 
     def label(self, instrument: Instrument) -> str:

@@ -342,7 +342,7 @@ class MirdataDataset:
 
     @property
     def remedy(self) -> str:
-        """What to do where files are missing."""
+        """Advice for missing files."""
         return f"download the data with mirdata.initialize({self.name!r}, {self.data_home!r}).download()"
 
     def tracks(self, chosen: Sequence[str] | None = None, split: str | None = None) -> tuple[str, ...]:

@@ -283,7 +283,7 @@ def _in_brackets(unit: str) -> str:
 
 
 def runs_note(result: Result) -> str:
-    """What a value is over the runs of a system, and how many these are."""
+    """Note on a value over the runs of a system, and on their number."""
     shown = "mean ± standard deviation" if result.groupings[:1] != [RUN] else "statistics"
     return f"{shown} over the runs of each system: {result.attrs[EACH]}"
 

@@ -39,7 +39,7 @@ class AccountError(MirflowError):
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks at a page.
+    """A person who looks at a page.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Viewer:
     token: int
 
     def may(self, role: Role) -> bool:
-        """Whether the viewer has the rights of a role."""
+        """True if the viewer has the rights of a role."""
         return role in ROLES[self.role]
 
 

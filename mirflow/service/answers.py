@@ -37,7 +37,7 @@ _LEAST_COMPRESSED = 1_000
 
 @dataclass(frozen=True)
 class Content:
-    """What an address shows.
+    """Contents of an address.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class BackupError(MirflowError):
 
 @dataclass(frozen=True)
 class Backup:
-    """What a backup holds.
+    """Contents of a backup.
 
     Parameters
     ----------

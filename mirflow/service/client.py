@@ -90,7 +90,7 @@ class Client:
         self._opener = build_opener(_NoRedirect)
 
     def terms(self) -> dict[str, Any]:
-        """What the campaign takes: splits with what is left of their quotas, limits, dates."""
+        """Terms of the campaign: splits with what is left of their quotas, limits, dates."""
         return self._ask("submissions/new")
 
     def submit(

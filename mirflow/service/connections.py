@@ -107,7 +107,7 @@ class Punctual(HttpToolsProtocol):
         self.transport.close()
 
     def _are_many(self) -> bool:
-        """Whether the client's address has more connections than one may have."""
+        """True if the client's address has more connections than one may have."""
         if len(self.connections) <= MOST_OF_ADDRESS or self.client is None or lies_in(self.client[0], self.unbounded):
             return False
         mine = bucket_of(self.client[0])

@@ -149,7 +149,7 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file of SQLite's."""
+        """True if it is a file of SQLite's."""
         return self.engine.dialect.name == "sqlite"
 
     def create(self) -> None:

@@ -56,7 +56,7 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 
 
 class RateLimits:
-    """How much of its rates every account and address has left.
+    """Rates of accounts and addresses, and what is left of them.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | N
 
 
 def lies_in(address: str, networks: Iterable[Network]) -> bool:
-    """Whether an address is in one of some networks.
+    """True if an address is in one of some networks.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class ServedRecording:
     role: Role | None
 
     def may_hear(self, viewer: Viewer | None) -> bool:
-        """Whether a viewer may hear it."""
+        """True if a viewer may hear it."""
         return self.role is None or (viewer is not None and viewer.may(self.role))
 
 

@@ -103,12 +103,12 @@ class Asked:
 
     @property
     def viewer(self) -> Viewer | None:
-        """Who asks."""
+        """The viewer who asks."""
         found: Viewer | None = self.request.state.viewer
         return found
 
     def of(self, store: str) -> StoreContents:
-        """What the viewer sees of a store."""
+        """The part of a store that the viewer sees."""
         return self.views.contents(store, self.viewer)
 
     def report(self, store: str) -> live.LivePage:
@@ -129,7 +129,7 @@ def _front(asked: Asked) -> Content:
 
 
 def changes_of(service: Service) -> list[Change]:
-    """What the newest generation of each store changed in those before, the newest first; everybody may know it."""
+    """Changes by the newest generation of each store, the newest first; everybody may know them."""
     found: list[Change] = []
     for name in service.shelf:
         try:

@@ -215,7 +215,7 @@ class Security:
         return None
 
     def _is_ours(self, host: str) -> bool:
-        """Whether a host is this server's, and no name that somebody else has led to its address."""
+        """True if a host is this server's, and no name that somebody else has led to its address."""
         if not host:
             return False
         if host == _netloc(self.service.base_url):

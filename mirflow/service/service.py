@@ -1,4 +1,4 @@
-"""What all pages of a server share: stores, campaign, database and clock."""
+"""State that all pages of a server share: stores, campaign, database and clock."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Service:
 
     @property
     def secure(self) -> bool:
-        """Whether browsers come by https, so that cookies may be kept from all else."""
+        """True if browsers come by https, so that cookies may be kept from all else."""
         return self.base_url.startswith("https:")
 
     @cached_property

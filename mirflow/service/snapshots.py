@@ -90,7 +90,7 @@ class Snapshot:
         return sum(ds.variables[name].nbytes for ds in self.boards.values() for name in _LOADED if name in ds.variables)
 
     def once(self, what: str, make: Callable[[], T]) -> T:
-        """What was made of the snapshot before, or is made now, by one thread for all."""
+        """A value that is computed from the snapshot once, by one thread for all."""
         with self._making:
             if what not in self._made:
                 self._made[what] = make()
@@ -224,7 +224,7 @@ class Stores:
 
 
 def _signature(file: str | Path) -> tuple[int, ...] | None:
-    """What tells one generation from another, by a single look at the disk; None where there is no store."""
+    """A mark that differs between generations, by a single look at the disk; None where there is no store."""
     try:
         found = os.stat(file)  # noqa: PTH116
     except OSError:

@@ -64,7 +64,7 @@ class ZarrFiles:
         self._lock = Lock()
 
     def find(self, name: str, key: str, token: str | None = None) -> tuple[Snapshot, bytes | Path] | None:
-        """What stands at a key.
+        """The contents of a key.
 
         Parameters
         ----------

@@ -514,7 +514,7 @@ def _comparison(row: Verdict, viewer: Viewer | None) -> Comparison:
 
 
 def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) -> tuple[tuple[str, TrackChanges], ...]:
-    """What changed by track against the account's earlier submission, of splits whose references are open."""
+    """Changes by track against the account's earlier submission, of splits whose references are open."""
     try:
         groups = read_scores(service.stores_folder / f"{split}.zarr")
         made = []

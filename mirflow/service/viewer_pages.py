@@ -42,7 +42,7 @@ def pages_of(service: Service) -> Pages:
 
 
 def viewer_of(request: Request) -> PageViewer | None:
-    """Who looks at a page, as templates know it."""
+    """The viewer of a request, as templates take it."""
     viewer = request.state.viewer
     return None if viewer is None else PageViewer(viewer.name, viewer.role, request.state.csrf)
 
@@ -77,7 +77,7 @@ def asset(request: Request) -> Response:
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a program asks, which reads JSON rather than a page."""
+    """True if a program asks, which reads JSON rather than a page."""
     accepted = request.headers.get("accept", "")
     return request.url.path.startswith("/api/") or ("application/json" in accepted and "text/html" not in accepted)
 

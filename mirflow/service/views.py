@@ -84,7 +84,7 @@ class View(Snapshot):
 
 
 class Views:
-    """What viewers see of the stores of a server.
+    """Views of the stores of a server, by viewer.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Views:
         return self._full.ask(name, lambda whole: question(self._view(whole, viewer)))
 
     def contents(self, name: str, viewer: Viewer | None) -> StoreContents:
-        """What pages show of a store.
+        """Contents of the pages of a store.
 
         Raises
         ------

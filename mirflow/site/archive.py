@@ -43,7 +43,7 @@ _YEAR = re.compile(r"\d{4}(\.0)?")
 
 @dataclass(frozen=True)
 class YearOfTask:
-    """What a task, or a part of one, was in a year.
+    """A task, or a part of one, in a year.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class YearsLine:
 
     @property
     def words(self) -> str:
-        """What the line shows, for those who do not see it."""
+        """Words for the line, for those who do not see it."""
         return ", ".join(f"{one.entry.year}: {one.entry.shown}" for one in self.points)
 
 

@@ -39,7 +39,7 @@ NEWS = 8
 
 
 class SiteRecord(msgspec.Struct, frozen=True):
-    """What a site knows of itself.
+    """Record of a site in its own folder.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence
 def _next_record(
     folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents], title: str, url: str
 ) -> tuple[list[Change], SiteRecord]:
-    """What changed since the site before, and the record of the new one."""
+    """Changes since the site before, and the record of the new one."""
     authority = urlsplit(url).hostname or "localhost"
     changes = find_changes(_read_boards(folder, record), {one.name: one.board for one in stores}, authority)
     history = [*changes, *(record.changes if record else ())][:KEPT]
@@ -366,7 +366,7 @@ def _next_record(
 
 
 def read_record(folder: Path) -> SiteRecord | None:
-    """What the site in a folder knows of itself; None where there is nothing.
+    """Read the record of the site in a folder; None where there is nothing.
 
     Raises
     ------

@@ -26,7 +26,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What changed in an evaluation.
+    """A change in an evaluation.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class StoreContents:
 
     @cached_property
     def created(self) -> str:
-        """When the newest evaluation was scored, ISO 8601; empty where no one says it."""
+        """Time at which the newest evaluation was scored, ISO 8601; empty where none is known."""
         return max((one.created for one in self.board.evaluations), default="")
 
     @cached_property

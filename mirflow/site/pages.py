@@ -220,7 +220,7 @@ def asset_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class PageViewer:
-    """Who looks at a page.
+    """A person who looks at a page.
 
     Parameters
     ----------

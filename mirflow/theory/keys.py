@@ -114,7 +114,7 @@ def relation_table() -> npt.NDArray[np.int8]:
     reference = mode[:, np.newaxis]
 
     def is_relative(fifth: int) -> npt.NDArray[np.bool_]:
-        """Whether the estimate is the relative of the key that many semitones above the reference."""
+        """True if the estimate is the relative of the key that many semitones above the reference."""
         shares_notes = ((reference == _MAJOR) & (step == (9 + fifth) % 12)) | (
             (reference == _MINOR) & (step == (3 + fifth) % 12)
         )

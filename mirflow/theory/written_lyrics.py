@@ -1,4 +1,4 @@
-"""How lyrics are written by the guide of Jam-ALT: capitals at the beginning of lines, few marks at their ends."""
+"""Lyrics as the guide of Jam-ALT writes them: capitals at the beginning of lines, few marks at their ends."""
 
 from __future__ import annotations
 

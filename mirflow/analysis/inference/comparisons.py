@@ -285,7 +285,7 @@ def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
 
 
 def tells_apart(compared: xr.Dataset) -> Bool:
-    """Whether a comparison has units enough to tell any two systems apart: bool (metrics,)."""
+    """True if a comparison has units enough to tell any two systems apart: bool (metrics,)."""
     enough: Bool = compared["least_p_adjusted"].values < alpha_of(compared.attrs)
     return enough
 

@@ -318,7 +318,7 @@ _Held = TypeVar("_Held")
 
 
 def _spans(held: Mapping[int, _Held], end: int) -> Iterator[tuple[int, int, _Held]]:
-    """What holds from each of some times on, with that time and the next, until another end."""
+    """Values that hold from each of some times on, with that time and the next, until another end."""
     ordered = sorted(held.items())
     stops = [*(min(end, time) for time, _ in ordered[1:]), end]
     for (start, value), stop in zip(ordered, stops, strict=False):

@@ -252,7 +252,7 @@ class EventBatch(Shared):
         return self.once(("having", len(enough)), take)
 
     def neither(self, perfect: float = 1.0) -> Float:
-        """What a score is where too few beats are there to measure it: 0, and perfect where there are none at all."""
+        """Scores where too few beats are there to measure them: 0, and perfect where there are none at all."""
         return np.where(self.counts.max(axis=0, initial=0) == 0, perfect, 0.0)
 
 
@@ -285,7 +285,7 @@ class BeatPairs(Shared):
         return self.once(key, join)
 
     def detected(self, window: float, delay: float) -> Detected:
-        """What became of the beats, with the estimates some seconds later."""
+        """Detections of beats, with the estimates some seconds later."""
 
         def join() -> Detected:
             shifted = (
@@ -394,7 +394,7 @@ _TRACKS = Weight("number of tracks with reference beats", "tracks")
 
 
 def detected(beats: BeatPairs, measure: Measure) -> Detected:
-    """What became of the beats under a measure's window and delay."""
+    """Detections of beats under a measure's window and delay."""
     return beats.detected(float(measure["window"]), float(measure["delay"]))
 
 

@@ -205,7 +205,7 @@ def _ranking_of(measure: Measure) -> Ranking:
 
 
 def _frames(reference: Hierarchy, ranking: Ranking) -> float:
-    """How many frames a reference has, or its length in seconds where there are none."""
+    """Number of frames of a reference, or its length in seconds where there are none."""
     return reference.frames(ranking.frame_size)[2] if ranking.frame_size else float(reference.end.max())
 
 

@@ -272,7 +272,7 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a convention makes tokens of text and compares them.
+    """Rules by which a convention makes tokens of text and compares them.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class LabelTimes(Shared):
         return self._found(measure)[0]
 
     def begin(self, measure: Measure) -> Float:
-        """When the comparison of each pair begins: float64 (pairs,)."""
+        """Times at which the comparison of each pair begins: float64 (pairs,)."""
         return self._found(measure)[1]
 
     def _found(self, measure: Measure) -> tuple[kernel.Stretches, Float]:

@@ -203,7 +203,7 @@ class Stretches:
 
     @property
     def length(self) -> Float:
-        """How long each lasts."""
+        """Duration of each."""
         return self.end - self.start
 
 
@@ -220,7 +220,7 @@ def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Str
 
 
 def _paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:
-    """What is seen of the spans of both sides up to an end, in places on the axis of all their times."""
+    """Visible spans of both sides up to an end, in places on the axis of all their times."""
     times, (*bounds, stop, _) = rank(left.start, left.end, right.start, right.end, end, np.zeros(1))
     return (
         paint(bounds[0], bounds[1], left.code, left.counts, stop),

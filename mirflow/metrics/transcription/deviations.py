@@ -1,4 +1,4 @@
-"""How far matched notes are apart: onsets, ends, and velocities."""
+"""Deviations of matched notes: onsets, ends, and velocities."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def levels(key: tuple[Int, ...], start: Float, end: Float, weights: tuple[Int, .
 
 
 def compare(reference: Spans, estimate: Spans, least: int = 0) -> PitchStretches:
-    """When pitches sound on which side.
+    """Times at which pitches sound on either side.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Activity:
 
 
 def hits_and_sides(found: PitchStretches, pairs: int) -> tuple[Float, Float, Float]:
-    """How long pitches sound on both sides, in the reference and in the estimate: float64 (pairs,) each."""
+    """Durations of pitches on both sides, in the reference and in the estimate: float64 (pairs,) each."""
     length = found.end - found.start
     both, ours, theirs = (
         sum_by(found.pair, np.where(mask, length, 0.0), pairs)
@@ -238,7 +238,7 @@ FRAMES: Mapping[str, ActivePitches] = MappingProxyType(
 
 
 def stretches_of(block: NoteBatch, way: str, hop: float) -> PitchStretches:
-    """When pitches sound on which side of the pairs of a block; in frames where these have a hop."""
+    """Times at which pitches sound on either side of the pairs of a block; in frames where these have a hop."""
     return block.once(("stretches", way, hop), lambda: _find_stretches(block, way, hop))
 
 

@@ -122,7 +122,7 @@ class NotePairs(Shared):
         self._pairs, self._parts = pairs, list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
 
     def matched(self, measure: Measure) -> tuple[Detected, dict[int, str]]:
-        """What became of the notes, and the pairs that are refused."""
+        """Detections of notes, and the pairs that are refused."""
         window, delay = float(measure["window"]), float(measure["delay"])
 
         def join() -> tuple[Detected, dict[int, str]]:
@@ -139,7 +139,7 @@ class NotePairs(Shared):
 
 
 def detected(notes: NotePairs, measure: Measure) -> Detected:
-    """What became of the notes under a measure's parameters."""
+    """Detections of notes under a measure's parameters."""
     return notes.matched(measure)[0]
 
 

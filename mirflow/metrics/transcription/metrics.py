@@ -182,7 +182,7 @@ class Lacking:
 
     @classmethod
     def of(cls, pairs: Pairs, measures: Sequence[Measure]) -> Lacking:
-        """What some measures lack."""
+        """The data that some measures lack."""
         found: dict[str, dict[int, str]] = {column: {} for column in _LACK}
         # Where a side is empty, there is nothing to compare, and the score is 0.
         compared = np.minimum(*pairs.counts) > 0

@@ -74,7 +74,7 @@ def deviations(
     strict: bool = False,
     statistic: str = "mean_absolute",
 ) -> dict[str, float]:
-    """How far the onsets and ends of notes that match in onset and pitch are apart.
+    """Deviations of the onsets and ends of notes that match in onset and pitch.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a page knows at once about stores: names, what they mean, and where its numbers are."""
+"""Contents of a page that are there at once: names, their meanings, and the places of its numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a page is about.
+    """Subject of a page.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def read_subject(
 def describe_page(
     subject: Subject, timelines: Sequence[Mapping[str, Any]], parts: Parts, shown: Shown
 ) -> dict[str, Any]:
-    """What the page knows at once.
+    """Describe the contents that the page has at once.
 
     Parameters
     ----------

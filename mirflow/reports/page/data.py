@@ -216,7 +216,7 @@ _ORIGIN = ("task", "convention", "grid", "combine")
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page has of its evaluations.
+    """The part of the evaluations that a page shows.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def _describe_metric(scores: xr.Dataset, place: int) -> dict[str, Any]:
 
 
 def _warnings(attrs: Mapping[str, Any], shown: Shown) -> list[str]:
-    """What was warned of when the systems were scored, which may quote labels of references."""
+    """Warnings of scoring, which may quote labels of references."""
     if shown.references and shown.by_track:
         return list_cautions(attrs)
     systems = dict.fromkeys(one["system"] for one in attrs.get(WARNINGS, ()))

@@ -73,7 +73,7 @@ def pack_bytes(values: npt.NDArray[np.uint8]) -> bytes:
 
 
 class Parts(Protocol):
-    """Where the parts of a page go that it reads when they are looked at."""
+    """Parts of a page that it reads when they are looked at."""
 
     def put(self, name: str, make: Callable[[], bytes]) -> int | str:
         """Take a part by its name, unique on the page, and give what the page finds it by."""

@@ -117,7 +117,7 @@ class LivePage:
         return assemble_shell(title, assets["report.css"], assets["report.js"], contents, links)
 
     def contents(self) -> bytes:
-        """What the page knows at once, as JSON: names and what they mean, and the values of its first tables."""
+        """The contents that the page has at once, as JSON: names, meanings, and the values of its first tables."""
         return self._recent.get("contents", self._make_contents, keep=True)
 
     def block(self, address: str) -> bytes | None:
@@ -193,7 +193,7 @@ class LivePage:
 
     @property
     def notes(self) -> dict[str, str]:
-        """Why evaluations have no timelines, with paths, for who runs the server."""
+        """Reasons for which evaluations have no timelines, with paths, for who runs the server."""
         return {name: one.note for name, one in self._origins.items() if one.note}
 
     def _note(self, evaluation: str) -> str:

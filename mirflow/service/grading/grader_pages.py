@@ -118,7 +118,7 @@ def routes(service: Service) -> list[GuardedRoute]:
 
 
 class GraderPages:
-    """What graders see and send.
+    """Pages that graders see and send.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ def _hint(one: StoredAssignment, listen: float) -> str:
 
 
 def question(one: StoredAssignment, opened: OpenRound, participation: Participation) -> str:
-    """What a grader is asked whose judgements contradict each other; empty: nothing."""
+    """The question to a grader whose judgements contradict each other; empty if they do not."""
     if one.pair.training:
         return ""
     other = contradicted(one.broad, one.fine, judged_by(participation, one))
@@ -409,7 +409,7 @@ def _answer(
     participation: Participation,
     now: dt.datetime,
 ) -> dict[str, Any]:
-    """What is answered to a change that is kept."""
+    """The answer to a change that is kept."""
     done = sum(is_done(other, opened.config.listen) for other in asked)
     return {
         "saved": now.isoformat(timespec="seconds"),

@@ -30,7 +30,7 @@ FIELDS = ("broad", "fine", "unplayable", "known")
 
 
 class JudgementError(GradingError):
-    """What was sent is no judgement."""
+    """Input that is no judgement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,12 +249,12 @@ def next_number(session: Session, assignment: StoredAssignment, client: str) -> 
 
 
 def is_heard(assignment: StoredAssignment, seconds: float) -> bool:
-    """Whether a candidate was heard for so long, or the page could not tell."""
+    """True if a candidate was heard for so long, or the page could not tell."""
     return assignment.heard is None or assignment.heard >= seconds
 
 
 def is_done(assignment: StoredAssignment, seconds: float) -> bool:
-    """Whether nothing more is asked about a candidate: it has both judgements and was heard, or cannot be heard."""
+    """True if a candidate has both judgements and was heard, or cannot be heard."""
     both = assignment.broad is not None and assignment.fine is not None
     return assignment.unplayable or (both and is_heard(assignment, seconds))
 

@@ -70,7 +70,7 @@ class RoundOverview:
 
 
 def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
-    """What graders are called: grader 1, 2, ... in a random order, by id of the participation."""
+    """Number graders, grader 1, 2, ... in a random order, by id of the participation."""
     own = select(Participation.id).where(Participation.round_id == opened.id).order_by(Participation.code)
     return {identity: f"grader {number}" for number, identity in enumerate(session.scalars(own), 1)}
 

@@ -24,7 +24,7 @@ _SEEDS = 2**63
 
 
 def find_participation(session: Session, opened: OpenRound, user: int) -> Participation | None:
-    """What a grader does in a round, with all that was asked; None before the consent."""
+    """Find a grader's participation in a round, with all assignments; None before the consent."""
     found = select(Participation).where(Participation.round_id == opened.id, Participation.user_id == user)
     return session.scalar(found.options(selectinload(Participation.assignments).joinedload(StoredAssignment.pair)))
 
@@ -62,7 +62,7 @@ def withdraw(session: Session, opened: OpenRound, participation: Participation, 
 
 
 def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
-    """What a grader was asked, by page."""
+    """The assignments of a grader, by page."""
     pages: dict[int, list[StoredAssignment]] = {}
     for one in participation.assignments:
         pages.setdefault(one.page, []).append(one)
@@ -100,7 +100,7 @@ def open_page(session: Session, opened: OpenRound, participation: Participation,
 
 
 def has_more(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> bool:
-    """Whether there is anything to ask a grader who has done all pages."""
+    """True if there is anything to ask a grader who has done all pages."""
     return bool(_training(session, opened, participation) or _given(session, opened, participation, now))
 
 
@@ -180,7 +180,7 @@ def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> l
 
 @dataclass(frozen=True, slots=True)
 class GraderProgress:
-    """How far a grader and the round are.
+    """Progress of a grader and of the round.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class GraderProgress:
 
 
 def progress(session: Session, opened: OpenRound, participation: Participation) -> GraderProgress:
-    """How far a grader and the round are."""
+    """Progress of a grader and of the round."""
     listen = opened.config.listen
     pages = pages_of(participation).values()
     return GraderProgress(

@@ -84,7 +84,7 @@ class OpenRound:
         return path
 
     def is_open(self, day: dt.date) -> bool:
-        """Whether its days of opening have a day among them."""
+        """True if a day is among its days of opening."""
         opens, closes = self.config.opens, self.config.closes
         return (opens is None or opens <= day) and (closes is None or day <= closes)
 
@@ -216,5 +216,5 @@ def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], Stored
 
 
 def labels(config: GradingRound) -> dict[str, str]:
-    """What the broad categories are called on the pages."""
+    """Names of the broad categories on the pages."""
     return dict(zip(BROAD, config.broad, strict=True))

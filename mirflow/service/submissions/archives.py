@@ -62,7 +62,7 @@ class Bounds(Protocol):
 
 
 class ArchiveError(AnnotationError):
-    """What was sent cannot be unpacked at all."""
+    """An upload that cannot be unpacked at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Unpacked:
 
 
 def name_trouble(name: str, depth: int) -> str:
-    """Why a path in an upload cannot be taken; empty if it can.
+    """The reason for which a path in an upload is refused; empty if it is not.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def _copy(member: Member, target: Path, left: int, ratio: float) -> tuple[int, s
 
 
 def _content_trouble(name: str, head: bytes, path: Path) -> str:
-    """Why a file is not taken for what it begins with; a MIDI file or an array of numbers may be."""
+    """The reason for which a file is refused by its first bytes; MIDI and arrays of numbers may be taken."""
     for place, magic, what in _MAGIC:
         if head[place : place + len(magic)] == magic:
             return f"is {what}, not an annotation"
@@ -264,7 +264,7 @@ def _content_trouble(name: str, head: bytes, path: Path) -> str:
 
 
 def _array_trouble(path: Path) -> str:
-    """Why an array is not taken: only plain numbers are, as others are read as pickles."""
+    """The reason for which an array is refused: only plain numbers are taken, as others are read as pickles."""
     from numpy.lib import format as npy
 
     try:

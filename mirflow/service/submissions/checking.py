@@ -72,7 +72,7 @@ class FoundProblem:
 
 @dataclass(frozen=True)
 class CheckAnswer:
-    """What a check found, with rows of path, line, severity, rule and message."""
+    """Result of a check, with rows of path, line, severity, rule and message."""
 
     files: int
     digest: str
@@ -153,7 +153,7 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
 
 
 def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
-    """Why a file of that name is not taken; empty if some evaluation reads it.
+    """The reason for which a file of that name is refused; empty if some evaluation reads it.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class TrackChange:
 
 @dataclass(frozen=True, slots=True)
 class TrackChanges:
-    """What changed by track between two systems: how many tracks are better and worse, and which changed most.
+    """Changes by track between two systems: numbers of better and worse tracks, and those that changed most.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class SubmissionError(MirflowError):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How many submissions of an account are scored on a split in a period.
+    """Submissions of an account that are scored on a split in a period.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class SplitScores:
-    """What a submitter may know of the scores on one split.
+    """Scores on one split, as far as a submitter may know them.
 
     Parameters
     ----------
@@ -234,12 +234,12 @@ def _visibility(text: str) -> str:
 
 
 def may_change(submission: Submission, viewer: Viewer | None) -> bool:
-    """Whether somebody may withdraw a submission and say who sees it: its submitter, and organisers."""
+    """True if somebody may withdraw a submission and choose who sees it: its submitter, and organisers."""
     return viewer is not None and (viewer.user == submission.user_id or viewer.may("organiser"))
 
 
 def may_see(submission: Submission, viewer: Viewer | None) -> bool:
-    """Whether somebody may see a submission: one that is not scored is seen by its submitter and organisers only."""
+    """True if somebody may see a submission; before it is scored only its submitter and organisers may."""
     if may_change(submission, viewer):
         return True
     if submission.state != "scored" or submission.visibility == "private":
@@ -300,7 +300,7 @@ def withdraw(submission: Submission, viewer: Viewer | None, now: dt.datetime) ->
 
 
 def findings_of(session: Session, submission: Submission) -> list[SubmissionFinding]:
-    """What was found in the files of a submission, in the order of its files and lines."""
+    """The findings in a submission, in the order of its files and lines."""
     return list(
         session.scalars(
             select(SubmissionFinding)
@@ -325,7 +325,7 @@ def _plain(value: str) -> str:
 
 
 def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SplitScores]:
-    """What may be told of the scores of a submission, by split."""
+    """The released scores of a submission, by split."""
     results = []
     for split in submission.split_names:
         own = select(Released).where(Released.submission_id == submission.number, Released.split == split)

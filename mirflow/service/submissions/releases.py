@@ -35,7 +35,7 @@ def round_to(value: float, step: float) -> float:
 
 
 def climb(value: float, best: float | None, split: Split, *, lower_is_better: bool = False) -> tuple[float, bool]:
-    """What is released of a score on a hidden split, and whether it is better than the account's best before.
+    """The released score on a hidden split, and whether it is better than the account's best before.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _best(session: Session, submission: Submission, row: Released) -> float | No
 
 
 def rivals(session: Session, submission: Submission, split: str) -> dict[str, dict[Relation, Submission]]:
-    """Whom a submission is compared with, by evaluation: the account's best before it, and the leader.
+    """Rivals of a submission by evaluation: the account's best before it, and the leader.
 
     The leader is the best of the others that the account may see; withdrawn submissions are no rivals.
     """
@@ -226,7 +226,7 @@ def judge(
 
 
 def _is_kept_back(session: Session, number: int, split: str, evaluation: str, metric: str) -> bool:
-    """Whether the ladder keeps back the score of a submission."""
+    """True if the ladder keeps back the score of a submission."""
     told = select(Released.improved).where(
         Released.submission_id == number,
         Released.split == split,

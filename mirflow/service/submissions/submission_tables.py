@@ -23,7 +23,7 @@ Outcome = Literal["better", "worse", "not told apart"]
 
 
 class Submission(Base):
-    """What somebody sent once; only its state, its visibility and its withdrawal ever change.
+    """A submission as it was sent; only its state, its visibility and its withdrawal ever change.
 
     ``number`` is the order of arrival. ``digest`` is the SHA-256 of the sorted names and bytes of its files,
     ``sent_digest`` of what was sent, such as a zip file. ``rules`` and ``mirflow`` are the versions that were in force
@@ -82,7 +82,7 @@ class Submission(Base):
 
 
 class SubmissionFinding(Base):
-    """What was found in a file of a submission: how bad it is, where, what."""
+    """A finding in a file of a submission: its severity, place and message."""
 
     __tablename__ = "finding"
 
@@ -96,7 +96,7 @@ class SubmissionFinding(Base):
 
 
 class SubmissionProgress(Base):
-    """How far the worker is with a submission: files that are checked, or tracks that are scored."""
+    """Progress of the worker with a submission: files that are checked, or tracks that are scored."""
 
     __tablename__ = "progress"
 
@@ -135,7 +135,7 @@ class Released(Base):
 
 
 class Verdict(Base):
-    """How a submission compared, when it was scored, with another one: an earlier one of the account, or the leader.
+    """Comparison of a submission, when it was scored, with an earlier one of the account or with the leader.
 
     Of a hidden split `difference` is that of the released scores, and there is neither interval nor p.
     """
@@ -170,7 +170,7 @@ class RulesVersion(Base):
 
 
 class PublicCopy(Base):
-    """What the public copy of a split was made of, so that it is made again when that changes."""
+    """Digest of what the public copy of a split was made of, so that it is made again when that changes."""
 
     __tablename__ = "public_copy"
 
@@ -180,7 +180,7 @@ class PublicCopy(Base):
 
 
 class Trouble(Base):
-    """Why the worker cannot go on, for organisers: a broken store, a full disk; one row at most."""
+    """The reason for which the worker cannot go on, for organisers: a broken store, a full disk; one row at most."""
 
     __tablename__ = "trouble"
 
@@ -190,7 +190,7 @@ class Trouble(Base):
 
 
 class Scored(Base):
-    """That a submission was scored on a split by a version of the rules."""
+    """Record that a submission was scored on a split by a version of the rules."""
 
     __tablename__ = "scored"
 

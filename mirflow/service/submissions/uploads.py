@@ -47,7 +47,7 @@ class UploadError(SubmissionError):
 
 @dataclass(frozen=True)
 class Upload:
-    """What has arrived, and lies in the folder of its id.
+    """An upload that has arrived, in the folder of its id.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class _Files:
             self._file = None
 
     def digest(self) -> str:
-        """That of what was sent."""
+        """Digest of what was sent."""
         if len(self.digests) == 1:
             return self.digests[0]
         listed = (f"{name}\0{digest}\n" for name, digest in sorted(zip(self.names, self.digests, strict=True)))

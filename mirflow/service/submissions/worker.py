@@ -208,7 +208,7 @@ class Worker:
         return None
 
     def _abandoned(self, row: Submission, now: dt.datetime) -> bool:
-        """Whether the worker of a submission is gone."""
+        """True if the worker of a submission is gone."""
         if row.lease is None or row.lease <= now or row.worker == self.name:
             return True
         host, _, rest = row.worker.partition(":")
