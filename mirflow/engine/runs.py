@@ -135,6 +135,11 @@ def _unchanged(job: Job, content: GroupContent) -> bool:
     return not job.done or _same(_latest(job.plan, before.cells), content.cells)
 
 
+def same_content(one: GroupContent, other: GroupContent) -> bool:
+    """True if two groups hold the same systems, tracks, metrics, metadata and results."""
+    return _heading(one) == _heading(other) and _same(one.cells, other.cells)
+
+
 def _heading(content: GroupContent) -> list[Any]:
     """Everything of a group but its cells, in plain types that compare; missing numbers and texts are both None."""
     sides = (content.metric_coords, content.system_coords, content.track_coords)

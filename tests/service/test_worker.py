@@ -227,6 +227,10 @@ def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement
     assert ds["system"].values.tolist() == ["a", "b"]
     assert ds["withdrawn"].values.tolist() == ["2027-01-01", ""]
     assert worker.work_off() == 0
+    generation = copy.resolve()
+    submit(service, "c", estimates(wrong=1), visibility="private")
+    worker.work_off()
+    assert copy.resolve() == generation  # nothing that readers see has changed
 
 
 def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:

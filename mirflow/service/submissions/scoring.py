@@ -20,7 +20,7 @@ from ...analysis.queries import headline_metrics
 from ...analysis.scores import names_of
 from ...analysis.selection import Query
 from ...cells import Cells, Entry, GroupContent, Status, concatenate_cells
-from ...engine.runs import RunReport, run
+from ...engine.runs import RunReport, run, same_content
 from ...errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ...pipeline.campaign import load_campaign, pipeline_of, reference_tracks
 from ...pipeline.document import parse_document
@@ -328,7 +328,7 @@ def _is_none(value: Entry) -> bool:
 
 
 def publish_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
-    """Write the copy of a split's store that everybody may see, or remove it.
+    """Write the copy of a split's store that everybody may see, or remove it; one that is as it should be stays.
 
     Parameters
     ----------
@@ -350,11 +350,15 @@ def publish_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     if text:
         places = (os.path.relpath(task["systems"], root), str(task["systems"]))
         contents = [replace(one, cells=without_folders(one.cells, places)) for one in contents]
+    contents = [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents]
     with StoreWriter(copy) as writer:
-        writer.publish(
-            [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents],
-            {"name": task["split"], "versions": software_versions(), **attrs},
-        )
+        before = [writer.previous(name) for name in writer.groups()]
+        known = {one.name: one for one in before if one is not None}
+        # Readers are told what the newest generation changed: without a change there is none.
+        if known.keys() != {one.name for one in contents} or not all(
+            same_content(known[one.name], one) for one in contents
+        ):
+            writer.publish(contents, {"name": task["split"], "versions": software_versions(), **attrs})
     return {"systems": len(listed)}
 
 
