@@ -25,9 +25,12 @@ Piece = tuple[str, float, float, int | None]
 """Text, start and end in seconds (NaN where it is not known), and the number of the line that it is a word of."""
 Times = tuple[list[Piece], list[int]]
 """Pieces, and the line of the file of each."""
-_STAMP = re.compile(r"\[(\d+):(\d+(?:[.:]\d+)?)\]")
-_WORD_STAMP = re.compile(r"<(\d+):(\d+(?:[.:]\d+)?)>")
-_HEAD = re.compile(r"^\[([A-Za-z#]+):(.*)\]$")
+_STAMP = re.compile(r"\[(\d+):(\d+(?:[.:,]\d+)?)\]")
+_WORD_STAMP = re.compile(r"[<\[](\d+):(\d+(?:[.:,]\d+)?)[>\]]")
+_HEAD = re.compile(r"^\[([A-Za-z#][\w# -]*):(.*)\]$")
+_ARROW = re.compile(r"\s*\d+:\d\d?:\d\d?[,.:]\d+\s*-->\s*\d+:\d\d?:\d\d?[,.:]\d+(\s.*)?")
+_BEFORE_ZERO = re.compile(r"\s*(?:(?:xmin|xmax|number|time)\s*=\s*)?-(?=[\d.]*[1-9])[\d.]+\s*")
+_SIZE = re.compile(r"^\s*(?:intervals|points):\s*size\s*=\s*(\d+)", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d+\.\d+")
 _FEW = 3
 
@@ -157,7 +160,7 @@ def _demand_words(text: str, name: str | Path) -> None:
 
 
 def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
-    """Lines with their times in brackets; words with theirs in angle brackets, where there are any.
+    """Lines with their times in brackets in front; words with theirs in angle or other brackets, where there are any.
 
     A line may have several times; it lasts until the next one begins, and a time without text ends a section.
     """
@@ -177,11 +180,11 @@ def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
             raise InvalidAnnotationError(f"no time such as [00:12.00] before {line!r}", path=name, line=number)
         found += [(stamp, number, rest) for stamp in stamps]
     found.sort(key=lambda one: one[0])
-    starts = [stamp for stamp, _, _ in found]
+    ends = [*(stamp for stamp, _, _ in found), np.nan][1:]
     pieces: list[Piece] = []
     lines: list[int] = []
     by_word = any(_WORD_STAMP.search(rest) for _, _, rest in found)
-    for place, ((start, number, rest), end) in enumerate(zip(found, [*starts[1:], np.nan], strict=True)):
+    for place, ((start, number, rest), end) in enumerate(zip(found, ends, strict=True)):
         parts = _words(rest, start, end, place + 1) if by_word else [(rest, start, end, None)]
         pieces += [(text, first - shift, last - shift, line) for text, first, last, line in parts]
         lines += [number] * len(parts)
@@ -202,46 +205,62 @@ def _words(rest: str, start: float, end: float, line: int) -> list[Piece]:
 
 
 def _seconds(minutes: str, seconds: str) -> float:
-    return 60 * int(minutes) + float(seconds.replace(":", "."))
+    return 60 * int(minutes) + float(re.sub("[:,]", ".", seconds))
 
 
 def _milliseconds(value: str, name: str | Path, line: int) -> float:
-    try:
-        return float(value) / 1000
-    except ValueError:
-        raise InvalidAnnotationError(f"offset is no number of milliseconds: {value!r}", path=name, line=line) from None
+    if not value.strip():
+        return 0.0
+    if not re.fullmatch(r"\s*[-+]?\d{1,9}(\.\d+)?\s*", value):
+        raise InvalidAnnotationError(f"offset is no number of milliseconds: {value!r}", path=name, line=line)
+    return float(value) / 1000
 
 
 def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:
-    """The lines of subtitles, those of one with the same times, without marks of layout."""
+    """The lines of subtitles in order of time, those of one with the same times, without marks of layout."""
+    arrows = [number for number, line in enumerate(text.split("\n"), 1) if "-->" in line]
+    for number, line in enumerate(text.split("\n"), 1):
+        if "-->" in line and not _ARROW.fullmatch(line):
+            message = f"not the times of a subtitle: {line.strip()!r}; they are written 00:00:01,000 --> 00:00:02,000"
+            raise InvalidAnnotationError(message, path=name, line=number)
     subtitles = _package("pysubs2", name).SSAFile.from_string(text, format_="srt")
     if text.strip() and not len(subtitles):
         raise InvalidAnnotationError("holds no subtitle (a number, 00:00:01,000 --> 00:00:02,000, text)", path=name)
-    pieces: list[Piece] = []
-    for one in subtitles:
-        shown = [line.strip() for line in one.plaintext.split("\n")]
-        pieces += [(line, one.start / 1000, one.end / 1000, None) for line in shown if line]
-    return pieces, list(range(1, len(pieces) + 1))
+    rows: list[tuple[Piece, int]] = []
+    for one, number in zip(subtitles, arrows, strict=True):
+        shown = enumerate(map(str.strip, one.plaintext.split("\n")), number + 1)
+        rows += [((line, one.start / 1000, one.end / 1000, None), place) for place, line in shown if line]
+    rows.sort(key=lambda row: row[0][1])
+    return [piece for piece, _ in rows], [place for _, place in rows]
 
 
 def _parse_textgrid(text: str, reading: Reading, name: str | Path) -> Times:
     """The intervals of the tier that is declared, or of the only one; intervals without text are silence."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if _BEFORE_ZERO.fullmatch(line):  # its parser takes no notice of the sign
+            raise InvalidAnnotationError(f"a time is negative: {line.strip()!r}", path=name, line=number)
     module = _package("praatio.utilities.textgrid_io", name)
     try:
-        tiers = {
-            one["name"]: list(one["entries"])
-            for one in module.parseTextgridStr(text)["tiers"]
-            if one["class"] == "IntervalTier"
-        }
-    except Exception as error:  # whatever its parser meets in what is no TextGrid
-        raise UnreadableError(f"is not a TextGrid: {error}", path=name) from None
-    usual = (one for one in ("words", "lyrics", *(tiers if len(tiers) == 1 else ())) if one in tiers)
+        every = module.parseTextgridStr(text, includeEmptyIntervals=True)["tiers"]
+    except Exception:  # whatever its parser meets in what is no TextGrid
+        raise UnreadableError("is no TextGrid of Praat, or is cut off", path=name) from None
+    declared, held = sum(map(int, _SIZE.findall(text))), sum(len(one["entries"]) for one in every)
+    if held < declared:
+        raise UnreadableError(f"is cut off: of {declared} intervals and points {held} are there", path=name)
+    tiers = [(one["name"], list(one["entries"])) for one in every if one["class"] == "IntervalTier"]
+    names = [one for one, _ in tiers]
+    usual = (one for one in ("words", "lyrics", *(names if len(names) == 1 else ())) if one in names)
     named = reading.tier if reading.tier is not None else next(usual, None)
-    if named not in tiers:
-        held = ", ".join(tiers) or "none"
+    if named is None or names.count(named) != 1:
         what = "declare the tier to read" if named is None else f"has no tier of intervals {named!r}"
-        raise InvalidAnnotationError(f"{what}; it holds {held}", path=name)
-    rows = [(str(one[2]).strip(), float(one[0]), float(one[1])) for one in tiers[named] if str(one[2]).strip()]
+        if named in names:
+            what = f"has {names.count(named)} tiers of intervals {named!r}, which need names of their own"
+        raise InvalidAnnotationError(f"{what}; it holds {', '.join(names) or 'none'}", path=name)
+    rows = [
+        (re.sub(r"\s*\n\s*", " ", one[2].strip()), float(one[0]), float(one[1]))
+        for one in tiers[names.index(named)][1]
+        if one[2].strip()
+    ]
     start, end = (np.array([row[place] for row in rows], dtype=np.float64) for place in (1, 2))
     return pieces_of([row[0] for row in rows], start, end), list(range(1, len(rows) + 1))
 

@@ -93,6 +93,24 @@ def test_words_of_lrc_have_their_own_times_and_the_number_of_their_line(tmp_path
     assert found.columns["line"].tolist() == [1, 1, 2]
 
 
+def test_words_of_lrc_may_have_their_times_in_brackets_like_lines(tmp_path: Path) -> None:
+    found = read(write(tmp_path, "a.lrc", "[00:01,00]Oh[00:01.50]my[00:02.00]\n[00:03]love\n"), task="lyrics")
+    assert list(found.labels or ()) == ["Oh", "my", "love"]
+    assert found.columns["start"].tolist() == [1.0, 1.5, 3.0]
+
+
+@pytest.mark.parametrize("text", ["", "[ti:A song]\n", "[offset:]\n[t_time:(3:20)]\n[x-tool:a]\n"])
+def test_lrc_without_lines_is_empty(tmp_path: Path, text: str) -> None:
+    assert len(read(write(tmp_path, "a.lrc", text), task="lyrics")) == 0
+
+
+def test_subtitles_are_in_order_of_time_and_know_their_lines(tmp_path: Path) -> None:
+    later = "\ufeff2\r\n00:00:05,000 --> 00:00:06,000\r\nlove\r\n\r\n1\r\n00:00:01.5 --> 00:00:05.500\r\nOh\r\nmy\r\n"
+    found = read(write(tmp_path, "a.srt", later), task="lyrics")
+    assert list(found.labels or ()) == ["Oh", "my", "love"]
+    assert list(found.lines or ()) == [7, 8, 3]
+
+
 def test_subtitles_are_read_without_marks_of_layout(tmp_path: Path) -> None:
     found = read(write(tmp_path, "a.srt", SRT), task="lyrics")
     assert list(found.labels or ()) == ["Oh my", "love", "goodbye"]
@@ -130,7 +148,14 @@ def test_jams_lyrics_are_words_or_lines(tmp_path: Path) -> None:
         ("a.txt", "0.5 1.0 C\n1.0 2.0 G\n2.0 3.0 C\n", r"a.txt:1: not lyrics: '0.5 1.0 C'; .* say task"),
         ("a.lrc", "[00:01.00]Oh\nmy love\n", r"a.lrc:2: no time such as \[00:12.00\] before 'my love'"),
         ("a.lrc", "[offset:soon]\n", r"a.lrc:1: offset is no number of milliseconds: 'soon'"),
+        ("a.lrc", "[offset:nan]\n", r"a.lrc:1: offset is no number of milliseconds: 'nan'"),
         ("a.srt", "Oh my love\n", r"a.srt: holds no subtitle"),
+        (
+            "a.srt",
+            SRT.replace("\n00:00:03", "\n-00:00:03"),
+            r"a.srt:7: not the times of a subtitle: '-00:00:03,000 -->",
+        ),
+        ("a.srt", SRT.replace("00:04,", "00:0x,"), r"a.srt:7: not the times of a subtitle: '00:00:03,000 --> 00:00:0x"),
     ],
 )
 def test_what_is_no_such_file_is_refused_with_its_line(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -139,8 +164,15 @@ def test_what_is_no_such_file_is_refused_with_its_line(tmp_path: Path, name: str
 
 
 def test_what_is_no_textgrid_and_other_kinds_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match=r"a.TextGrid: is not a TextGrid"):
+    with pytest.raises(UnreadableError, match=r"a.TextGrid: is no TextGrid of Praat, or is cut off"):
         read(write(tmp_path, "a.TextGrid", "Oh my love"), task="lyrics")
+    tier = TIER.format(count=1) + INTERVALS.format(number=1, name="words", first="Oh", second="my")
+    with pytest.raises(UnreadableError, match=r"a.TextGrid: is cut off: of 3 intervals and points 1 are there"):
+        read(write(tmp_path, "a.TextGrid", tier[: tier.index("        intervals [2]")]), task="lyrics")
+    with pytest.raises(InvalidAnnotationError, match=r"a.TextGrid:4: a time is negative: 'xmin = -1'"):
+        read(write(tmp_path, "a.TextGrid", tier.replace("xmin = 0", "xmin = -1")), task="lyrics")
+    with pytest.raises(InvalidAnnotationError, match="has 2 tiers of intervals 'words', which need names of their own"):
+        read(write(tmp_path, "a.TextGrid", tier + tier[tier.index("    item [1]") :]), task="lyrics")
     with pytest.raises(InvalidAnnotationError, match="lrc files are read as text, events and intervals, not as notes"):
         read(write(tmp_path, "a.lrc", LRC), task="transcription")
     with pytest.raises(AnnotationError, match="language is that of lyrics, not of beat"):
