@@ -94,7 +94,7 @@ class Pool:
 
 
 def name_candidate(seed: str, query: str, piece: str, salt: int = 0) -> str:
-    """The id of a candidate of a query, which tells nothing about it without the seed.
+    """The id of a candidate of a query, which reveals nothing about it without the seed.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def pool(
     if not queries:
         raise GradingError("there are no queries")
     if same and pieces is None:
-        raise GradingError(f"which pieces have the same {same[0]} is told by a table of pieces; name one")
+        raise GradingError(f"to leave out pieces with the same {same[0]}, name the table of the pieces")
     traits = {} if pieces is None else {column: pieces.values(column) for column in same}
     ids = _Ids(seed)
     left_out: Counter[str] = Counter()
@@ -291,7 +291,7 @@ def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[
             ]
         return found
     if "track" not in pattern.names:
-        raise AnnotationError(f"says nothing of queries: write {{track}} where the query is named: {path!r}")
+        raise AnnotationError(f"has no {{track}}: write it where the query is named: {path!r}")
     values = [dict(zip(pattern.names, match.values, strict=True)) for match in matches]
     called = call_tracks((one["track"] for one in values), queries)
     return [

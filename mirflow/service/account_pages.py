@@ -14,7 +14,7 @@ from .accounts import LIFETIMES, Viewer, issue, log_in, revoke_token, valid_toke
 from .database import Database, Token, User
 from .security import GuardedRoute, cookie_name
 from .service import Service
-from .viewer_pages import page, tell
+from .viewer_pages import error_answer, page
 
 MOST_DAYS = 366
 """Days that a token for programs may last."""
@@ -60,7 +60,7 @@ def log_in_by_link(request: Request) -> Response:
         found = log_in(session, request.path_params["secret"], request.state.viewer, service.clock())
     if found is None:
         text = "This link is unknown, expired or revoked. Ask the organisers for a new one."
-        return tell(request, 401, text)
+        return error_answer(request, 401, text)
     viewer, secret = found
     service.audit.record(viewer.name, "log in", address=request.state.address)
     answer = RedirectResponse("/grading/" if viewer.role == "grader" else "/", 303)

@@ -29,7 +29,7 @@ from .limits import Network
 from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Service, open_service
 from .submissions.entries import SubmissionError
-from .viewer_pages import asset, tell
+from .viewer_pages import asset, error_answer
 
 __all__ = ["configure", "create_app", "serve"]
 
@@ -137,19 +137,19 @@ def _health(request: Request) -> Response:
 
 def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return tell(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
+    return error_answer(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
 
 
 def _error(request: Request, error: Exception) -> Response:
     """A message that mirflow wrote for the person who asks, or words without any detail."""
     if isinstance(error, _SHOWN):
-        return tell(request, 400, str(error))
+        return error_answer(request, 400, str(error))
     _LOG.error("%s %s: %s", request.method, shown_path(request.scope), error)
-    return tell(request, 503, "This cannot be answered now. The server's log has the reason.")
+    return error_answer(request, 503, "This cannot be answered now. The server's log has the reason.")
 
 
 def _malformed(request: Request, error: Exception) -> Response:
-    return tell(request, 400, "The form cannot be read.")
+    return error_answer(request, 400, "The form cannot be read.")
 
 
 def _gone(request: Request, error: Exception) -> Response:

@@ -229,13 +229,13 @@ class Client:
     def _refused(self, error: HTTPError) -> ServerError:
         with error:
             try:
-                said = json.loads(error.read(100_000)).get("error", "")
+                reason = json.loads(error.read(100_000)).get("error", "")
             except (ValueError, AttributeError, OSError, HTTPException):
-                said = ""
+                reason = ""
         if 300 <= error.code < 400:
             to = error.headers.get("Location", "")
-            said = f"leads to {to!r}; name that address, as tokens are not sent to others"
-        return ServerError(f"{self.url}: {said or f'answers {error.code} {error.reason}'}", error.code)
+            reason = f"leads to {to!r}; name that address, as tokens are not sent to others"
+        return ServerError(f"{self.url}: {reason or f'answers {error.code} {error.reason}'}", error.code)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .accounts import Kind, Role, Viewer, find_named, find_viewer, mark_used
 from .limits import SMALL, BoundedBody, bucket_of, lies_in, read_address
 from .service import Service
-from .viewer_pages import tell
+from .viewer_pages import error_answer
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -113,8 +113,8 @@ class GuardedRoute(Route):
 
 
 def _unknown(request: Request) -> HTTPException:
-    said = "This token is unknown, expired or revoked." if request.state.bearer else "Open your personal link first."
-    return HTTPException(401, said, {"WWW-Authenticate": "Bearer"})
+    text = "This token is unknown, expired or revoked." if request.state.bearer else "Open your personal link first."
+    return HTTPException(401, text, {"WWW-Authenticate": "Bearer"})
 
 
 def who_asks(request: Request) -> str:
@@ -230,8 +230,8 @@ class Security:
         address = str(scope["client"][0]) if scope.get("client") else "unknown"
         if not self._is_proxy(address):
             return address
-        told = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
-        for one in reversed([part.strip() for part in told.split(",") if part.strip()]):
+        forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
+        for one in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
             if read_address(one) is None:
                 return address
             address = one
@@ -284,7 +284,7 @@ def _crashed(scope: Scope) -> Response:
     """An answer that tells nothing of what went wrong."""
     text = "Something went wrong here. The server's log has the reason."
     try:
-        return tell(Request(scope), 500, text)
+        return error_answer(Request(scope), 500, text)
     except Exception:  # what went wrong may be the pages
         _LOG.exception("the page of an error failed")
         return PlainTextResponse(f"{text}\n", 500)

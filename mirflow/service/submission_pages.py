@@ -51,7 +51,7 @@ from .submissions.submission_tables import (
     Verdict,
 )
 from .submissions.uploads import Fields, Upload, UploadError, discard, receive
-from .viewer_pages import PRIVATE, page, tell, wants_json
+from .viewer_pages import PRIVATE, error_answer, page, wants_json
 
 MOST_LISTED = 500
 """Submissions in the list, and findings on a page."""
@@ -237,7 +237,7 @@ async def send(request: Request) -> Response:
     except SubmissionError as error:
         status = error.status if isinstance(error, UploadError) else 400
         if wants_json(request) or status == 413:
-            return tell(request, status, str(error), {"Connection": "close"})
+            return error_answer(request, status, str(error), {"Connection": "close"})
         answer = await run_in_threadpool(_form, request, status, str(error), upload.given)
         answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
         return answer

@@ -82,8 +82,8 @@ def wants_json(request: Request) -> bool:
     return request.url.path.startswith("/api/") or ("application/json" in accepted and "text/html" not in accepted)
 
 
-def tell(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as the one who asks reads it: a page for browsers, JSON for programs that say so, else text."""
+def error_answer(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with an error: a page for browsers, JSON for programs that ask for it, else text."""
     headers = {**(headers or {}), "Cache-Control": "no-store"}
     if wants_json(request):
         return JSONResponse({"error": text}, status, headers)

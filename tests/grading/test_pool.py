@@ -99,7 +99,7 @@ class TestPool:
         [
             ({}, {}, "no system returns a candidate"),
             ({"A": {"p0": ["new"]}}, {"pieces": PIECES, "same": ["artist"]}, "system 'A', query 'p0': 'new' is not in"),
-            ({"A": {"p0": ["p1"]}}, {"same": ["artist"]}, "same artist is told by a table of pieces"),
+            ({"A": {"p0": ["p1"]}}, {"same": ["artist"]}, "with the same artist, name the table of the pieces"),
         ],
     )
     def test_what_cannot_be_pooled(self, lists: dict[str, dict[str, list[str]]], options: dict, message: str) -> None:  # type: ignore[type-arg]

@@ -21,7 +21,7 @@ from ..database import Database
 from ..recordings import TYPES
 from ..security import GuardedRoute
 from ..service import Service
-from ..viewer_pages import PRIVATE, page, tell
+from ..viewer_pages import PRIVATE, error_answer, page
 from .event_log import keep_events, read_events
 from .grading_tables import Participation, Round, StoredAssignment
 from .judging import (
@@ -211,7 +211,7 @@ class GraderPages:
                 asked = [other for other in found.assignments if other.page == one.page]
                 answer = _answer(one, asked, opened, found, now)
         except JudgementError as error:
-            return tell(request, 400, str(error))
+            return error_answer(request, 400, str(error))
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
     def _judge_form(self, request: Request) -> Response:
@@ -229,7 +229,7 @@ class GraderPages:
                     following = number + 1 if number + 1 in pages_of(found) else None
                     return self._see(opened, following or open_page(session, opened, found, now))
         except JudgementError as error:
-            return tell(request, 400, str(error))
+            return error_answer(request, 400, str(error))
         return self._see(opened, number)
 
     async def events(self, request: Request) -> Response:
@@ -242,7 +242,7 @@ class GraderPages:
         try:
             client, number, events = read_events(read_object(body))
         except JudgementError as error:
-            return tell(request, 400, str(error))
+            return error_answer(request, 400, str(error))
         with self.database.write() as session:
             found = self._demand_participation(session, opened, request)
             if not self._is_closed(session, opened):

@@ -23,7 +23,7 @@ from ...readers.label_maps import anchored
 from ...readers.options import OPTIONS
 from ...readers.patterns import Pattern, fill
 from .archives import ArchiveError, plain_name, unpack
-from .confinement import JobError, Say
+from .confinement import JobError, SendMessage
 
 MAX_FINDINGS = 2000
 """Findings that are kept of a submission."""
@@ -99,7 +99,7 @@ class CheckAnswer:
         return found
 
 
-def check_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Unpack and check a submission.
 
     Parameters
@@ -107,7 +107,7 @@ def check_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     task : mapping
         ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file), ``root``
         (of maps of labels) and ``expected`` (the fields of :class:`Expected`).
-    say : callable
+    send : callable
         Takes the progress.
 
     Returns
@@ -130,9 +130,9 @@ def check_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     ]
     if refused:
         return _answer(refused)
-    say({"progress": 0, "total": len(unpacked.files)})
+    send({"progress": 0, "total": len(unpacked.files)})
     rows = list(_track_problems(unpacked.files, evaluations, expected))
-    rows += _lint(unpacked.files, out, evaluations, str(task["root"]), say)
+    rows += _lint(unpacked.files, out, evaluations, str(task["root"]), send)
     present = [one.name for one in evaluations if any(Pattern(one.estimates.path).match(f) for f in unpacked.files)]
     answer = _answer(rows)
     answer |= {"files": len(unpacked.files), "digest": unpacked.digest, "evaluations": present}
@@ -256,13 +256,13 @@ def _missing(one: Expected, missing: Sequence[str], tracks: int) -> FoundProblem
 
 
 def _lint(
-    files: Sequence[str], out: Path, evaluations: Sequence[Evaluation], root: str, say: Say
+    files: Sequence[str], out: Path, evaluations: Sequence[Evaluation], root: str, send: SendMessage
 ) -> Iterator[FoundProblem]:
     """The linter's findings of every file, once for each way of reading it."""
     done: set[tuple[str, str]] = set()
     for number, name in enumerate(files):
         if number % 10 == 0:
-            say({"progress": number, "total": len(files)})
+            send({"progress": number, "total": len(files)})
         for evaluation in evaluations:
             pattern = Pattern(evaluation.estimates.path)
             values = pattern.match(name)

@@ -39,7 +39,7 @@ JOBS: Mapping[str, str] = {
 _PRELOADED = (".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "xarray", "pandas", "scipy.stats")
 """Modules that jobs need, imported once for all of them."""
 MAX_MESSAGES = 64 * 2**20
-"""Bytes that a job may say."""
+"""Bytes that a job may send."""
 _HEAD = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
@@ -53,7 +53,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 _HELD: list[str] = []
 """What confines this process."""
 
-Say = Callable[[Mapping[str, Any]], None]
+SendMessage = Callable[[Mapping[str, Any]], None]
 """Sends a message from a job."""
 
 
@@ -256,7 +256,7 @@ def _follow(
                 break
             total += len(piece)
             if total > MAX_MESSAGES:
-                raise JobError("said too much")
+                raise JobError("sent too much")
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
                 message = _parse(line)
@@ -278,9 +278,9 @@ def _parse(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        raise JobError("said something that is not JSON") from None
+        raise JobError("sent something that is not JSON") from None
     if not isinstance(message, dict):
-        raise JobError("said something that is not a message")
+        raise JobError("sent something that is not a message")
     return message
 
 
@@ -344,14 +344,14 @@ def _child(order: Mapping[str, Any], writing: int) -> None:
         _HELD.extend(confine(Confines(**given)))
         _die_with_parent()  # a namespace of one's own forgets it
 
-        def say(message: Mapping[str, Any]) -> None:
+        def send(message: Mapping[str, Any]) -> None:
             data = json.dumps(message).encode() + b"\n"
             while data:
                 data = data[os.write(writing, data) :]
 
         try:
             module, _, name = JOBS[order["job"]].partition(":")
-            result = getattr(import_module(module, __package__), name)(order["task"], say)
+            result = getattr(import_module(module, __package__), name)(order["task"], send)
         except MemoryError:
             result = {"error": "memory"}
         except (StoreError, PipelineError) as error:
@@ -362,7 +362,7 @@ def _child(order: Mapping[str, Any], writing: int) -> None:
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             # What was sent may make others of these, and must not stop the queue.
             result = {"error": what, "system": order["job"] != "check" or error.errno in _FULL}
-        say(result)
+        send(result)
         code = 0
     except BrokenPipeError:
         pass  # whoever asked is gone
@@ -471,8 +471,8 @@ def _restrict_folders(writable: Sequence[str], readable: Sequence[str]) -> bool:
         os.close(ruleset)
 
 
-def hold_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
-    """Try to leave the confines (but for the folder ``inside``), and tell what came of it."""
+def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Try to leave the confines (but for the folder ``inside``), and report what came of it."""
     found: dict[str, Any] = {"held": _HELD, "environment": len(os.environ)}
     for name, path in (("inside", Path(task["inside"], "written")), ("outside", Path(task["inside"]).with_name("out"))):
         try:

@@ -32,7 +32,7 @@ from ...store.packs import open_pack
 from ...store.read import group_names, read_group, read_scores
 from ...store.write import StoreWriter, software_versions
 from .comparison import MISSING, PairedComparison, compare_pair
-from .confinement import Say
+from .confinement import SendMessage
 
 _ROOT, _PIPELINE = "root", "pipeline"
 _MERGED = ("parameters", SIGNATURES, "declared_metrics")
@@ -58,9 +58,9 @@ class Value:
 class _SentProgress(Progress):
     """Progress as messages."""
 
-    def __init__(self, say: Say) -> None:
+    def __init__(self, send: SendMessage) -> None:
         super().__init__()
-        self._say = say
+        self._send = send
 
     def start(self, tracks: int | None) -> None:
         """Begin to count so many tracks."""
@@ -69,17 +69,17 @@ class _SentProgress(Progress):
 
     def show(self, seconds: float) -> None:
         """Send how many are done."""
-        self._say({"progress": self.done, "total": self.total or 0})
+        self._send({"progress": self.done, "total": self.total or 0})
 
 
-def tracks_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """List the references of the splits of a campaign (``path``, ``splits``): by split and evaluation their places."""
     campaign = load_campaign(task["path"])
     found = {split: reference_tracks(task["path"], campaign, split, open_pack) for split in task["splits"]}
     return {"places": found}
 
 
-def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Score a system on a split, and join its scores to the store.
 
     Parameters
@@ -87,7 +87,7 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     task : mapping
         ``path`` (of the campaign), ``split``, ``system``, ``systems`` (the folder with its files), ``store``,
         ``scratch`` (a folder), ``others`` (by evaluation, systems to compare with).
-    say : callable
+    send : callable
         Takes the progress.
 
     Returns
@@ -97,7 +97,7 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
         (numbers of cells computed, by evaluation).
     """
     store, scratch, system = Path(task["store"]), Path(task["scratch"]), str(task["system"])
-    report = _run_alone(task, say)
+    report = _run_alone(task, send)
     new = {one.plan.name: one.content for one in report.evaluations}
     _add_to_store(task, new.values())
     remove(scratch)
@@ -120,7 +120,7 @@ def score_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     }
 
 
-def _run_alone(task: Mapping[str, Any], say: Say) -> RunReport:
+def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
     """Run the evaluations of which a submission has files, into a store of its own."""
     scratch, systems, system = Path(task["scratch"]), Path(task["systems"]), str(task["system"])
     evaluations = load_campaign(task["path"]).evaluations
@@ -134,7 +134,7 @@ def _run_alone(task: Mapping[str, Any], say: Say) -> RunReport:
         warnings.simplefilter("ignore", MirflowWarning)
         try:
             code, own = Path(task["path"]).parent, pipeline.with_suffix(".zarr")
-            return run(pipeline, store=own, code=code, progress=_SentProgress(say), prune=True)
+            return run(pipeline, store=own, code=code, progress=_SentProgress(send), prune=True)
         except PipelineError as error:
             # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
             if all(".estimates" in one.where for one in error.problems):
@@ -327,7 +327,7 @@ def _is_none(value: Entry) -> bool:
     return value is None or value == "" or value != value
 
 
-def publish_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Write the copy of a split's store that everybody may see, or remove it; one that is as it should be stays.
 
     Parameters
