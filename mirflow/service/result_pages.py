@@ -20,6 +20,7 @@ from ..reports.page import live
 from ..site import page_contents
 from ..site.build import NEWS
 from ..site.changes import Change, find_changes, to_atom
+from ..site.front_page import front, news_of
 from ..site.page_contents import StoreContents
 from .accounts import Viewer
 from .answers import Content, digest, is_known
@@ -76,7 +77,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
             if request.state.viewer is not None or parts.get("store") in views.hidden:
                 found = await run_in_threadpool(asked)
                 return Response(found.body, media_type=found.media_type, headers=PRIVATE)
-            variant = "" if "store" in parts else await run_in_threadpool(views.released_digest)
+            variant = "" if "store" in parts else await run_in_threadpool(views.digest)
             query = None if make is _report_track else ""  # the others read none
             return await service.answers.answer(request, names, asked, variant=variant, query=query)
         except (UnknownNameError, StoreError, QueryError) as error:
@@ -111,6 +112,10 @@ class Asked:
         """The part of a store that the viewer sees."""
         return self.views.contents(store, self.viewer)
 
+    def own(self, store: str) -> frozenset[str]:
+        """Systems of a store that the viewer has submitted."""
+        return self.views.own(self.viewer).get(store, frozenset())
+
     def report(self, store: str) -> live.LivePage:
         """The report of what the viewer sees of a store."""
         if store in self.views.hidden:
@@ -124,7 +129,12 @@ class Asked:
 
 
 def _front(asked: Asked) -> Content:
-    page = page_contents.front(asked.views.all_contents(asked.viewer), changes_of(asked.service)[:NEWS])
+    views, viewer = asked.views, asked.viewer
+    stores = views.all_contents(viewer)
+    # Submissions tell of the splits what has changed.
+    changes = [one for one in changes_of(asked.service) if one.store not in views.splits]
+    news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda one: one.time, reverse=True)
+    page = front(stores, news[:NEWS], own=views.own(viewer))
     return asked.render("front.html", page=page, here="front")
 
 
@@ -178,7 +188,7 @@ def _feed(asked: Asked) -> Content:
 def _report(asked: Asked, store: str) -> Content:
     """The report of a store, which fetches what is looked at; of a hidden split what there is to see of it."""
     if store in asked.views.hidden:
-        return asked.render("front.html", page=page_contents.front([asked.of(store)]))
+        return asked.render("front.html", page=front([asked.of(store)], own=asked.views.own(asked.viewer)))
     pages = pages_of(asked.service)
     assets = {name: f"/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
     links = [(asked.service.title, pages.links.url("front"))]
@@ -253,7 +263,7 @@ def report_asset(request: Request) -> Response:
 
 
 def _evaluation(asked: Asked, store: str, evaluation: str) -> Content:
-    return asked.render("evaluation.html", page=page_contents.evaluation(asked.of(store), evaluation))
+    return asked.render("evaluation.html", page=page_contents.evaluation(asked.of(store), evaluation, asked.own(store)))
 
 
 def _system(asked: Asked, store: str, evaluation: str, system: str) -> Content:

@@ -18,6 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ..errors import QueryError, StoreError, UnknownNameError
@@ -33,11 +34,14 @@ from ..reports.leaderboard import (
     RankedSystem,
 )
 from ..site import page_contents
+from ..site.build import NEWS
+from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
 from .accounts import Viewer
 from .service import Service
 from .snapshots import Snapshot, Stores
 from .submissions.entries import board, visible_systems
+from .submissions.history import read_history
 from .submissions.submission_tables import Released, Submission
 
 if TYPE_CHECKING:
@@ -145,10 +149,32 @@ class Views:
                 continue
         return found
 
-    def released_digest(self) -> str:
-        """A text that changes when something of the hidden splits is released to everybody; empty without any."""
+    def digest(self) -> str:
+        """A text that changes when something is released of hidden splits, or happens, that everybody may know.
+
+        It is empty where nothing happens but new generations of stores.
+        """
+        if not self.splits:
+            return ""
         boards = [found.board for name in self.hidden if (found := self._released(name, None)) is not None]
-        return hashlib.sha256(msgspec.json.encode(boards)).hexdigest()[:16] if self.hidden else ""
+        told = msgspec.json.encode((boards, [(one.time, one.title) for one in self.history(None)]))
+        return hashlib.sha256(told).hexdigest()[:16]
+
+    def history(self, viewer: Viewer | None) -> list[NewsItem]:
+        """What happened in the campaign, as far as somebody may know it, the newest first."""
+        campaign = self._service.campaign
+        if campaign is None or not self.splits:
+            return []
+        with self._session() as session:
+            return read_history(session, campaign, viewer, NEWS)
+
+    def own(self, viewer: Viewer | None) -> dict[str, frozenset[str]]:
+        """Systems that somebody has submitted, by split."""
+        if viewer is None or not self.splits:
+            return {}
+        with self._session() as session:
+            sent = session.scalars(select(Submission.name).where(Submission.user_id == viewer.user))
+            return dict.fromkeys(self.splits, frozenset(sent))
 
     def _view(self, whole: Snapshot, viewer: Viewer) -> View:
         """The part of a full store that a viewer sees."""

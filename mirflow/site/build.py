@@ -25,6 +25,7 @@ from ..store.generations import remove
 from . import page_contents
 from .archive import Archive, has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, find_changes, to_atom
+from .front_page import WorthListening, front, news_of, worth_listening
 from .page_contents import StoreContents
 from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, read_asset
 
@@ -34,7 +35,7 @@ OWN = frozenset({"index.html", RECORD, "feed.xml", "archive", "archive.json", "s
 """What a site has in its folder; all else there is the user's, and stays."""
 KEPT = 500
 """Changes that a site remembers."""
-NEWS = 8
+NEWS = 12
 """Changes on the front page."""
 
 
@@ -211,15 +212,19 @@ def write_site(
         navigation = [("front", "Results"), *([("archive", "Archive")] if has_archive else [])]
         pages = Pages(DiskLinks("index.html"), title, navigation=navigation, note=note)
         settings = _StorePages(level, timelines, references, only_aggregates)
-        made, notes = [], []
+        made: list[StoreContents] = []
+        listening: list[WorthListening] = []
+        notes: list[str] = []
         with progress or Progress() as shown:
             for (name, path), own in zip(named.items(), roots, strict=True):
                 found, left_out = settings.write(new, pages, name, path, own, shown)
-                made.append(found)
+                listening += worth_listening(found)
+                # What was written need not stay in memory.
+                made.append(replace(found, datasets={}))
                 notes += left_out
             shown.stage("writing the front page")
             changes, new_record = _next_record(folder, record, made, title, url)
-            write_front(new, pages, made, new_record, url)
+            write_front(new, pages, made, new_record, url, listening)
             if has_archive:
                 years = years or join_years([one for own in made for one in years_of(own.name, own.board)])
                 write_archive(new, pages, years, made)
@@ -263,7 +268,7 @@ class _StorePages:
     def write(
         self, folder: Folder, pages: Pages, name: str, path: str | Path, root: str | Path | None, progress: Progress
     ) -> tuple[StoreContents, list[str]]:
-        """Write the tables and the report of a store; give its contents without scores by track, and notes."""
+        """Write the tables and the report of a store; give its contents, and notes."""
         progress.stage("reading the scores")
         scores = read_store(path)
         found = page_contents.store(
@@ -274,8 +279,7 @@ class _StorePages:
         notes = self._write_report(folder, found, path, root, progress)
         left = sorted(scores.keys() - found.ranked.keys())
         notes += [f"{name}: {one}: only in the report, without a metric that is one number a track" for one in left]
-        # What was written need not stay in memory.
-        return replace(found, datasets={}), notes
+        return found, notes
 
     def _write_report(
         self, folder: Folder, found: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
@@ -322,10 +326,17 @@ def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> Non
                 write("track.html", file_of("track", **parts, track=track.track), track)
 
 
-def write_front(folder: Folder, pages: Pages, stores: Sequence[StoreContents], record: SiteRecord, url: str) -> None:
+def write_front(
+    folder: Folder,
+    pages: Pages,
+    stores: Sequence[StoreContents],
+    record: SiteRecord,
+    url: str,
+    listening: Sequence[WorthListening] = (),
+) -> None:
     """Write what is about the whole site: its front page, assets, feed and record."""
-    front = page_contents.front(stores, record.changes[:NEWS])
-    text = pages.at("index.html").render("front.html", page=front, here="front")
+    page = front(stores, news_of(record.changes[:NEWS], stores), listening=listening)
+    text = pages.at("index.html").render("front.html", page=page, here="front")
     folder.write(file_of("front"), text)
     # All pages have the head of this one; other assets are of a server's pages.
     for name in asset_names():

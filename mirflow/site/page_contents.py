@@ -1,9 +1,9 @@
-"""Contents of the pages: what the front page, a store, an evaluation, a system and a track show."""
+"""Contents of the pages: what those of a store, an evaluation, a system and a track show."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -33,12 +33,8 @@ from ..store.format import list_cautions
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .changes import Change
-
 MAIN = 7
 """Metrics that the table of an evaluation shows beside each other."""
-SHOWN = 5
-"""Systems of an evaluation on the front page, if so many are not told apart from the leader."""
 MANY = 4
 """Evaluations of a store that have a table each on the front page; more have a line each."""
 WORST = 20
@@ -180,8 +176,8 @@ class TrackScores:
         Position of the metric that ranks.
     lower : bool
         Whether its low values are better.
-    mean, spread : float64 (tracks,)
-        Of the headline over the systems: mean, and best minus worst; NaN where no system has a score.
+    mean, spread, best : float64 (tracks,)
+        Of the headline over the systems: mean, best minus worst, and best; NaN where no system has a score.
     """
 
     systems: list[str]
@@ -194,6 +190,7 @@ class TrackScores:
     lower: bool
     mean: Float
     spread: Float
+    best: Float
 
     @classmethod
     def of(cls, ds: xr.Dataset, headline: str) -> TrackScores:
@@ -207,7 +204,9 @@ class TrackScores:
         with np.errstate(invalid="ignore"):  # of infinities
             mean = np.where(count > 0, np.where(known, own, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
             largest = np.where(known, own, -np.inf).max(axis=0, initial=-np.inf)
-            spread = largest - np.where(known, own, np.inf).min(axis=0, initial=np.inf)
+            smallest = np.where(known, own, np.inf).min(axis=0, initial=np.inf)
+            spread = largest - smallest
+        lower = names_of(ds, "orientation")[place] == "lower"
         return cls(
             systems=names_of(ds, "system"),
             tracks=names_of(ds, "track"),
@@ -216,9 +215,10 @@ class TrackScores:
             status=status,
             coords=coords_of(ds, "track"),
             headline=place,
-            lower=names_of(ds, "orientation")[place] == "lower",
+            lower=lower,
             mean=mean,
             spread=np.where(count > 0, spread, np.nan),
+            best=np.where(count > 0, smallest if lower else largest, np.nan),
         )
 
     @cached_property
@@ -257,6 +257,21 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Tick:
+    """A value on the scale of the charts of a table.
+
+    Parameters
+    ----------
+    place : float
+        Pixels from the left.
+    text : str
+    """
+
+    place: float
+    text: str
+
+
+@dataclass(frozen=True)
 class SystemRow:
     """A system in the table of an evaluation.
 
@@ -278,8 +293,8 @@ def _finite(value: Any) -> float | None:
     return value if isinstance(value, float) and math.isfinite(value) else None
 
 
-def _rows(evaluation: RankedEvaluation) -> list[SystemRow]:
-    """The systems by rank, with charts on one scale."""
+def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[Tick]]:
+    """The systems by rank, with charts on one scale, and the scale."""
     pairs = [(one, one.scores[evaluation.headline]) for one in evaluation.systems]
     ends = [end for _, one in pairs for end in map(_finite, (one.value, one.low, one.high)) if end is not None]
     least, most = (min(ends), max(ends)) if ends else (0.0, 1.0)
@@ -296,6 +311,25 @@ def _rows(evaluation: RankedEvaluation) -> list[SystemRow]:
         value = place(score.value)
         chart = None if value is None else Chart(value, place(score.low), place(score.high))
         found.append(SystemRow(system, score, chart))
+    at = ticks(least, most) if scale else []
+    return found, [Tick(round(_MARGIN + (value - least) * scale, 1), f"{value:.6g}") for value in at]
+
+
+def ticks(least: float, most: float) -> list[float]:
+    """Some round values between two others.
+
+    Examples
+    --------
+    >>> ticks(0.43, 0.94), ticks(-3.0, 12.0)
+    ([0.5, 0.6, 0.7, 0.8, 0.9], [0.0, 5.0, 10.0])
+    """
+    power = 10.0 ** math.floor(math.log10((most - least) / 2))
+    for step in (5.0 * power, 2.0 * power, power):
+        found = [
+            float(f"{number * step:.12g}") for number in range(math.ceil(least / step), math.floor(most / step) + 1)
+        ]
+        if len(found) > 2:
+            break
     return found
 
 
@@ -312,6 +346,8 @@ class EvaluationPage:
     headline : RankedMetric
     rows : list of SystemRow
         From the best system to the worst.
+    ticks : list of Tick
+        The scale of the rows' charts.
     main : list of RankedMetric
         Metrics beside the headline in the table of systems.
     facts : list of (str, str)
@@ -321,6 +357,8 @@ class EvaluationPage:
     has_tracks : bool
         Whether there are pages of tracks.
     warnings : list of str
+    own : frozenset of str
+        Systems that the one who looks has submitted.
     """
 
     store: StoreContents
@@ -328,11 +366,13 @@ class EvaluationPage:
     task: str
     headline: RankedMetric
     rows: list[SystemRow]
+    ticks: list[Tick]
     main: list[RankedMetric]
     facts: list[str]
     like_best: list[str]
     has_tracks: bool
     warnings: list[str]
+    own: frozenset[str] = frozenset()
 
     @property
     def policies(self) -> str:
@@ -361,13 +401,15 @@ class EvaluationPage:
         return any(row.score.n_missing for row in self.rows)
 
 
-def evaluation(contents: StoreContents, name: str) -> EvaluationPage:
+def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) -> EvaluationPage:
     """The table of an evaluation: systems by rank, with intervals and letters.
 
     Parameters
     ----------
     contents : StoreContents
     name : str
+    own : collection of str
+        Systems that the one who looks has submitted.
 
     Raises
     ------
@@ -383,18 +425,20 @@ def evaluation(contents: StoreContents, name: str) -> EvaluationPage:
         for key in dict.fromkeys(key for one in ranked.systems for key in one.metadata)
         if any(one.metadata.get(key) not in ("", None) for one in ranked.systems)
     ]
-    rows = _rows(ranked)
+    rows, scale = _rows(ranked)
     return EvaluationPage(
         store=contents,
         evaluation=ranked,
         task=task_title(ranked.task),
         headline=by_name[ranked.headline],
         rows=rows,
+        ticks=scale,
         main=main[: MAIN - 1],
         facts=facts,
         like_best=[row.system.name for row in rows[1:] if row.system.like_best],
         has_tracks=ds is not None,
         warnings=list_cautions(ds.attrs) if ds is not None and contents.references else [],
+        own=frozenset(own),
     )
 
 
@@ -507,7 +551,7 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
         scores = contents.scores(name)
         values = scores.score[scores.rows[system], :, scores.headline]
         worst = [at for at in scores.order(values) if not np.isnan(values[at])][:WORST]
-        tracks = [_listed(scores, at, values) for at in worst]
+        tracks = [list_track(scores, at, values) for at in worst]
         problems = _reasons(contents, name, system)
     return SystemPage(
         store=contents,
@@ -557,7 +601,8 @@ def _known(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _listed(scores: TrackScores, at: int, values: Float | None = None) -> ListedTrack:
+def list_track(scores: TrackScores, at: int, values: Float | None = None) -> ListedTrack:
+    """A track at a place of the scores, with one of some values."""
     score = None if values is None else _known(values[at])
     return ListedTrack(scores.tracks[at], score, _known(scores.mean[at]), _known(scores.spread[at]))
 
@@ -587,7 +632,7 @@ def tracks(contents: StoreContents, name: str) -> TracksPage:
         If the store has no such evaluation, or only aggregates are shown.
     """
     scores = contents.scores(name)
-    listed = [_listed(scores, at) for at in scores.order(scores.mean)]
+    listed = [list_track(scores, at) for at in scores.order(scores.mean)]
     return TracksPage(contents, contents.evaluation(name), listed)
 
 
@@ -720,93 +765,3 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         before=scores.tracks[order[place - 1]] if place else None,
         after=scores.tracks[order[place + 1]] if place + 1 < len(order) else None,
     )
-
-
-@dataclass(frozen=True)
-class MatrixCell:
-    """A system in an evaluation, by the headline.
-
-    Parameters
-    ----------
-    score : AggregatedScore
-    best, like_best : bool
-        Whether it leads, and whether it is not told apart from the leader.
-    """
-
-    score: AggregatedScore
-    best: bool
-    like_best: bool
-
-
-@dataclass(frozen=True)
-class MatrixRow:
-    """A system in all evaluations.
-
-    Parameters
-    ----------
-    system : str
-    cells : list of MatrixCell or None
-        None where it took no part.
-    """
-
-    system: str
-    cells: list[MatrixCell | None]
-
-
-@dataclass(frozen=True)
-class FrontPage:
-    """The front page.
-
-    Parameters
-    ----------
-    stores : list of StoreContents
-        The newest first.
-    evaluations : list of EvaluationPage
-        Every evaluation, of each store together.
-    matrix : list of MatrixRow
-        Systems by the headlines of all evaluations, in the order of `evaluations`.
-    changes : sequence of Change
-        The newest first.
-    """
-
-    stores: list[StoreContents]
-    evaluations: list[EvaluationPage]
-    matrix: list[MatrixRow]
-    changes: Sequence[Change]
-
-    def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
-        """The evaluations of a store."""
-        return [one for one in self.evaluations if one.store.name == store.name]
-
-    def is_long(self, store: StoreContents) -> bool:
-        """True if the evaluations of a store have a line each."""
-        return len(store.ranked) > MANY
-
-    def shown(self, page: EvaluationPage) -> list[SystemRow]:
-        """The leader, and the first of those that are not told apart from it."""
-        return [row for row in page.rows if row.system.rank == 1 or row.system.like_best][:SHOWN] or page.rows[:1]
-
-
-def front(stores: Sequence[StoreContents], changes: Sequence[Change] = ()) -> FrontPage:
-    """Every evaluation with its leader, and all systems by the headline of each.
-
-    Parameters
-    ----------
-    stores : sequence of StoreContents
-    changes : sequence of Change
-        What is new, the newest first.
-    """
-    ordered = sorted(stores, key=lambda one: one.created, reverse=True)
-    pages = [evaluation(one, name) for one in ordered for name in one.ranked]
-    by_system = [{row.system.name: row for row in page.rows} for page in pages]
-    names = dict.fromkeys(name for rows in by_system for name in rows)
-    matrix = []
-    for name in names:
-        cells: list[MatrixCell | None] = []
-        for rows in by_system:
-            row = rows.get(name)
-            cells.append(
-                None if row is None else MatrixCell(row.score, row.system.rank == 1, bool(row.system.like_best))
-            )
-        matrix.append(MatrixRow(name, cells))
-    return FrontPage(ordered, pages, matrix, changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -71,6 +72,7 @@ _DEVICES = frozenset(
 )
 _LONGEST = 120
 _INDEX = "index.html"
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @lru_cache(maxsize=2**16)
@@ -364,11 +366,12 @@ def show_fact(value: object) -> str:
 
 
 def show_day(time: str) -> str:
-    """The day of a time in ISO 8601.
+    """The day of a time in ISO 8601, for people.
 
     Examples
     --------
-    >>> show_day("2026-11-22T19:27:08+00:00")
-    '2026-11-22'
+    >>> show_day("2026-11-02T19:27:08+00:00")
+    '2 Nov 2026'
     """
-    return time[:10]
+    day = dt.date.fromisoformat(time[:10])
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

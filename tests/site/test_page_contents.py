@@ -49,6 +49,17 @@ def test_charts_are_on_one_scale(found):
     assert np.corrcoef(values, places)[0, 1] == pytest.approx(1, abs=1e-4)
 
 
+def test_the_scale_has_the_places_of_round_values(found):
+    page = page_contents.evaluation(found, "chord")
+    slope, start = np.polyfit([row.score.value for row in page.rows], [row.chart.value for row in page.rows], 1)
+    assert len(page.ticks) > 1
+    for tick in page.ticks:
+        assert 0 <= tick.place <= 200
+        assert slope * float(tick.text) + start == pytest.approx(tick.place, abs=0.5)
+    alone = page_contents.store("s", {"chord": make_group([[[0.5]]])})
+    assert page_contents.evaluation(alone, "chord").ticks == []
+
+
 def test_a_system_is_shown_by_all_metrics_with_its_rank_by_each(found):
     page = page_contents.system(found, "beat", "S2")
     assert [(row.metric.name, row.score.value, row.rank, row.best) for row in page.metrics] == [
@@ -99,22 +110,6 @@ def test_with_low_values_good_the_worst_are_the_largest(tmp_path):
     page = page_contents.track(found, "deviation", "t2")
     assert [(row.system, row.scores) for row in page.rows] == [("S1", [3.0]), ("S0", [None])]
     assert page_contents.system(found, "deviation", "S0").tracks[0].name == "t1"
-
-
-def test_the_front_page_has_all_evaluations_and_all_systems(found):
-    other = page_contents.store("other", {"beat": make_group([[[0.5]], [[0.25]]], systems=["S1", "new"])})
-    page = page_contents.front([found, other])
-    assert [(one.store.name, one.evaluation.name) for one in page.evaluations] == [
-        ("campaign", "beat"),
-        ("campaign", "chord"),
-        ("other", "beat"),
-    ]
-    cells = {row.system: [cell and cell.score.value for cell in row.cells] for row in page.matrix}
-    assert set(cells) == {"S0", "S1", "S2", "S3", "new"}
-    assert cells["new"] == [None, None, 0.25]
-    assert cells["S1"][0] == 0.75
-    assert cells["S1"][2] == 0.5
-    assert [row.cells[2].best for row in page.matrix if row.cells[2]] == [True, False]
 
 
 def test_with_only_aggregates_there_are_no_tracks(path):
