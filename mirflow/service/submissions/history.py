@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -54,17 +55,17 @@ def _items(
     """The end of a submission, and its withdrawal."""
     own = viewer is not None and viewer.user == submission.user_id
     whose = f"Your {submission.name}" if own else f"{submission.name} of {submission.user.name}"
-    link = {"page": "submission", "parts": {"submission": submission.id}}
+    item = partial(NewsItem, page="submission", parts={"submission": submission.id})
     ended = (submission.finished or submission.received).isoformat(timespec="seconds")
     if submission.withdrawn is not None:
-        yield NewsItem(submission.withdrawn.isoformat(timespec="seconds"), f"{whose} was withdrawn", **link)
+        yield item(submission.withdrawn.isoformat(timespec="seconds"), f"{whose} was withdrawn")
     if submission.state == "scored":
         text = "; ".join(_score(row, campaign) for row in sorted(scores, key=lambda row: row.id))
-        yield NewsItem(ended, f"{whose} was scored{f': {text}' if text else ''}", **link)
+        yield item(ended, f"{whose} was scored{f': {text}' if text else ''}")
     elif submission.state == "refused":
-        yield NewsItem(ended, f"{whose} was refused: {counted(submission.errors, 'error')}", **link)
+        yield item(ended, f"{whose} was refused: {counted(submission.errors, 'error')}")
     else:
-        yield NewsItem(ended, f"{whose} could not be scored", **link)
+        yield item(ended, f"{whose} could not be scored")
 
 
 def _score(row: Released, campaign: Campaign) -> str:
