@@ -35,7 +35,7 @@ evaluations:
     metrics: {metrics}
     reference: judgements.csv
     estimates: "lists/{{system}}.csv"
-store: {store}
+store: {store}  # in the folder where mirflow runs
 """
 _TRUE = frozenset({"1", "true", "yes"})
 _FALSE = frozenset({"", "0", "false", "no"})
@@ -377,7 +377,7 @@ def write_closed(
 
     ``judgements.csv`` has the columns query, candidate, grader, broad and fine; ``lists`` the candidates of each system
     that were judged, in the order of rank; ``similarity.yaml`` scores them with FINE and the sums of table 4,
-    into a store that is named after the folder.
+    into a store that is named after the folder, in the folder where mirflow runs.
     ``events.jsonl`` is a copy of the log of events.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -200,6 +201,27 @@ def load_campaign(path: str | Path) -> Campaign:
     if campaign is None or problems:
         raise PipelineError(problems, path)
     return campaign
+
+
+def campaign_digest(path: str | Path) -> str:
+    """The SHA-256 of a campaign file; empty where it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def demand_unedited(path: str | Path, digest: str) -> None:
+    """Refuse to go on with a campaign file that is another one than at the start.
+
+    Raises
+    ------
+    PipelineError
+        If its digest is another one: what is scored by other evaluations must not get into a store.
+    """
+    if campaign_digest(path) != digest:
+        why = "was edited since the worker began: start server and worker again, so that both go by it, or put it back"
+        raise PipelineError([Problem("", why)], path)
 
 
 def _unfit(campaign: Campaign) -> Iterator[Trouble]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,7 +50,7 @@ class Snapshot:
     folder: Path
     number: int
     token: str
-    _making: RLock = field(default_factory=RLock, repr=False)
+    _making: defaultdict[str, RLock] = field(default_factory=lambda: defaultdict(RLock), repr=False)
 
     @cached_property
     def boards(self) -> dict[str, xr.Dataset]:
@@ -90,11 +90,12 @@ class Snapshot:
         return sum(ds.variables[name].nbytes for ds in self.boards.values() for name in _LOADED if name in ds.variables)
 
     def once(self, what: str, make: Callable[[], T]) -> T:
-        """A value that is computed from the snapshot once, by one thread for all."""
-        with self._making:
-            if what not in self._made:
-                self._made[what] = make()
-            found: T = self._made[what]
+        """A value that is computed from the snapshot once, by one thread for all; others are computed meanwhile."""
+        with self._making[what]:
+            made = self._made
+            if what not in made:
+                made[what] = make()
+            found: T = made[what]
             return found
 
     @cached_property

@@ -21,7 +21,7 @@ from ..progress import Progress
 from ..reports.leaderboard import Leaderboard, to_json
 from ..reports.origins import Roots
 from ..reports.page import write_page
-from ..store.generations import remove
+from ..store.generations import remove, remove_left
 from . import page_contents
 from .archive import Archive, has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, find_changes, to_atom
@@ -201,6 +201,7 @@ def write_site(
     _check_url(url)
     environment()
     recover(folder)
+    remove_left(folder, "new")
     record = read_record(folder)
     new = Folder(folder.with_name(f".{folder.name}.{os.getpid()}.new"))
     roots = _roots(root, len(named))

@@ -63,6 +63,25 @@ def remove(path: Path) -> None:
         pass
 
 
+def is_alive(pid: int) -> bool:
+    """Whether this machine has such a process."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True  # of another user
+    return True
+
+
+def remove_left(path: Path, what: str) -> None:
+    """Remove the folders ``.NAME.PID.WHAT`` beside a path that processes left which were killed."""
+    for left in path.parent.glob(f".*.{what}"):
+        match = re.fullmatch(rf"\.{re.escape(path.name)}\.(\d+)\.{what}", left.name)
+        if match is not None and not is_alive(int(match[1])):
+            shutil.rmtree(left, ignore_errors=True)
+
+
 @contextmanager
 def storing(path: str | Path) -> Iterator[None]:
     """Turn the operating system's refusals into one StoreError that names the store and the reason."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from ..cells import Coords, Entry
 from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
 from .format import Array, column, safe_name, strings
-from .generations import resolve, storing, sync_folder, sync_tree
+from .generations import remove_left, resolve, storing, sync_folder, sync_tree
 from .read import reading
 
 if TYPE_CHECKING:
@@ -256,7 +255,7 @@ def write_pack(
     folder, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _clean_up(path, "building")
+        remove_left(path, "building")
         try:
             coordinates = " ".join(map(_coord_name, pack.track_attrs))
             root_attrs = {FORMAT_KEY: FORMAT, "kind": pack.kind, **pack.attrs, "coordinates": coordinates}
@@ -268,23 +267,9 @@ def write_pack(
             folder.rename(path)
             sync_folder(path.parent)
             shutil.rmtree(old, ignore_errors=True)
-            _clean_up(path, "old")
+            remove_left(path, "old")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _clean_up(path: Path, what: str) -> None:
-    """Remove what writers left that were killed; the previous pack (``old``) only once there is a new one."""
-    for left in path.parent.iterdir():
-        match = re.fullmatch(rf"\.{re.escape(path.name)}\.(\d+)\.{what}", left.name)
-        if match is None:
-            continue
-        try:
-            os.kill(int(match[1]), 0)
-        except (ProcessLookupError, OverflowError):
-            shutil.rmtree(left, ignore_errors=True)
-        except PermissionError:
-            pass  # a process of another user
 
 
 def _check(path: Path, pack: Pack) -> None:

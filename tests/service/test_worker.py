@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, select
 
 import mirflow
-from mirflow.errors import MirflowError
+from mirflow.errors import MirflowError, PipelineError
 from mirflow.evaluation import evaluate_paths
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.comparison import track_changes
@@ -333,6 +333,30 @@ def test_new_rules_are_new_columns_and_old_scores_stay(
     assert state(again, id).rules == "2027-01"
 
 
+def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = worker_of(service, confinement)
+    id = submit(service, "oak", estimates())
+    worker.prepare()
+    assert worker.step()  # the check
+    assert service.path is not None
+    text = service.path.read_text()
+    edited = text.replace("[majmin, root]", "[majmin]")
+    service.path.write_text(edited)
+    with pytest.raises(PipelineError, match="was edited since the worker began: start server and worker again"):
+        worker.step()
+    # Between the worker's look and the job's own.
+    monkeypatch.setattr("mirflow.service.submissions.worker.demand_unedited", lambda **_: None)
+    with pytest.raises(SystemTroubleError, match="was edited since the worker began"):
+        worker.step()
+    assert state(service, id).state == "accepted"
+    assert not (service.stores_folder / "dev.zarr").exists()
+    service.path.write_text(text)
+    worker.work_off()
+    assert set(scores(service, id, "dev")) == {"majmin", "root"}
+
+
 def test_changed_references_stop_the_worker_until_they_are_back(
     service: Service, confinement: Confinement, tmp_path: Path
 ) -> None:
@@ -400,7 +424,7 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
 
 
 def test_a_job_is_confined(confinement: Confinement, tmp_path: Path) -> None:
-    task = {"path": str(tmp_path / "nothing.yaml"), "splits": []}
+    task = {"path": str(tmp_path / "nothing.yaml"), "digest": "", "splits": []}
     with pytest.raises(SystemTroubleError, match="No such file"):
         confinement.run("tracks", task, Confines(10))
     held = confinement.run("hold", {"inside": str(tmp_path)}, Confines(10, 10**9, 10**6, writable=(str(tmp_path),)))

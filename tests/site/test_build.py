@@ -6,6 +6,7 @@ import filecmp
 import json
 import os
 import shutil
+import subprocess
 import sys
 import urllib.parse
 from html.parser import HTMLParser
@@ -228,6 +229,16 @@ def test_a_site_stays_as_it_was_where_the_next_one_fails(site, store, tmp_path, 
 class _nothing:
     def __enter__(self): ...
     def __exit__(self, *error): ...
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next_one(store, tmp_path):
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    left, alive = (tmp_path / f".site.{pid}.new" for pid in (int(dead.stdout), os.getppid()))
+    for folder in (left, alive):
+        (folder / "stores").mkdir(parents=True)
+    write_site([store], tmp_path / "site", timelines="none")
+    assert not left.exists()
+    assert alive.exists()
 
 
 def test_the_command_says_what_it_wrote_and_what_changed(store, tmp_path):

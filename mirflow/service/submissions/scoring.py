@@ -22,7 +22,7 @@ from ...analysis.selection import Query
 from ...cells import Cells, Entry, GroupContent, Status, concatenate_cells
 from ...engine.runs import RunReport, run, same_content
 from ...errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
-from ...pipeline.campaign import load_campaign, pipeline_of, reference_tracks
+from ...pipeline.campaign import Campaign, demand_unedited, load_campaign, pipeline_of, reference_tracks
 from ...pipeline.document import parse_document
 from ...pipeline.plan import SIGNATURES
 from ...progress import Progress
@@ -72,9 +72,15 @@ class _SentProgress(Progress):
         self._send({"progress": self.done, "total": self.total or 0})
 
 
+def _campaign_of(task: Mapping[str, Any]) -> Campaign:
+    """The campaign of a job (``path``), as the worker began with it (``digest``)."""
+    demand_unedited(task["path"], task["digest"])
+    return load_campaign(task["path"])
+
+
 def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """List the references of the splits of a campaign (``path``, ``splits``): by split and evaluation their places."""
-    campaign = load_campaign(task["path"])
+    """List the references of a campaign (``path``, ``digest``, ``splits``): by split and evaluation their places."""
+    campaign = _campaign_of(task)
     found = {split: reference_tracks(task["path"], campaign, split, open_pack) for split in task["splits"]}
     return {"places": found}
 
@@ -85,8 +91,8 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Parameters
     ----------
     task : mapping
-        ``path`` (of the campaign), ``split``, ``system``, ``systems`` (the folder with its files), ``store``,
-        ``scratch`` (a folder), ``others`` (by evaluation, systems to compare with).
+        ``path`` and ``digest`` (of the campaign), ``split``, ``system``, ``systems`` (the folder with its files),
+        ``store``, ``scratch`` (a folder), ``others`` (by evaluation, systems to compare with).
     send : callable
         Takes the progress.
 
@@ -123,7 +129,7 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
     """Run the evaluations of which a submission has files, into a store of its own."""
     scratch, systems, system = Path(task["scratch"]), Path(task["systems"]), str(task["system"])
-    evaluations = load_campaign(task["path"]).evaluations
+    evaluations = _campaign_of(task).evaluations
     names = [one.name for one in evaluations if Pattern(one.estimates.path).find(systems / system)]
     scratch.mkdir(parents=True, exist_ok=True)
     pipeline = scratch / f"{task['split']}.yaml"
@@ -333,9 +339,10 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Parameters
     ----------
     task : mapping
-        ``path`` (of the campaign), ``split``, ``systems`` (folder with their files), ``store``, ``copy``, and
-        ``public``: by name of a system the coordinates that it gets.
+        ``path`` and ``digest`` (of the campaign), ``split``, ``systems`` (folder with their files), ``store``,
+        ``copy``, and ``public``: by name of a system the coordinates that it gets.
     """
+    demand_unedited(task["path"], task["digest"])
     store, copy = Path(task["store"]), Path(task["copy"])
     public: dict[str, dict[str, Entry]] = task["public"]
     groups = group_names(store) if store.exists() else ()

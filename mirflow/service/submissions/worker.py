@@ -28,9 +28,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ...errors import MirflowError
-from ...pipeline.campaign import Campaign, Split, split_root
+from ...pipeline.campaign import Campaign, Split, campaign_digest, demand_unedited, split_root
 from ...pipeline.document import read_document
-from ...store.generations import remove, sync_folder
+from ...store.generations import is_alive, remove, sync_folder
 from ..service import Service
 from .checking import CheckAnswer, reading_options
 from .confinement import (
@@ -99,6 +99,7 @@ class Worker:
         self.campaign: Campaign = service.campaign
         self.database = service.database
         self.path = Path(os.path.abspath(service.path))  # noqa: PTH100 - as the other paths of a campaign, without links
+        self._file = {"path": str(self.path), "digest": campaign_digest(self.path)}
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self.lease = lease
         self.confinement = Confinement(dict.fromkeys(one.task for one in self.campaign.evaluations))
@@ -164,6 +165,7 @@ class Worker:
 
     def step(self) -> bool:
         """Do one thing: check a submission, score one, or publish; False where there is nothing to do."""
+        demand_unedited(**self._file)
         # A queue that never ends does not keep what is scored from being seen.
         if time.monotonic() - self._looked > _PUBLISH and self._publish():
             return True
@@ -213,7 +215,7 @@ class Worker:
             return True
         host, _, rest = row.worker.partition(":")
         pid = rest.partition(":")[0]
-        return host == socket.gethostname() and pid.isdigit() and not _is_alive(int(pid))
+        return host == socket.gethostname() and pid.isdigit() and not is_alive(int(pid))
 
     @contextmanager
     def _claimed(self, row: Submission) -> Iterator[None]:
@@ -298,7 +300,7 @@ class Worker:
     def tracks(self) -> dict[str, Any]:
         """By split and evaluation the places of the references, as this host sees them."""
         if self._tracks is None or time.monotonic() - self._tracks[0] > _TRACKS_FOR:
-            task = {"path": str(self.path), "splits": list(self.campaign.splits)}
+            task = {**self._file, "splits": list(self.campaign.splits)}
             found = self.confinement.run("tracks", task, self._trusted())
             self._tracks = time.monotonic(), found["places"]
         return self._tracks[1]
@@ -418,7 +420,7 @@ class Worker:
             }
             names = {one.number: one.name for one in session.scalars(select(Submission))}
         task = {
-            "path": str(self.path),
+            **self._file,
             "split": name,
             "system": row.name,
             "systems": str(self.service.systems_folder),
@@ -527,7 +529,7 @@ class Worker:
             if known is not None and known.digest == digest:
                 continue
             task = {
-                "path": str(self.path),
+                **self._file,
                 "split": name,
                 "systems": str(self.service.systems_folder),
                 "store": str(store),
@@ -574,16 +576,6 @@ def _nothing(message: str) -> CheckAnswer:
 def _refusal(errors: int) -> str:
     what = "1 error" if errors == 1 else f"{errors} errors"
     return f"{what}: mend the files and send them again; the name is free, and the quota is as it was"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def work(service: Service, *, attached: bool = False) -> None:
