@@ -47,7 +47,7 @@ class FileFormat:
     whole: bool = False
 
 
-_LYRICS = {"text": ".lyrics:parse_text"}
+_LYRICS, _NOTATION = {"text": ".lyrics:parse_text"}, {"sheet_music": ".sheet_music:parse_notation"}
 FORMATS: Mapping[str, FileFormat] = MappingProxyType(
     {
         "jams": FileFormat(),
@@ -61,12 +61,8 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
         ),
         # The names of its files are those of the McGill Billboard project.
         "billboard": FileFormat(ending="salami_chords.txt", parser=".billboard:parse_billboard"),
-        "musicxml": FileFormat(
-            suffixes=(".xml", ".mxl"),
-            parser=".harmonies:parse_score",
-            by_kind={"sheet_music": ".sheet_music:parse_musicxml"},
-        ),
-        "kern": FileFormat(suffixes=(".krn",), parser=".harmonies:parse_score", by_kind={"sheet_music": ""}),
+        "musicxml": FileFormat(suffixes=(".xml", ".mxl"), parser=".harmonies:parse_score", by_kind=_NOTATION),
+        "kern": FileFormat(suffixes=(".krn",), parser=".harmonies:parse_score", by_kind=_NOTATION),
         **dict.fromkeys(("lrc", "srt", "textgrid"), FileFormat(parser=".lyrics:parse_timed", by_kind=_LYRICS)),
         "run": FileFormat(table=".tables.rankings:open_run"),
         "qrels": FileFormat(table=".tables.rankings:open_qrels"),

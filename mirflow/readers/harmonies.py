@@ -88,11 +88,11 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
         raise InvalidAnnotationError(
             f"scores are read for chords and keys, not for {reading.task or reading.kind}", path=name
         )
-    spines = 0
+    spines, encoding = 0, reading.delimited.encoding
     if format == "kern":
-        text, spines = _number_staves(decode(data, name), reading.task == "chord", name)
-        data = text.encode()
-    score = load_score(data, format, name, reading.max_bytes)
+        text, spines = _number_staves(decode(data, name, encoding), reading.task == "chord", name)
+        data, encoding = text.encode(), "utf-8"
+    score = load_score(data, format, name, reading.max_bytes, encoding)
     find = _chords if reading.task == "chord" else _keys
     found = find(score, name)
     if format == "kern" and reading.task == "chord" and len(found) != spines:

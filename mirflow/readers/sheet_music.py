@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
+from xml.sax.saxutils import unescape
 
 import numpy as np
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 QUARTER = 0.5
 """Seconds of a quarter note of a score, which says nothing of its tempo."""
+_CONTAINER, _LONGEST_CONTAINER = "META-INF/container.xml", 2**16
+_ROOT_FILE = re.compile(r"""<rootfile\s[^>]*?full-path\s*=\s*["']([^"']+)["']""")
+_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
 _MODES = ("major", "minor")
 _KEYS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 
@@ -107,12 +113,12 @@ def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
     return numerator, 2, 2 / denominator
 
 
-def parse_musicxml(data: bytes, reading: Reading, format: str = "musicxml", name: str | Path = "<bytes>") -> Annotation:
-    """The notation in the bytes of a MusicXML file, of which a quarter note lasts half a second.
+def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name: str | Path = "<bytes>") -> Annotation:
+    """The notation in the bytes of a MusicXML or kern file, of which a quarter note lasts half a second.
 
     Voices are those of each part; repeats are not written out, and grace notes are left out.
     """
-    score, rows = load_score(data, "musicxml", name), _Rows()
+    score, rows = load_score(data, format, name, reading.max_bytes, reading.delimited.encoding), _Rows()
     voices: dict[tuple[int, str], int] = {}
     for number, part in enumerate(score.parts):
         for start, quarters, pitch, voice in _notes(part):
@@ -127,7 +133,7 @@ def parse_musicxml(data: bytes, reading: Reading, format: str = "musicxml", name
     return rows.annotation(reading, name)
 
 
-def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_BYTES) -> Any:
+def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8") -> Any:
     """A score that music21 reads, with its parts.
 
     Parameters
@@ -139,6 +145,8 @@ def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_
         Name of the file in messages.
     max_bytes : int
         A compressed score that is larger is unreadable.
+    encoding : str
+        Of the text; MusicXML may say another one itself, which holds where this is the default.
 
     Raises
     ------
@@ -151,7 +159,10 @@ def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_
         from music21 import converter, stream
     except ImportError:
         raise AnnotationError("scores need music21: pip install 'mirflow[scores]'") from None
-    text = decode(_unpacked(data, max_bytes, name), name)
+    data = _unpacked(data, max_bytes, name)
+    if format == "musicxml":
+        encoding = _encoding_of(data) if encoding == "utf-8" else encoding
+    text = decode(data, name, encoding)
     if format == "musicxml":
         _refuse_entities(text, name)
     try:
@@ -172,16 +183,38 @@ def _unpacked(data: bytes, max_bytes: int, name: str | Path) -> bytes:
         return data
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            names = [one for one in archive.namelist() if not one.startswith("META-INF") and one.endswith("xml")]
-            if len(names) != 1:
-                raise UnreadableError(f"holds {len(names)} scores, not one", path=name)
-            with archive.open(names[0]) as file:
+            member = _main_score(archive)
+            if member is None:
+                raise UnreadableError("holds several scores or none, and does not say which is its own", path=name)
+            with archive.open(member) as file:
                 text = file.read(max_bytes + 1)
+    except UnreadableError:
+        raise
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         raise UnreadableError(f"is no compressed MusicXML: {error}", path=name) from None
     if len(text) > max_bytes:
         raise UnreadableError(f"too large: more than {max_bytes / 2**20:.0f} MB when decompressed", path=name)
     return text
+
+
+def _main_score(archive: zipfile.ZipFile) -> str | None:
+    """The file that a compressed MusicXML file names as its score, or the only one; others are mostly its parts."""
+    names = archive.namelist()
+    if _CONTAINER in names:
+        with archive.open(_CONTAINER) as file:
+            found = _ROOT_FILE.search(file.read(_LONGEST_CONTAINER).decode("utf-8", "replace"))
+        if found is not None and unescape(found[1]) in names:
+            return unescape(found[1])
+    scores = [one for one in names if not one.startswith(("META-INF", "__MACOSX")) and one.lower().endswith("xml")]
+    return scores[0] if len(scores) == 1 else None
+
+
+def _encoding_of(data: bytes) -> str:
+    """The encoding that the first bytes of an XML file tell, else UTF-8."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    declared = _DECLARED.match(data.removeprefix(codecs.BOM_UTF8))
+    return declared[1].decode("ascii").lower() if declared is not None else "utf-8"
 
 
 def _refuse_entities(text: str, name: str | Path) -> None:

@@ -99,6 +99,39 @@ def test_compressed_scores(tmp_path: Path) -> None:
     assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
 
 
+def test_of_several_scores_in_a_compressed_file_the_one_that_it_names_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.mxl"
+    named = '<container><rootfiles><rootfile full-path="whole &amp; all.xml" media-type="x"/></rootfiles></container>'
+    for container in (named, "<container/>"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("META-INF/container.xml", container)
+            archive.writestr("part.musicxml", score(harmony("minor")))
+            archive.writestr("whole & all.xml", score(harmony("major")))
+        if container == named:
+            assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
+    with pytest.raises(UnreadableError, match=r"a\.mxl: holds several scores or none, and does not say which"):
+        mirflow.load(path, task="chord")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "UTF-16", "iso-8859-1", "utf-8"])
+def test_a_score_may_say_its_encoding(tmp_path: Path, encoding: str) -> None:
+    head = f"<?xml version='1.0' encoding='{encoding}'?><!-- Dvořák -->".replace(
+        "ř", "ř" if "u" in encoding.lower() else "r"
+    )
+    path = tmp_path / "a.xml"
+    path.write_bytes(score(harmony("major")).replace('<?xml version="1.0"?>', head).encode(encoding))
+    assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
+
+
+def test_an_encoding_that_is_none_is_refused_and_a_declared_one_holds(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(score().replace("?>", " encoding='klingon'?>", 1))
+    with pytest.raises(UnreadableError, match="cannot be decoded: unknown encoding: klingon; declare its encoding"):
+        mirflow.load(path, task="key")
+    path.with_suffix(".krn").write_bytes(f"!!!COM: Dvo\xe9\n{KERN}".encode("latin-1"))
+    assert len(mirflow.load(path.with_suffix(".krn"), task="chord", encoding="latin-1").label)
+
+
 KERN = "\n".join(
     [
         "**kern\t**kern\t**harm",
