@@ -77,7 +77,7 @@ def draw_command(
     force: bool,
 ) -> None:
     """Draw queries from PIECES, a table with a row for each piece of the collection, and write their rows."""
-    from ..grading.query_draw import count_by, draw, read_names, read_pieces, write_queries
+    from ..grading.query_draw import count_by, draw, drawing_notes, read_names, read_pieces, write_queries
 
     _refuse_existing(output, force=force)
     if (number is None) == (each is None) or (each is None) != (by is None):
@@ -86,8 +86,7 @@ def draw_command(
     collection = read_pieces(pieces, piece)
     left_out = {name for path in leave_out for name in read_names(path)} & set(collection.names)
     found = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
-    notes = {"seed": seed, "drawn from": pieces.name, "of each": f"{each} by {by}" if by else None, "where": where}
-    write_queries(collection, found, output, {name: value for name, value in notes.items() if value is not None})
+    write_queries(collection, found, output, drawing_notes(pieces.name, seed, each, by, where))
     rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
     rows += [
         (f"queries of {by} {value}", many) for value, many in (count_by(collection, found, by) if by else {}).items()
@@ -186,7 +185,7 @@ def assign_command(
     Whenever graders stop, the numbers of judgements of two pairs differ by at most one, if they keep pace. The pages
     for graders assign by the same rule as they come, and need no table.
     """
-    from ..grading.assignment import assign, summarise, write_plan
+    from ..grading.assignment import assign, summarise, tabulate_work, write_plan
     from ..grading.pool import key_path, read_key, read_pairs
     from ..grading.query_draw import read_names
 
@@ -197,32 +196,14 @@ def assign_command(
         names = read_names(graders)
     seed = _new_seed() if seed is None else seed
     plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)
-    write_plan(plan, output)
+    write_plan(plan, output, minutes)
     work = summarise(plan, minutes)
     rows: list[tuple[str, Entry]] = []
     if key_path(pool).exists():
         key = read_key(key_path(pool))
         rows = [("systems", len(key.systems)), ("candidates returned", len(key.returned))]
-    rows += [
-        ("queries", work.queries),
-        ("unique pairs", work.pairs),
-        ("graders", work.graders),
-        ("graders of a pair", work.graders_per_pair),
-        ("queries of a grader", _extent(work.queries_per_grader)),
-        ("pairs of a grader", _extent(work.pairs_per_grader)),
-        ("judgements", work.judgements),
-        ("hidden repeats", work.repeats),
-        ("hours of all graders", f"{work.hours:.1f}"),
-        ("hours of the busiest", f"{work.most_hours:.1f}"),
-        (f"feasible (at most {work.limit:g} minutes)", "yes" if work.feasible else "no"),
-        ("seed", seed),
-    ]
+    rows += [*tabulate_work(work), ("seed", seed)]
     _print(rows, f"{output}: graders assigned")
-
-
-def _extent(numbers: tuple[int, float, int]) -> str:
-    least, mean, most = numbers
-    return f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"
 
 
 @grading_command.command("overview", cls=Command, short_help="Show progress and agreement.")

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ..analysis.judgements import LIMIT
-from ..errors import GradingError, counted
+from ..errors import GradingError, InvalidAnnotationError, counted
 from ..ragged import Bool, Int
-from .csv_tables import write_table
+from .csv_tables import read_table, write_table
 
 By = Literal["query", "pair"]
 APART = 10
@@ -275,15 +275,49 @@ def assign(
                 count[own.place[one.pair]] += 1
 
 
-def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write a plan as csv: a row for each grader and pair, in the order in which a grader judges them."""
+def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -> None:
+    """Write a plan as csv: a row for each grader and pair, in the order in which a grader judges them.
+
+    Parameters
+    ----------
+    plan : Plan
+    path : path
+    minutes : float
+        How long a judgement takes, which is noted with the seed.
+    """
     places: Counter[str] = Counter()
     rows = []
     for grader, one in plan.given:
         places[grader] += 1
         rows.append((grader, places[grader], one.query, one.candidate, int(one.repeat)))
     rows.sort(key=lambda row: (plan.graders.index(row[0]), row[1]))
-    write_table(path, _COLUMNS, rows, {"seed": plan.seed, "graders per pair": plan.graders_per_pair})
+    notes = {"seed": plan.seed, "graders per pair": plan.graders_per_pair, "minutes": f"{minutes:g}"}
+    write_table(path, _COLUMNS, rows, notes)
+
+
+def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
+    """The plan in a table, by grader, and the minutes that a judgement takes.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For notes and repeats that are no numbers, and without rows.
+    """
+    table = read_table(path)
+    notes = {"seed": "0", "graders per pair": "1", "minutes": "1", **table.notes}
+    try:
+        seed, each, minutes = int(notes["seed"]), int(notes["graders per pair"]), float(notes["minutes"])
+    except ValueError as error:
+        raise InvalidAnnotationError(f"its notes say what is no number: {error}", path=table.name) from None
+    given = []
+    columns = [table.filled(name) for name in ("grader", "query", "candidate", "repeat")]
+    for line, grader, query, candidate, repeat in zip(table.lines, *columns, strict=True):
+        if repeat not in ("0", "1"):
+            raise InvalidAnnotationError(f"repeat is 0 or 1, not {repeat!r}", path=table.name, line=line)
+        given.append((grader, Assignment(query, candidate, repeat == "1")))
+    if not given:
+        raise InvalidAnnotationError("assigns nothing to anybody", path=table.name)
+    return Plan(tuple(given), tuple(dict.fromkeys(grader for grader, _ in given)), each, seed), minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,3 +392,31 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
 
 def _extent(numbers: Sequence[int]) -> tuple[int, float, int]:
     return min(numbers), sum(numbers) / len(numbers), max(numbers)
+
+
+def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
+    """The quantities of a plan with their names, for people.
+
+    Examples
+    --------
+    >>> tabulate_work(summarise(assign([Pair("q1", "a"), Pair("q1", "b"), Pair("q2", "c")], ["ada", "bob"])))[4:6]
+    [('queries of a grader', '1'), ('pairs of a grader', '1.5 (1 to 2)')]
+    """
+    return [
+        ("queries", work.queries),
+        ("unique pairs", work.pairs),
+        ("graders", work.graders),
+        ("graders of a pair", work.graders_per_pair),
+        ("queries of a grader", _show_extent(work.queries_per_grader)),
+        ("pairs of a grader", _show_extent(work.pairs_per_grader)),
+        ("judgements", work.judgements),
+        ("hidden repeats", work.repeats),
+        ("hours of all graders", f"{work.hours:.1f}"),
+        ("hours of the busiest", f"{work.most_hours:.1f}"),
+        (f"feasible (at most {work.limit:g} minutes)", "yes" if work.feasible else "no"),
+    ]
+
+
+def _show_extent(numbers: tuple[int, float, int]) -> str:
+    least, mean, most = numbers
+    return f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"

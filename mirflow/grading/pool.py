@@ -25,6 +25,7 @@ from .query_draw import PieceTable
 SYSTEM = "system"
 _POOL = ("query", "candidate")
 _KEY = ("query", "candidate", "piece", "system", "rank")
+_LEFT_OUT = "left out, "
 _LETTERS = 8
 """Of an id: 40 bits."""
 
@@ -325,7 +326,7 @@ def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike
     place = Path(key) if key is not None else key_path(path)
     write_table(path, _POOL, found.pairs)
     rows = [(one.query, one.candidate, one.piece, one.system, one.rank) for one in found.returned]
-    notes = {"seed": found.seed, **{f"left out, {why}": many for why, many in found.left_out.items()}}
+    notes = {"seed": found.seed, **{f"{_LEFT_OUT}{why}": many for why, many in found.left_out.items()}}
     write_table(place, _KEY, rows, notes, private=True)
     return place
 
@@ -374,7 +375,12 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
         returned.append(Returned(query, candidate, piece, system, int(rank)))
     _demand_distinct(table, [(one.query, one.candidate, one.system) for one in returned])
     queries = tuple(dict.fromkeys(one.query for one in returned))
-    return Pool(queries, tuple(returned), table.notes.get("seed", ""))
+    left_out = {
+        name.removeprefix(_LEFT_OUT): int(value)
+        for name, value in table.notes.items()
+        if name.startswith(_LEFT_OUT) and value.isdecimal()
+    }
+    return Pool(queries, tuple(returned), table.notes.get("seed", ""), left_out)
 
 
 def summarise_pool(found: Pool, top: int) -> list[tuple[str, int]]:

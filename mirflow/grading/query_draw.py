@@ -162,6 +162,12 @@ def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[st
     return dict(sorted(Counter(values[name] for name in names).items()))
 
 
+def drawing_notes(drawn_from: str, seed: int, each: int | None, by: str | None, where: str | None) -> dict[str, object]:
+    """How queries were drawn, as notes of their table."""
+    notes = {"seed": seed, "drawn from": drawn_from, "of each": f"{each} by {by}" if by else None, "where": where}
+    return {name: value for name, value in notes.items() if value not in (None, "")}
+
+
 def write_queries(
     pieces: PieceTable, names: Sequence[str], path: str | os.PathLike[str], notes: Mapping[str, object]
 ) -> None:

@@ -17,7 +17,7 @@ from ..annotations.schema import kind_of
 from ..errors import PipelineError, Problem, UnknownNameError
 from ..readers.patterns import Pattern
 from .discovery import OpenPack, absolute, find_references
-from .document import dump_document, read_document, schema_of, validate
+from .document import Document, dump_document, read_document, schema_of, validate
 from .model import Evaluation, Execution, Resolved, Shorthand, Strict, Trouble, identifier, resolve
 
 Audience = Literal["organiser", "lab", "public"]
@@ -98,6 +98,11 @@ class AudioFiles(Shorthand):
     """Who may listen: organiser, lab (all who have an account) or public."""
 
 
+def _demand_piece(audio: str) -> None:
+    if "{piece}" not in audio:
+        raise ValueError(f"audio: needs {{piece}} where the name of a piece stands, not {audio!r}")
+
+
 class GradingRound(Strict):
     """Candidates that people judge."""
 
@@ -134,10 +139,27 @@ class GradingRound(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> GradingRound:
-        if "{piece}" not in self.audio:
-            raise ValueError(f"audio: needs {{piece}} where the name of a piece stands, not {self.audio!r}")
+        _demand_piece(self.audio)
         if self.opens and self.closes and self.opens > self.closes:
             raise ValueError(f"closes on {self.closes}, before it opens on {self.opens}")
+        return self
+
+
+class Planning(Shorthand):
+    """What organisers plan rounds of grading with on the pages."""
+
+    short: ClassVar = ((str, "audio", {"type": "string", "description": "A pattern with {piece}."}),)
+
+    audio: str
+    """Pattern with {piece} of the recordings, relative to root."""
+    pieces: list[str] = Field(default_factory=list)
+    """Tables of pieces to choose from, relative to root; others are uploaded."""
+    lists: list[str] = Field(default_factory=list)
+    """Lists of systems to choose from, relative to root, as `mirflow grading pool` takes them; others are uploaded."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Planning:
+        _demand_piece(self.audio)
         return self
 
 
@@ -175,13 +197,15 @@ class Campaign(Strict):
     """Recordings of the tracks."""
     grading: list[GradingRound] = Field(default_factory=list)
     """Rounds of grading."""
+    planning: Planning | None = None
+    """Rounds that organisers plan on the pages; default: none."""
 
     @model_validator(mode="after")
     def _check(self) -> Campaign:
         if bool(self.evaluations) != bool(self.splits):
             raise ValueError("needs evaluations and splits, or neither of them")
-        if not (self.evaluations or self.stores or self.grading):
-            raise ValueError("names nothing to serve: evaluations with splits, stores, or grading")
+        if not (self.evaluations or self.stores or self.grading or self.planning):
+            raise ValueError("names nothing to serve: evaluations with splits, stores, grading, or planning")
         if self.opens and self.closes and self.opens > self.closes:
             raise ValueError(f"closes on {self.closes}, before it opens on {self.opens}")
         return self
@@ -256,6 +280,26 @@ def _unfit(campaign: Campaign) -> Iterator[Trouble]:
             yield ("grading", at, "name"), f"another round has the name {one.name!r}; give this one its own"
     if campaign.audio is not None and "track" not in Pattern(campaign.audio.pattern).names:
         yield ("audio", "pattern"), f"has no {{track}}: {campaign.audio.pattern!r}"
+
+
+def make_round(given: Mapping[str, Any], path: str | Path | None = None) -> GradingRound:
+    """A round of grading of plain values, as a campaign file would have it.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+    path : path or None
+        The file in messages.
+
+    Raises
+    ------
+    PipelineError
+        With all problems.
+    """
+    made, problems = validate(Document(data=dict(given)), GradingRound, "the keys of a round")
+    if made is None or problems:
+        raise PipelineError(problems, path)
+    return made
 
 
 def json_schema() -> dict[str, Any]:
@@ -404,6 +448,9 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
             if not (beside / campaign.root / getattr(one, key)).is_file():
                 why = f"there is no file {getattr(one, key)!r}"
                 problems.append(document.problem(("grading", position, key), why))
+    for position, table in enumerate(campaign.planning.pieces if campaign.planning is not None else ()):
+        if not (beside / campaign.root / table).is_file():
+            problems.append(document.problem(("planning", "pieces", position), f"there is no file {table!r}"))
     if problems:
         raise PipelineError(problems, path)
     counts = {split: {name: len(own) for name, own in found.items()} for split, found in tracks.items()}

@@ -34,6 +34,8 @@ FORMAT = 1
 DATABASE, AUDIT, MANIFEST, CAMPAIGN = "campaign.db", "audit.jsonl", "backup.json", "campaign.yaml"
 _TRIES = 5
 _FOLDERS = ("submissions", "systems", "stores", "public")
+_GRADING = ("grading", "closed")
+"""Folders of rounds that were planned, and of those that were closed on the pages."""
 
 
 class BackupError(MirflowError):
@@ -122,6 +124,9 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             _add_bytes(archive, AUDIT, lines[: lines.rfind(b"\n") + 1], service.clock())
         for id, name, state in rows:
             _add_files(archive, folder, id, name, state)
+        for name in _GRADING:
+            if (folder / name).is_dir():
+                _add_tree(archive, folder, folder / name)
         for link, generation in generations.items():
             _add_store(archive, folder, folder / link, generation)
         files = sum(one.isfile() for one in archive.getmembers())

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 
+from ..errors import GradingError
 from ..pipeline.campaign import Audience, Campaign
 from ..readers.patterns import Pattern
 from .accounts import Role, Viewer
@@ -119,6 +120,29 @@ class Recordings:
                 found |= {self._id("track", name, track): ServedRecording(path, role) for track, path in files.items()}
         private = None if self._private is None else self._private.resolve()
         return {id: one for id, one in found.items() if private is None or private not in one.path.resolve().parents}
+
+
+def find_recording(root: Path, pattern: str, piece: str) -> Path:
+    """The file of a piece that graders judge, whether or not it is there.
+
+    Parameters
+    ----------
+    root : Path
+    pattern : str
+        With ``{piece}``, relative to the root.
+    piece : str
+
+    Raises
+    ------
+    GradingError
+        If the name of the piece leads out of the folder of the recordings.
+    """
+    before, _, _ = pattern.partition("{piece}")
+    folder = root / before.rpartition("/")[0]
+    path = root / pattern.replace("{piece}", piece)
+    if "\0" in piece or not path.resolve().is_relative_to(folder.resolve()):
+        raise GradingError(f"{piece!r} is no name of a recording in {folder}")
+    return path
 
 
 def _files(pattern: str, root: Path, name: str) -> dict[str, Path]:

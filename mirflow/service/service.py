@@ -94,9 +94,13 @@ class Service:
     @cached_property
     def recordings(self) -> Recordings:
         """Recordings that people may listen to."""
+        return Recordings(self.campaign, self.root, self.secret, self.folder)
+
+    @property
+    def root(self) -> Path:
+        """Folder that the campaign's paths are relative to."""
         beside = self.path.resolve().parent if self.path is not None else Path()
-        root = beside / self.campaign.root if self.campaign is not None else beside
-        return Recordings(self.campaign, root, self.secret, self.folder)
+        return beside / self.campaign.root if self.campaign is not None else beside
 
     @property
     def public_folder(self) -> Path:

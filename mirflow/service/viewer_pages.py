@@ -36,7 +36,7 @@ def pages_of(service: Service) -> Pages:
     navigation = [("front", "Results")]
     if service.campaign is not None and service.campaign.splits:
         navigation.append(("submissions", "Submit"))
-    if service.campaign is not None and service.campaign.grading:
+    if service.campaign is not None and (service.campaign.grading or service.campaign.planning):
         navigation.append(("grading", "Grade"))
     return Pages(LiveLinks(), service.title, live=True, navigation=navigation)
 

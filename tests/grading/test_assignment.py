@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.errors import GradingError
+from mirflow.errors import GradingError, InvalidAnnotationError
 from mirflow.grading.assignment import (
     APART,
     Assignment,
@@ -20,6 +20,7 @@ from mirflow.grading.assignment import (
     assign,
     grader_seed,
     next_assignments,
+    read_plan,
     summarise,
     write_plan,
 )
@@ -119,13 +120,36 @@ class TestPlan:
 
     def test_as_csv(self, tmp_path: Path) -> None:
         plan = assign(pool(2, 2), ["b", "a"], 2, repeats=0.5, seed=4)
-        write_plan(plan, tmp_path / "plan.csv")
+        write_plan(plan, tmp_path / "plan.csv", 1.5)
         table = read_table(tmp_path / "plan.csv")
-        assert table.notes == {"seed": "4", "graders per pair": "2"}
+        assert table.notes == {"seed": "4", "graders per pair": "2", "minutes": "1.5"}
         assert table.columns == ("grader", "place", "query", "candidate", "repeat")
         rows = [(one.query, one.candidate, str(int(one.repeat))) for one in plan.of("b")]
         assert [row[2:] for row in table.rows if row[0] == "b"] == rows
         assert table.column("grader")[0] == "b"
+
+    def test_is_read_back(self, tmp_path: Path) -> None:
+        plan = assign(pool(4, 4), ["b", "a"], 2, repeats=0.5, seed=4)
+        write_plan(plan, tmp_path / "plan.csv", 1.5)
+        found, minutes = read_plan(tmp_path / "plan.csv")
+        assert minutes == 1.5
+        assert (found.graders, found.graders_per_pair, found.seed) == (("b", "a"), 2, 4)
+        assert [found.of(name) for name in "ab"] == [plan.of(name) for name in "ab"]
+        assert summarise(found) == summarise(plan)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("grader,query,candidate,repeat\na,q,c,2\n", r"plan\.csv:2: repeat is 0 or 1, not '2'"),
+            ("# seed: x\ngrader,query,candidate,repeat\na,q,c,0\n", "is no number: .*'x'"),
+            ("grader,query,candidate,repeat\n", "assigns nothing"),
+            ("grader,query,candidate\n", "no column 'repeat'"),
+        ],
+    )
+    def test_tables_that_are_no_plan(self, tmp_path: Path, text: str, message: str) -> None:
+        (tmp_path / "plan.csv").write_text(text)
+        with pytest.raises(InvalidAnnotationError, match=message):
+            read_plan(tmp_path / "plan.csv")
 
     @pytest.mark.parametrize(
         ("pairs", "graders", "settings_", "message"),

@@ -26,6 +26,7 @@ from starlette.routing import Route
 
 from mirflow.service.accounts import Kind, Role
 from mirflow.service.app import create_app
+from mirflow.service.grading.planning import begin_plan
 from mirflow.service.limits import RATES, Rate, RateLimits
 from mirflow.service.security import HEADERS, csrf_token
 from mirflow.service.service import Service
@@ -36,6 +37,7 @@ from .campaigns import CAMPAIGN, SECRET, estimates, submit, write_campaign, zipp
 from .rounds import make_campaign
 
 ROLES: tuple[Role, ...] = ("reader", "submitter", "grader", "organiser")
+PLANNING = 'planning: {audio: "grading/audio/{piece}.wav", pieces: [grading/queries.csv], lists: ["x/{system}.csv"]}\n'
 METHODS = (
     ("GET",) * 8 + ("POST",) * 6 + ("HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "BREW", "get")
 )
@@ -48,6 +50,7 @@ HOSTILE = (
     "٣", "²", "\ud800", "\u202e", "ß" * 100, "a" * 5000, "__import__('os').system('x')",
     "year < " * 500, "(" * 3000, "a.b.c",
     "null", "true", "[]", "{}", "--", "*", "zarr.json", ".zarr", "state/secret.key", "chord.json",
+    "pool.key.csv", "round.json",
     "//evil.example", "\t", "con",
 )  # fmt: skip
 WORDS = (
@@ -59,6 +62,7 @@ FIELDS = (
     "client", "metric", "by",
     "where", "aggregate", "missing", "undefined", "format", "level", "sort", "over", "across",
     "system", "files", "page",
+    "table", "number", "seed", "lists", "top", "same", "secret", "graders", "per_pair", "repeats", "minutes", "what",
 )  # fmt: skip
 KINDS = (
     "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data", "application/json",
@@ -116,7 +120,8 @@ class Target:
 def make_target(folder: Path) -> Target:
     """A campaign with splits, grading, submissions in all states, and a public store."""
     write_campaign(folder)
-    make_campaign(folder, more=CAMPAIGN.partition("\n")[2] + 'audio: {pattern: "audio/{track}.flac", who: public}\n')
+    more = 'audio: {pattern: "audio/{track}.flac", who: public}\n' + PLANNING
+    make_campaign(folder, more=CAMPAIGN.partition("\n")[2] + more)
     from mirflow.service.service import open_service
 
     service = open_service([folder / "campaign.yaml"], BASE)
@@ -138,6 +143,7 @@ def make_target(folder: Path) -> Target:
         session.add(SubmissionFinding(submission_id=rows[2].number, path="=x.lab", **bad))
         session.add(SubmissionProgress(submission_id=rows[3].number, stage="score", done=1, total=3, updated=BEGIN))
     store_public(service)
+    begin_plan(service, "planned")
     target = Target(service, create_app(service), ids)
     target.renew()
     return target
@@ -176,7 +182,12 @@ def draw(target: Target, seed: int, number: int) -> Case:
         )
 
     def fill(match: re.Match[str]) -> str:
-        good = {"submission": target.ids, "store": ["dev", "test"], "evaluation": ["chord"], "round": ["similarity"]}
+        good = {
+            "submission": target.ids,
+            "store": ["dev", "test"],
+            "evaluation": ["chord"],
+            "round": ["similarity", "planned"],
+        }
         good |= {"system": ["oak"], "track": ["dev0"], "secret": [target.secrets["submitter", "link"]]}
         good |= {"assignment": ["1"], "page": ["1"], "key": ["zarr.json", "chord/score/c/0/0/0"]}
         if chance.random() < 0.6 and match[1] in good:

@@ -63,7 +63,9 @@ def test_changes_need_an_account(target: Target) -> None:
     }
     assert changes == OPEN_CHANGES
     whole = [route.path for route in found if not route.form]
-    assert whole == ["/submissions/new"]  # reads its own body, and looks for the token in it
+    plan = "/grading/{round}/plan/upload-"
+    # These read their own bodies, and look for the token in them.
+    assert whole == [f"{plan}pieces", f"{plan}lists", "/submissions/new"]
 
 
 @pytest.mark.parametrize("role", [None, *ROLES])

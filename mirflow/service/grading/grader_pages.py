@@ -22,6 +22,7 @@ from ..recordings import TYPES
 from ..security import GuardedRoute
 from ..service import Service
 from ..viewer_pages import PRIVATE, error_answer, page
+from . import organiser_pages
 from .event_log import keep_events, read_events
 from .grading_tables import Participation, Round, StoredAssignment
 from .judging import (
@@ -49,7 +50,8 @@ from .participation import (
     share_judged,
     withdraw,
 )
-from .rounds import OpenRound, find_key, labels, open_rounds
+from .planning import find_plan, find_plans
+from .rounds import OpenRound, Rounds, find_key, labels
 
 FORM = "form"
 """The window that a form without scripts counts as."""
@@ -97,12 +99,14 @@ def routes(service: Service) -> list[GuardedRoute]:
     GradingError
         If the tables of a round cannot be used.
     """
-    rounds = open_rounds(service)
-    if not rounds or service.database is None:
+    campaign = service.campaign
+    if campaign is None or service.database is None or not (campaign.grading or campaign.planning):
         return []
+    rounds = Rounds(service)
     made = GraderPages(service, service.database, rounds)
     at = "/grading/{round}"
     return [
+        *organiser_pages.routes(service, service.database, rounds),
         GuardedRoute("/grading/", made.index, role="grader"),
         GuardedRoute(f"{at}/", made.show, role="grader"),
         GuardedRoute(f"{at}/consent", made.agree, role="grader", methods=["POST"]),
@@ -124,10 +128,10 @@ class GraderPages:
     ----------
     service : Service
     database : Database
-    rounds : mapping of str to OpenRound
+    rounds : Rounds
     """
 
-    def __init__(self, service: Service, database: Database, rounds: Mapping[str, OpenRound]) -> None:
+    def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds
         self.links = LiveLinks()
 
@@ -135,12 +139,15 @@ class GraderPages:
         """List the rounds."""
         rows = []
         with self.database.read() as session:
-            for opened in self.rounds.values():
+            for opened in self.rounds.all():
                 found = find_participation(session, opened, request.state.viewer.user)
                 done = progress(session, opened, found) if found is not None and found.withdrawn is None else None
                 closed = self._is_closed(session, opened)
                 rows.append({"round": opened, "mine": done, "closed": closed, "share": share_judged(session, opened)})
-        return page(request, "grading.html", here="grading", rows=rows)
+        organises = request.state.viewer.role == "organiser"
+        planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []
+        may_plan = organises and self.service.campaign is not None and self.service.campaign.planning is not None
+        return page(request, "grading.html", here="grading", rows=rows, planned=planned, may_plan=may_plan)
 
     def show(self, request: Request) -> Response:
         """The page of a grader: the consent, a query with its candidates, or what has been done."""
@@ -293,7 +300,8 @@ class GraderPages:
     def overview(self, request: Request) -> Response:
         """The round as organisers see it."""
         opened = self._round(request)
-        return self._render(request, opened, "grade_overview.html", overview=self._look_over(opened))
+        planned = find_plan(self.service, opened.name) is not None
+        return self._render(request, opened, "grade_overview.html", overview=self._look_over(opened), planned=planned)
 
     def overview_json(self, request: Request) -> Response:
         """The same for programs."""

@@ -18,9 +18,11 @@ from ...grading.pool import key_path, read_key, read_pairs
 from ...grading.query_draw import read_queries
 from ...metrics.similarity import BROAD
 from ...pipeline.campaign import GradingRound
+from ..recordings import find_recording
 from ..service import Service
 from .grading_tables import ConsentText, Round, StoredAssignment, StoredPair
 from .judging import read_values
+from .planning import planned_rounds
 
 CONSENT = """\
 You will listen to short pieces of music and judge how similar they are to each other.
@@ -76,12 +78,7 @@ class OpenRound:
         GradingError
             If the name of the piece leads out of the folder of the recordings.
         """
-        before, _, _ = self.config.audio.partition("{piece}")
-        folder = self.root / before.rpartition("/")[0]
-        path = self.root / self.config.audio.replace("{piece}", piece)
-        if "\0" in piece or not path.resolve().is_relative_to(folder.resolve()):
-            raise GradingError(f"{piece!r} is no name of a recording in {folder}")
-        return path
+        return find_recording(self.root, self.config.audio, piece)
 
     def is_open(self, day: dt.date) -> bool:
         """True if a day is among its days of opening."""
@@ -109,14 +106,54 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
     GradingError
         If a table does not name what it should.
     """
-    if service.campaign is None or service.database is None or service.path is None:
+    if service.campaign is None or service.database is None:
         return {}
-    root = service.path.resolve().parent / service.campaign.root
-    rounds = {}
-    for config in service.campaign.grading:
-        with service.database.write() as session:
-            rounds[config.name] = _load(session, config, root, service.clock())
-    return rounds
+    return {
+        config.name: load_round(service, config) for config in (*service.campaign.grading, *planned_rounds(service))
+    }
+
+
+def load_round(service: Service, config: GradingRound) -> OpenRound:
+    """Load one round into the database.
+
+    Raises
+    ------
+    GradingError
+        See `open_rounds`.
+    """
+    assert service.database is not None
+    with service.database.write() as session:
+        return _load(session, config, service.root, service.clock())
+
+
+class Rounds:
+    """The rounds that a server offers; those that are planned on its pages are among them once they are open.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._open = open_rounds(service)
+
+    def get(self, name: str) -> OpenRound | None:
+        """The round of a name; None if there is none."""
+        if name not in self._open:
+            self._look()
+        return self._open.get(name)
+
+    def all(self) -> list[OpenRound]:
+        """All of them."""
+        self._look()
+        return list(self._open.values())
+
+    def _look(self) -> None:
+        """Load what another process, or another page, has opened."""
+        for config in planned_rounds(self._service):
+            if config.name not in self._open:
+                self._open[config.name] = load_round(self._service, config)
 
 
 def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) -> OpenRound:

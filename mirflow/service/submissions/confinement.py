@@ -34,10 +34,12 @@ JOBS: Mapping[str, str] = {
     "check": ".checking:check_job",
     "score": ".scoring:score_job",
     "publish": ".scoring:publish_job",
+    "lists": "..grading.pooling:lists_job",
+    "pool": "..grading.pooling:pool_job",
 }
 """Jobs by name: modules of this package, and their functions."""
-_PRELOADED = (".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "xarray", "pandas", "scipy.stats")
-"""Modules that jobs need, imported once for all of them."""
+PRELOADED = (".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "xarray", "pandas", "scipy.stats")
+"""Modules that jobs of submissions need, imported once for all of them."""
 MAX_MESSAGES = 64 * 2**20
 """Bytes that a job may send."""
 _HEAD = struct.Struct("!Q")
@@ -126,12 +128,14 @@ class Confinement:
     ----------
     tasks : iterable of str
         Tasks whose metrics are imported once for all jobs.
+    modules : sequence of str
+        Modules that are imported once for all jobs.
     """
 
-    def __init__(self, tasks: Iterable[str] = ()) -> None:
+    def __init__(self, tasks: Iterable[str] = (), modules: Sequence[str] = PRELOADED) -> None:
         if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
             raise MirflowError("submissions are checked in processes that only Linux, macOS and BSD have: run it there")
-        self._tasks = list(tasks)
+        self._tasks, self._modules = list(tasks), list(modules)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
 
@@ -218,7 +222,7 @@ class Confinement:
             ours, theirs = socket.socketpair()
             package = str(Path(__file__).resolve().parents[3])
             command = f"import sys; sys.path.append({package!r}); from {__name__} import main; "
-            command += f"main({theirs.fileno()}, {self._tasks!r})"
+            command += f"main({theirs.fileno()}, {self._tasks!r}, {self._modules!r})"
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", command],
                 env={"PATH": os.defpath, "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
@@ -304,11 +308,11 @@ def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
     control.sendall(_HEAD.pack(len(data)) + data)
 
 
-def main(descriptor: int, tasks: Sequence[str] = ()) -> None:
+def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()) -> None:
     """Make a child for every job that comes through a socket, until it is closed."""
     _die_with_parent()
     control = socket.socket(fileno=descriptor)
-    for name in _PRELOADED:
+    for name in modules:
         import_module(name, __package__)
     for name in tasks:
         get_task(name)

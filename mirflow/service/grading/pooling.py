@@ -1,0 +1,72 @@
+"""Jobs on lists of systems, in a child within limits: unpacking what was sent, and pooling it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ...errors import GradingError
+from ...grading.pool import pool, read_rankings, write_pool
+from ...grading.query_draw import read_pieces, read_queries
+from ...pipeline.campaign import Limits
+from ..submissions.archives import ArchiveError, plain_name, unpack
+from ..submissions.confinement import Say
+
+
+def lists_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Unpack lists of systems.
+
+    Parameters
+    ----------
+    task : mapping
+        ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and ``suffixes``, which files may have.
+    say : callable
+
+    Returns
+    -------
+    dict
+        ``files``, their number, and ``refused``, rows of names and reasons.
+    """
+    sent = [(name, Path(path)) for name, path in task["sent"]]
+
+    def fits(name: str) -> str:
+        path = PurePosixPath(name)
+        if path.suffix.lower() not in task["suffixes"]:
+            return f"is none of {', '.join(task['suffixes'])}"
+        if len(path.parts) > 2 or "{" in name or "}" in name:
+            return "is called neither SYSTEM.csv nor SYSTEM/QUERY.txt"
+        return ""
+
+    try:
+        found = unpack(sent, Path(task["out"]), Limits.model_validate(task["limits"]), fits)
+    except ArchiveError as error:
+        name = plain_name(sent[0][0]) if len(sent) == 1 else "the upload"
+        raise GradingError(f"{name} {error.message}") from None
+    return {
+        "files": len(found.files),
+        "refused": [[plain_name(one.path), plain_name(one.message)] for one in found.refused],
+    }
+
+
+def pool_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+    """Pool lists of systems.
+
+    Parameters
+    ----------
+    task : mapping
+        ``lists`` (patterns), ``queries``, ``pieces`` and its ``column`` (or None), ``top``, ``same``, ``secret``, and
+        ``out``, the table to write.
+    say : callable
+
+    Returns
+    -------
+    dict
+        ``pairs``, their number.
+    """
+    queries = read_queries(task["queries"])
+    pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None
+    rankings = read_rankings(task["lists"], queries, () if pieces is None else pieces.names)
+    found = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"])
+    write_pool(found, task["out"])
+    return {"pairs": len(found.pairs)}
