@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import select
 
-from mirflow.service.grading.grading_tables import Round
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.confinement import Confinement
 from mirflow.service.submissions.entries import withdraw
@@ -32,7 +31,11 @@ SECOND_ROUND = """\
     candidates: grading/pool.csv
     audio: "grading/audio/{piece}.wav"
 """
-MORE = 'audio: {pattern: "dev/audio/{track}.wav", who: public}\nstores: [older/2013.zarr]\n'
+MORE = """\
+audio: {pattern: "dev/audio/{track}.wav", who: public}
+stores: [older/2013.zarr]
+planning: {audio: "grading/audio/{piece}.wav", pieces: [grading/pieces.csv], lists: ["grading/lists/{system}.csv"]}
+"""
 SENDER, RIVAL = "sam", "Lab of the Lower Valley"
 WRONG = {"oak": 0.35, "elm": 0.2, "ash": 0.22, "fir": 0.5, "a-system-with-a-very-long-name.of.version_2.1": 0.21}
 """Shares of labels that systems have wrong."""
@@ -85,6 +88,7 @@ def make_busy(folder: Path) -> Service:
     service.clock = Clock()
     send_all(service)
     judge(service)
+    plan_rounds(service, folder)
     return service
 
 
@@ -157,7 +161,30 @@ def judge(service: Service) -> None:
                     fields |= {f"broad-{one}": broad, f"fine-{one}": f"{fine:.1f}"}
                 answer = grader.post(f"{at}judgements", data={"csrf": token, **fields})
                 assert answer.status_code == 303, answer.text
-    with service.database.write() as session:
-        last = session.scalars(select(Round).where(Round.name == "last_year")).one()
-        last.closed = service.clock()
     member(service, "gus", "grader")
+
+
+def plan_rounds(service: Service, folder: Path) -> None:
+    """An organiser closes the round of last year, begins a plan, has another one ready, and has opened a third."""
+    pieces = [f"q{query}{piece}" for query in range(1, 5) for piece in ("", "p0", "p1", "p2", "p3")]
+    rows = [f"{piece},{('folk', 'rock')[place % 2]},artist {place // 3}\n" for place, piece in enumerate(pieces)]
+    (folder / "grading/pieces.csv").write_text("piece,genre,artist\n" + "".join(rows))
+    (folder / "grading/lists").mkdir()
+    for number, system in enumerate(("KO1", "a-system-with-a-very-long-name.of.version_2")):
+        lists = (f"{query},{one}\n" for query in pieces for one in pieces[number:])
+        (folder / f"grading/lists/{system}.csv").write_text("query,candidate\n" + "".join(lists))
+    organiser = Browser(service, "ada", "organiser")
+
+    def send(address: str, **fields: str) -> None:
+        assert organiser.submit(f"/grading/{address}", **fields).status_code == 303, address
+
+    send("last_year/close", what="close", sure="yes", unjudged="skip")
+    for name in ("begun", "ready", "opened"):
+        send("new", name=name)
+        if name != "begun":
+            send(f"{name}/plan/pieces", table="0")
+            send(f"{name}/plan/draw", number="3", by="genre", seed="3")
+            send(f"{name}/plan/pool", lists="0", top="4", same="artist")
+            send(f"{name}/plan/assign", graders="5", per_pair="2", repeats="0.1", minutes="1")
+    words = {"broad_0": "no", "broad_1": "so so", "broad_2": "yes"}
+    send("opened/plan/open", title="Opened on a page", per_pair="2", repeats="0", listen="5", **words)

@@ -48,7 +48,8 @@ FILLED: Mapping[str, Sequence[str]] = {
     "evaluation": ("chord",),
     "system": ("oak", "KO1"),
     "track": ("dev0", "t0"),
-    "round": ("similarity", "last_year"),
+    "round": ("similarity", "last_year", "begun", "ready", "opened"),
+    "file": ("pool.csv",),
 }
 """What stands for the parameters of routes; those of submissions and secrets are made anew."""
 PICTURES = os.environ.get("MIRFLOW_PICTURES", "")

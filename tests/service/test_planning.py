@@ -158,7 +158,7 @@ def table(text: str) -> list[dict[str, str]]:
 def quantities(text: str, label: str) -> dict[str, str]:
     """The table of quantities of a page."""
     part = text.partition(f'aria-label="{label}"')[2].partition("</table>")[0]
-    return dict(re.findall(r'<th scope="row">(.*?)</th><td class="number">(.*?)</td>', part))
+    return dict(re.findall(r'<th scope="row" class="path">(.*?)</th><td class="number">(.*?)</td>', part))
 
 
 @pytest.fixture

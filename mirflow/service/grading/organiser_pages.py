@@ -30,9 +30,9 @@ from ..security import GuardedRoute, check_forgery
 from ..service import Service
 from ..submissions.entries import SubmissionError
 from ..submissions.uploads import NAMES, RECEIVED, Fields, Upload, UploadError, discard, receive
-from ..viewer_pages import page
-from .closing import close_round
+from ..viewer_pages import PRIVATE, page
 from .grading_tables import Round
+from .overview import close_round
 from .planning import (
     DOWNLOADS,
     LIST_SUFFIXES,
@@ -341,8 +341,8 @@ class OrganiserPages:
         if name not in DOWNLOADS or not plan.has(name):
             raise HTTPException(404)
         self._note(request, "download", plan.name, file=name)
-        headers = {"Cache-Control": "private, no-store"}
-        return FileResponse(plan.folder / name, media_type="text/csv", filename=f"{plan.name}-{name}", headers=headers)
+        filename = f"{plan.name}-{name}"
+        return FileResponse(plan.folder / name, media_type="text/csv", filename=filename, headers=PRIVATE)
 
     def ask_to_close(self, request: Request) -> Response:
         """Ask whether a round is to be closed, or show what came of it."""
@@ -437,7 +437,7 @@ def _zipped(folder: Path) -> Response:
         made,
         media_type="application/zip",
         filename=f"{folder.name}.zip",
-        headers={"Cache-Control": "private, no-store"},
+        headers=PRIVATE,
         background=BackgroundTask(made.unlink, missing_ok=True),
     )
 
