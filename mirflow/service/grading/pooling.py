@@ -11,17 +11,17 @@ from ...grading.pool import pool, read_rankings, write_pool
 from ...grading.query_draw import read_pieces, read_queries
 from ...pipeline.campaign import Limits
 from ..submissions.archives import ArchiveError, plain_name, unpack
-from ..submissions.confinement import Say
+from ..submissions.confinement import SendMessage
 
 
-def lists_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Unpack lists of systems.
 
     Parameters
     ----------
     task : mapping
         ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and ``suffixes``, which files may have.
-    say : callable
+    send : callable
 
     Returns
     -------
@@ -49,7 +49,7 @@ def lists_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     }
 
 
-def pool_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
+def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Pool lists of systems.
 
     Parameters
@@ -57,7 +57,7 @@ def pool_job(task: Mapping[str, Any], say: Say) -> dict[str, Any]:
     task : mapping
         ``lists`` (patterns), ``queries``, ``pieces`` and its ``column`` (or None), ``top``, ``same``, ``secret``, and
         ``out``, the table to write.
-    say : callable
+    send : callable
 
     Returns
     -------
