@@ -103,6 +103,16 @@ def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> 
     return Viewer(token.user_id, token.user.name, token.user.role, token.id)  # type: ignore[arg-type]
 
 
+def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
+    """Whether a viewer is still let in as before: neither revoked nor expired since, and of the same role."""
+    user, token = session.get(User, viewer.user), session.get(Token, viewer.token)
+    if user is None or user.revoked is not None or user.role != viewer.role:
+        return False
+    if not viewer.token:
+        return True
+    return token is not None and token.revoked is None and (token.expires is None or token.expires > now)
+
+
 def find_named(session: Session, name: str) -> Viewer | None:
     """The viewer of a name that a proxy has found out; None if there is no such account."""
     user = session.scalar(select(User).where(User.name == name, User.revoked.is_(None)))

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute
 from ..errors import MirflowError
 from ..pipeline.campaign import Campaign, Visibility
 from ..store.read import read_scores
-from .accounts import Viewer
+from .accounts import Viewer, is_current
 from .database import Database
 from .limits import shown_size
 from .security import GuardedRoute, check_forgery, who_asks
@@ -368,10 +368,13 @@ def withdraw_for_good(request: Request) -> Response:
 
 async def progress(request: Request) -> Response:
     """The progress of a submission as events, or as JSON for those who ask once."""
-    _, database, _ = _of(request)
+    service, database, _ = _of(request)
+    viewer: Viewer | None = request.state.viewer
 
     def look() -> Mapping[str, Any]:
         with database.read() as session:
+            if viewer is not None and not is_current(session, viewer, service.clock()):
+                raise HTTPException(401)  # who was let in when this began
             return _status(session, _find(session, request))
 
     first = await run_in_threadpool(look)

@@ -156,6 +156,16 @@ class StoreWriter:
             self.journal = self._open_journal()
         return target
 
+    def earlier(self) -> list[Path]:
+        """The folders of generations before the current one, which their readers may still have open."""
+        found = ((generation_number(one), one) for one in self.folder.iterdir())
+        return [one for number, one in found if number is not None and number != self.current]
+
+    def forget(self) -> None:
+        """Remove the earlier generations, which hold what nobody is to read any more."""
+        with storing(self.path):
+            self._clean(keep=self.current)
+
     def _refuse_foreign(self) -> None:
         """Raise where the path is taken by something that is not ours to replace."""
         if self.path.is_symlink():

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from mirflow.service import submission_pages
+from mirflow.service.accounts import find_user, revoke
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.submission_tables import (
     Released,
@@ -253,6 +254,28 @@ def test_progress_is_events_that_go_on_where_they_broke_off(service: Service, mo
     assert "event: end" in again
     assert ada.get(f"{address}progress", headers={"Accept": "application/json"}).json()["open"] is False
     assert not submission_pages._watched
+
+
+def test_who_is_revoked_watches_no_longer(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submission_pages, "LOOK_SECONDS", 0.01)
+    ada = Browser(service, "ada", "submitter")
+    address = send(ada, "draft-1").headers["location"]
+    look, looks = submission_pages._status, []
+
+    def looked(session: Any, submission: Submission) -> dict[str, Any]:
+        looks.append(look(session, submission))
+        if len(looks) == 2:
+            session.close()
+            assert service.database is not None
+            with service.database.write() as writing:
+                revoke(writing, find_user(writing, "ada"), service.clock())
+        return looks[-1]
+
+    monkeypatch.setattr(submission_pages, "_status", looked)
+    told = ada.get(f"{address}progress", headers={"Accept": "text/event-stream"}).text
+    assert "event: progress" in told
+    assert "event: end" not in told
+    assert len(looks) == 2
 
 
 def test_nobody_watches_too_much(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

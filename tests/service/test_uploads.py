@@ -12,6 +12,7 @@ import pickle
 import struct
 import tarfile
 import time
+import zipfile
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -256,8 +257,8 @@ def check(confinement: Confinement, tmp_path: Path) -> Callable[..., CheckAnswer
     return checked
 
 
-def many_entries(number: int) -> bytes:
-    """A zip file with a directory of very many files."""
+def many_entries(number: int, told: int = 0xFFFF, comment: bytes = b"") -> bytes:
+    """A zip file with a directory of very many files, whose end may say that they are few."""
     entry = struct.pack("<4s6H3I5H2I", b"PK\1\2", 20, 20, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0)
     directory = b"".join(entry + b"%05x" % (one % 16**5) for one in range(number))
     large = struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 45, 45, 0, 0, number, number, len(directory), 0)
@@ -266,8 +267,20 @@ def many_entries(number: int) -> bytes:
         directory
         + large
         + locator
-        + struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+        + struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, told, told, min(told * 51, 0xFFFFFFFF), 0, len(comment))
+        + comment
     )
+
+
+@pytest.mark.parametrize(
+    "comment", [b"", b"x" * 65_535, struct.pack("<4sQ2H2I4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, 51, 0)]
+)
+def test_the_number_of_files_is_looked_for_where_it_is_read(comment: bytes, tmp_path: Path) -> None:
+    """The end for small files may lie, and a comment may look like the end for large ones, or push it away."""
+    data = many_entries(30_000, told=1, comment=comment)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert len(archive.infolist()) == 30_000
+    assert refused(tmp_path, data) == "holds more than 20 files"
 
 
 def test_a_million_files_are_refused_before_their_directory_is_read(check: Callable[..., CheckAnswer]) -> None:

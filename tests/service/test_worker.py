@@ -233,6 +233,24 @@ def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement
     assert copy.resolve() == generation  # nothing that readers see has changed
 
 
+def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    worker, client = worker_of(service, confinement), Browser(service)
+    submit(service, "oak", estimates(wrong=2))
+    id = submit(service, "elm", estimates())
+    worker.work_off()
+    token = client.get("/api/v1/stores/dev", headers={"Accept": "application/json"}).json()["generation"]
+    pinned, viewer = f"/stores/dev@{token}.zarr/chord/zarr.json", member(service)
+    assert client.get(pinned).status_code == 200
+    assert "elm" in client.get("/feed.xml").text
+    with service.database.write() as session:
+        set_visibility(session.scalars(select(Submission).where(Submission.id == id)).one(), viewer, "private")
+    worker.work_off()
+    assert client.get(pinned).status_code == 410
+    assert len([*(service.public_folder / ".dev.zarr.d").glob("generation-*")]) == 1
+    assert "elm" not in client.get("/feed.xml").text
+
+
 def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:
     submit(service, "a", estimates() | {"dev0.lab": ""}, visibility="public")
     worker_of(service, confinement).work_off()

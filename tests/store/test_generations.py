@@ -44,6 +44,17 @@ def test_the_previous_generation_is_kept_until_the_next_and_older_ones_are_remov
     assert kept(path) == ["generation-000002", "generation-000003"]
 
 
+def test_what_nobody_is_to_read_any_more_is_forgotten(tmp_path):
+    path = tmp_path / "x.zarr"
+    publish(path)
+    publish(path)
+    with StoreWriter(path) as writer:
+        assert [one.name for one in writer.earlier()] == ["generation-000001"]
+        writer.forget()
+        assert writer.earlier() == []
+    assert kept(path) == ["generation-000002"]
+
+
 def test_leftovers_of_killed_runs_are_removed(tmp_path):
     path = tmp_path / "x.zarr"
     publish(path)

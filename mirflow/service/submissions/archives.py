@@ -25,6 +25,8 @@ ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".
 MAX_NAME, MAX_PART = 1000, 255
 """Characters of a path, and bytes of one of its parts."""
 _PIECE = 2**16
+_END = 2**16 + 22 + 20 + 56
+"""Bytes of the end of a zip file, with the longest comment and what a large one has before it."""
 _SLACK = 2**20
 """Bytes that may be unpacked whatever the ratio: small files of zeros are no bombs."""
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -301,16 +303,19 @@ def _demand_small_directory(path: Path, most: int) -> None:
     """Look at the end of a zip file, before its directory is read into memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
-        file.seek(max(0, size - 65_600))
+        file.seek(max(0, size - _END))
         end = file.read()
     at = end.rfind(b"PK\x05\x06")
     if at < 0 or len(end) < at + 22:
         raise ArchiveError("is not a zip file, or a broken one: it has no end")
     number, length = int.from_bytes(end[at + 10 : at + 12], "little"), int.from_bytes(end[at + 12 : at + 16], "little")
-    large = end.rfind(b"PK\x06\x06")
-    if large >= 0 and len(end) >= large + 48:
-        number = max(number, int.from_bytes(end[large + 32 : large + 40], "little"))
-        length = int.from_bytes(end[large + 40 : large + 48], "little")
+    # That of a large file stands before it, and nowhere else: what a comment holds is none.
+    if end[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
+        large = end[max(0, at - 76) : at - 20]
+        if len(large) < 56 or not large.startswith(b"PK\x06\x06"):
+            raise ArchiveError("is not a zip file, or a broken one: it has two ends")
+        number = max(number, int.from_bytes(large[32:40], "little"))
+        length = max(length, int.from_bytes(large[40:48], "little"))
     # Folders have entries, too; an entry takes 46 bytes, its name and a little more.
     if number > 2 * most or length > 2 * most * (46 + MAX_NAME):
         raise ArchiveError(f"holds more than {most} files")

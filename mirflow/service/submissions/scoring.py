@@ -366,6 +366,11 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
             same_content(known[one.name], one) for one in contents
         ):
             writer.publish(contents, {"name": task["split"], "versions": software_versions(), **attrs})
+        earlier = {
+            name for one in writer.earlier() for ds in read_scores(one).values() for name in names_of(ds, "system")
+        }
+        if not earlier <= set(listed):
+            writer.forget()
     return {"systems": len(listed)}
 
 
