@@ -43,7 +43,7 @@ class Command(click.Command):
         self.place = place
 
 
-class Family(Command, click.Group):
+class CommandFamily(Command, click.Group):
     """Commands under a name of their own, which has its place in ``mirflow --help``; in the order of declaration.
 
     Parameters

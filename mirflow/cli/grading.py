@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import GradingError, counted
-from .common_options import LEVEL, Command, Family, ReadingCommand
+from .common_options import LEVEL, Command, CommandFamily, ReadingCommand
 from .graders import agreement_tables, show_number
 from .output import choose_format, emit, for_people, output_options
 
@@ -29,7 +29,7 @@ _NAMED = 5
 """Short lists that are named."""
 
 
-@click.group("grading", cls=Family, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
+@click.group("grading", cls=CommandFamily, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
 def grading_command() -> None:
     """From the lists of systems to judgements by people that are scored: draw, pool, assign, overview, close, groups.
 

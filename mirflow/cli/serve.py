@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import MirflowError, counted
-from .common_options import Command, Family
+from .common_options import Command, CommandFamily
 from .output import choose_format, emit, output_options
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _START = "start"
 
 
-class _Serve(Family):
+class _Serve(CommandFamily):
     """Commands whose common name alone starts a server: ``mirflow serve STORE`` is ``mirflow serve start STORE``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -135,7 +135,7 @@ _base_url = click.option(
 )
 
 
-@serve_command.group("users", cls=Family)
+@serve_command.group("users", cls=CommandFamily)
 def users_command() -> None:
     """Accounts of a campaign: add, list and revoke them, and make links and tokens."""
 

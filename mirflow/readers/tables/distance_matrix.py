@@ -20,7 +20,7 @@ from ...ragged import Float, Int
 from ..content import decode, digest_of, open_file, unreadable
 from ..layouts import is_number
 from ..options import Reading
-from .numpy_files import NamedArray, demand_distinct, load_array, read_names
+from .numpy_files import ArrayTable, NamedArray, demand_distinct, load_array, read_names
 from .table import ARRAYS, RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
 
 _CORNER = "q/r"
@@ -305,7 +305,7 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
 
 
 @dataclass(frozen=True)
-class ArrayMatrix(TrackTable):
+class ArrayMatrix(ArrayTable):
     """A matrix in a file of numpy, with a query for each row.
 
     Parameters
@@ -320,16 +320,6 @@ class ArrayMatrix(TrackTable):
     of_key: Mapping[RowKey, int]
     head: bytes
     nearest_largest: bool = False
-
-    @property
-    def held(self) -> int:
-        """About how many bytes of memory it takes; what is mapped does not count."""
-        return 500 * len(self.of_key) + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
-
-    def data(self, key: RowKey) -> bytes:
-        """The bytes of a row."""
-        self.demand(key)
-        return bytes(self.values[self.of_key[key]].tobytes())
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking that a row makes."""

@@ -18,8 +18,25 @@ from ..content import decode, open_file, read_bytes
 from ..delimited import number_lines, split_line
 from ..layouts import find_columns
 from ..options import Reading
+from .table import RowKey, TrackTable
 
 Names = tuple[str, ...]
+
+
+class ArrayTable(TrackTable):
+    """An array of numbers with a row for each key."""
+
+    values: npt.NDArray[Any]
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes; what is mapped does not count."""
+        return 500 * len(self.of_key) + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
+
+    def data(self, key: RowKey) -> bytes:
+        """The bytes of a row."""
+        self.demand(key)
+        return bytes(self.values[self.of_key[key]].tobytes())
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from ..content import digest_of
 from ..delimited import finish
 from ..options import Reading
 from .distance_matrix import name_items
-from .numpy_files import NamedArray, Names, demand_distinct, load_array, read_names
-from .table import RowKey, TrackTable, tag_name_files
+from .numpy_files import ArrayTable, NamedArray, Names, demand_distinct, load_array, read_names
+from .table import RowKey, tag_name_files
 
 _TRACKS = (
     *("tracks", "track", "track_ids", "track_id", "clips", "clip_ids", "clip_id", "songs", "song_ids", "files"),
@@ -28,7 +28,7 @@ _TAGS = ("tags", "tag", "tag_names", "tag_list", "labels", "label_names", "class
 
 
 @dataclass(frozen=True)
-class TagMatrix(TrackTable):
+class TagMatrix(ArrayTable):
     """An array with a row for each track and a column for each tag."""
 
     name: str
@@ -37,16 +37,6 @@ class TagMatrix(TrackTable):
     values: npt.NDArray[Any]
     of_key: Mapping[RowKey, int]
     head: bytes
-
-    @property
-    def held(self) -> int:
-        """About how many bytes of memory it takes; what is mapped does not count."""
-        return 500 * len(self.of_key) + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
-
-    def data(self, key: RowKey) -> bytes:
-        """The bytes of a row."""
-        self.demand(key)
-        return bytes(self.values[self.of_key[key]].tobytes())
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """All tags of a track, with their numbers."""
