@@ -37,6 +37,8 @@ _SAME, _PAUSE, _UNKNOWN = ".", "&pause", "*"
 _MOST_BARS = 10_000
 SILENCE, END, NO_HARMONY = "silence", "end", "Z"
 """What stands in place of chords: silence, the end of the piece (silence, too), and passages without harmony."""
+_NOT_MUSIC = ("noise", "applause", "talking", "fadeout", "pre-intro")
+"""What passages without harmony are called, also where their letter is left out."""
 LABELS = ("letter", "function")
 """What sections may be labelled by: letters of similar music (``A'``), or functions (``verse``)."""
 
@@ -227,11 +229,11 @@ class _Lines:
         chords = [X_CHORD if token == _UNKNOWN else token for token in tokens if token != _PAUSE]
         if not chords:
             return WrittenBar(metre, (X_CHORD,))
-        halves = [2] if metre.beats == 4 else []
+        halves = [2] if metre.beats % 2 == 0 else []
         if len(chords) not in (1, metre.beats, metre.number, *halves):
             raise self._error(
                 f"a bar of {metre.number}/{metre.unit} has {len(chords)} chords and periods: {' '.join(tokens)!r}; "
-                f"1 or {metre.beats} say when they begin{', and 2 in the halves of a bar of four' * bool(halves)}",
+                f"1 or {metre.beats} say when they begin{', and 2 in the halves of the bar' * bool(halves)}",
                 line,
             )
         return WrittenBar(metre, tuple(chords), pauses)
@@ -253,7 +255,8 @@ def _chords(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
     rows: list[tuple[float, str, int]] = []
     for phrase, end in _with_ends(phrases):
         if not phrase.bars:
-            silent = phrase.name or phrase.letter.rstrip("'") == NO_HARMONY
+            unmusical = not phrase.letter and phrase.function.lower() in _NOT_MUSIC
+            silent = phrase.name or unmusical or phrase.letter.rstrip("'") == NO_HARMONY
             rows.append((phrase.time, NO_CHORD if silent else X_CHORD, phrase.line))
         for bar, start, whole in phrase.bar_times(end):
             rows += [(start + whole * float(place), chord, phrase.line) for place, chord in bar.places()]

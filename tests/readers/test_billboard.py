@@ -69,6 +69,17 @@ def test_a_period_carries_a_chord_over_a_bar_line_and_a_pause_is_a_beat_more() -
     assert read(song, "chord") == ([0.0, 6.0, 8.0, 9.0], ["C:maj", "F:maj", "X", "G:7"])
 
 
+def test_two_chords_share_a_bar_of_evenly_many_beats() -> None:
+    for metre in ("2/4", "4/4", "6/4", "6/8", "12/8"):
+        song = f"# metre: {metre}\n0\tA, | C:maj F:maj |\n4\tend"
+        assert read(song, "chord") == ([0.0, 2.0], ["C:maj", "F:maj"])
+
+
+def test_what_is_no_music_has_no_chord_with_or_without_its_letter() -> None:
+    song = "# metre: 4/4\n0\tnoise\n1\tA, | C:maj |\n3\tZ', applause\n4\tfadeout\n5\tB, bridge\n6\tend"
+    assert read(song, "chord") == ([0.0, 1.0, 3.0, 4.0, 5.0], ["N", "C:maj", "N", "N", "X"])
+
+
 chords = st.sampled_from(("C:maj", "A:min/b3", "G:7", "N"))
 
 
