@@ -36,16 +36,18 @@ class Process:
         Of the command line.
     log : Path
         Where its standard error goes; of all starts one after the other.
+    module : str
+        Of another command.
     """
 
-    def __init__(self, words: Sequence[str], log: Path) -> None:
-        self.words, self.log = list(words), log
+    def __init__(self, words: Sequence[str], log: Path, module: str = "mirflow") -> None:
+        self.words, self.log, self.module = list(words), log, module
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, or start it again."""
         with self.log.open("ab") as log:
-            command = [sys.executable, "-m", "mirflow", *self.words]
+            command = [sys.executable, "-m", self.module, *self.words]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self) -> None:

@@ -25,7 +25,7 @@ from mirflow.store.read import read_scores
 
 from .accounts import account
 from .campaigns import CAMPAIGN, TRACKS, estimates, write_campaign, zipped
-from .processes import Killer, Process, Server
+from .processes import Killer, Process, Server, free_port
 
 ROOMY = CAMPAIGN.replace("quota: 3", "quota: 1000")
 KILLS = int(os.environ.get("MIRFLOW_KILLS", "15"))
@@ -63,15 +63,16 @@ def send_until_taken(address: str, token: str, name: str, splits: str = "dev") -
     raise AssertionError(name)
 
 
-def wait_for_scores(service: Service, seconds: float) -> None:
+def wait_for_scores(service: Service, seconds: float, left: int = 0) -> None:
+    """Wait until so many submissions at most are not scored."""
     assert service.database is not None
     end = time.monotonic() + seconds
     while True:
         with service.database.read() as session:
-            left = session.scalar(select(func.count()).select_from(Submission).where(Submission.state.in_(OPEN)))
-        if not left:
+            still = session.scalar(select(func.count()).select_from(Submission).where(Submission.state.in_(OPEN)))
+        if (still or 0) <= left:
             return
-        assert time.monotonic() < end, f"{left} submissions are left"
+        assert time.monotonic() < end, f"{still} submissions are left"
         time.sleep(0.3)
 
 
@@ -125,6 +126,34 @@ def test_a_hundred_submissions_at_the_same_moment_are_all_scored_once_in_order(t
         print(f"taken in {taken:.1f} s ({max(tries)} tries at most), scored in {time.monotonic() - began:.1f} s")
     assert_all_scored_once(service, set(names), ("dev",))
     assert "Traceback" not in (tmp_path / "server.log").read_text() + (tmp_path / "worker.log").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_one_of_two_workers_of_a_cluster_is_killed_under_twenty_submissions(tmp_path: Path) -> None:
+    cluster = f"tcp://127.0.0.1:{free_port()}"
+    path = write_campaign(tmp_path, ROOMY.replace("serial", cluster))
+    service = open_service([path])
+    token = account(service, "ada", "submitter", "token")
+    words = ["--host", "127.0.0.1", "--port", cluster.rpartition(":")[2], "--no-dashboard"]
+    scheduler = Process(words, tmp_path / "scheduler.log", "distributed.cli.dask_scheduler")
+    words = [cluster, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path / "dask")]
+    first, second = (Process(words, tmp_path / f"{one}.log", "distributed.cli.dask_worker") for one in (1, 2))
+    server = Server(path, tmp_path / "server.log", "--no-worker")
+    worker = Process(["serve", "worker", str(path)], tmp_path / "worker.log")
+    names = [f"system-{number}" for number in range(20)]
+    with scheduler, first, second, server, worker:
+        for name in names:
+            send_until_taken(server.address, token, name, "dev&split=test")
+        wait_for_scores(service, 300, left=14)
+        first.kill()
+        wait_for_scores(service, 300, left=7)
+        # With none left the worker waits for another one.
+        second.kill()
+        time.sleep(3)
+        first.start()
+        wait_for_scores(service, 300)
+    assert_all_scored_once(service, set(names), ("dev", "test"))
 
 
 @pytest.mark.slow

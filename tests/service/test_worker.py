@@ -31,6 +31,7 @@ from mirflow.store.read import read_scores
 
 from .accounts import Browser
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit
+from .processes import free_port
 
 
 @pytest.fixture(scope="module")
@@ -391,6 +392,17 @@ def test_changed_references_stop_the_worker_until_they_are_back(
     reference.write_text(text)
     worker.work_off()
     assert state(service, id).state == "scored"
+
+
+@pytest.mark.slow  # ten seconds of trying
+def test_a_cluster_that_does_not_answer_is_waited_for(confinement: Confinement, tmp_path: Path) -> None:
+    address = f"tcp://127.0.0.1:{free_port()}"
+    service = open_campaign(tmp_path, CAMPAIGN.replace("serial", address))
+    worker = worker_of(service, confinement)
+    id = submit(service, "oak", estimates())
+    with pytest.raises(SystemTroubleError, match=f"no dask scheduler answers at {address}"):
+        worker.work_off()
+    assert (state(service, id).state, state(service, id).tries) == ("accepted", 0)
 
 
 def test_trouble_is_told_and_waited_out(

@@ -25,7 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...errors import MirflowError, PipelineError, StoreError
+from ...errors import MirflowError, PipelineError, RunError, SchedulerError, StoreError
 from ...metrics.base import get_task
 
 JOBS: Mapping[str, str] = {
@@ -358,8 +358,10 @@ def _child(order: Mapping[str, Any], writing: int) -> None:
             result = getattr(import_module(module, __package__), name)(order["task"], send)
         except MemoryError:
             result = {"error": "memory"}
-        except (StoreError, PipelineError) as error:
+        except (StoreError, PipelineError, SchedulerError) as error:
             result = {"error": str(error), "system": True}
+        except RunError as error:  # processes or a cluster that died: by chance, or of what was sent
+            result = {"error": f"could not be scored: {error}"}
         except MirflowError as error:
             result = {"error": str(error), "refused": True}
         except OSError as error:
