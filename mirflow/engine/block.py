@@ -28,7 +28,7 @@ from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
 from ..readers.label_maps import UNMAPPED
 from .pair_scores import BROKEN, LOST, score_pairs
-from .plausibility import extents, implausible, numbered_pitches, unmapped_labels, unmatched_labels
+from .plausibility import extents, implausible, lone_pedal, numbered_pitches, unmapped_labels, unmatched_labels
 
 BLOCK = 64
 """Tracks of a block where nobody says otherwise."""
@@ -523,6 +523,8 @@ def _note_implausible(
     tests: list[Callable[[Annotation, Annotation], str | None]] = [numbered_pitches] if kind.pitched else []
     if any(UNMAPPED in one.attrs for one in (*references.annotations, *estimates.annotations)):
         tests.append(unmapped_labels)
+    if any(one.attrs.get("pedal") == "ignored" for one in references.annotations):
+        tests.append(lone_pedal)
     if convention.doubt is not None:
         tests.append(partial(convention.doubt, work.measures))
     needs = {measure.metric.needs for measure in work.measures}

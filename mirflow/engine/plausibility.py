@@ -170,6 +170,26 @@ def _sounding(annotation: Annotation) -> Float:
     return pitch[np.isfinite(pitch) & (pitch > 0)]
 
 
+def lone_pedal(reference: Annotation, estimate: Annotation) -> str | None:
+    """Warning about a pair if the pedal of the reference's MIDI file is ignored, and the estimate has none.
+
+    Notes of estimates without a pedal are mostly as long as they sound, and end up to seconds after the keys.
+
+    Examples
+    --------
+    >>> keys = Annotation("notes", {"start": np.zeros(1), "end": np.ones(1), "pitch": np.full(1, 440.0)})
+    >>> lone_pedal(Annotation("notes", keys.columns, attrs={"pedal": "ignored"}), keys)  # doctest: +ELLIPSIS
+    "the reference's sustain pedal is ignored, and the estimate has none: ... (pedal: extend, as convention maestro)"
+    >>> lone_pedal(keys, keys)
+    """
+    if reference.attrs.get("pedal") != "ignored" or "pedal" in estimate.attrs:
+        return None
+    return (
+        "the reference's sustain pedal is ignored, and the estimate has none: are its notes as long as they sound? "
+        "Then read the reference's so, too (pedal: extend, as convention maestro)"
+    )
+
+
 def unmapped_labels(reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about a pair of which a side has labels that its map of labels hardly knows.
 

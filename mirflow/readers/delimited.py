@@ -132,7 +132,9 @@ class Layout:
                 return float(text.replace(",", "."))
             hint = "; if commas precede decimals, declare decimal: ','"
         elif column == "end" and "label" in self.places:
-            hint = "; if rows are a start and a label, declare columns: {start: 0, label: 1}"
+            hint = (
+                "; if rows are a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
+            )
         elif len(fields) > 1 and options.header is None and not options.columns and not any(map(is_number, fields)):
             hint = "; if this is a header, none of its names is known: declare columns"
         raise InvalidAnnotationError(f"{column} is not a number: {text!r}{hint}", path=self.name, line=line)

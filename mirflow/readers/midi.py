@@ -22,7 +22,7 @@ from ..ragged import Float, Int
 from ..theory.general_midi import DRUMS, FAMILIES, PROGRAMS
 from ..theory.pitch import hz_to_midi, to_hertz
 from .options import Instrument, Reading
-from .sustain import DOWN, PEDALS, SUSTAIN, extend_ends, stretches
+from .sustain import PEDALS, SUSTAIN, extend_ends, stretches, told_pedal
 
 if TYPE_CHECKING:
     import mido
@@ -84,9 +84,7 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
         "program": np.array([note.program for note in found], dtype=np.float64),
         "drum": np.array([note.drum for note in found], dtype=np.float64),
     }
-    attrs = {"source": str(name)}
-    if any(value >= DOWN for _, _, value in presses):
-        attrs["pedal"] = "extended" if extend else "ignored"
+    attrs = {"source": str(name), **told_pedal(presses, extended=extend)}
     # A MIDI file has no lines that an error could name.
     labels = [note.label(reading.instrument) for note in found]
     return Annotation("notes", columns, labels, lines=(), attrs=attrs)

@@ -26,7 +26,7 @@ from .mirdata import is_mirdata
 from .options import Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
-from .sustain import SUSTAIN, extend_ends
+from .sustain import SUSTAIN, extend_ends, told_pedal
 
 Convert = Callable[[Any, Reading], Annotation]
 """(object, kind and options of reading) -> annotation."""
@@ -260,20 +260,21 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
         for name in ("start", "end", "pitch", "velocity")
     }
     channel = np.array([place for _, place in played], dtype=np.int64)
+    presses = [
+        (float(change.time), place, int(change.value))
+        for place, one in enumerate(thing.instruments)
+        for change in one.control_changes
+        if change.number == SUSTAIN
+    ]
     if reading.pedal == "extend":
-        presses = [
-            (float(change.time), place, int(change.value))
-            for place, one in enumerate(thing.instruments)
-            for change in one.control_changes
-            if change.number == SUSTAIN
-        ]
         voice, last = channel * 128 + columns["pitch"].astype(np.int64), float(thing.get_end_time())
         columns["end"] = extend_ends(columns["start"], columns["end"], voice, channel, presses, last)
     programs = [int(thing.instruments[place].program) for _, place in played]
     columns["pitch"] = to_hertz(columns["pitch"], "notes", "MIDI")
     columns["program"] = np.array(programs, dtype=np.float64)
     columns["drum"] = np.zeros(len(played))
-    return Annotation("notes", columns, [PROGRAMS[program] for program in programs], lines=())
+    labels = [PROGRAMS[program] for program in programs]
+    return Annotation("notes", columns, labels, lines=(), attrs=told_pedal(presses, extended=reading.pedal == "extend"))
 
 
 def is_table(thing: object) -> bool:

@@ -15,6 +15,19 @@ DOWN = 64
 """The least value of a controller whose pedal is down."""
 
 
+def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> dict[str, str]:
+    """The attribute of notes that says what became of the sustain pedal; none where it is never down.
+
+    Examples
+    --------
+    >>> told_pedal([(0.5, 0, 127)], extended=False), told_pedal([(0.5, 0, 20)], extended=True)
+    ({'pedal': 'ignored'}, {})
+    """
+    if all(value < DOWN for _, _, value in presses):
+        return {}
+    return {"pedal": "extended" if extended else "ignored"}
+
+
 def extend_ends(
     start: Float, end: Float, voice: Int, channel: Int, presses: Sequence[tuple[float, int, int]], last: float
 ) -> Float:

@@ -15,11 +15,12 @@ from mido import Message, MidiFile, MidiTrack
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
+from mirflow.errors import MirflowWarning
 from mirflow.readers import Reading, read
 from mirflow.readers.midi import parse_midi
 from mirflow.readers.sustain import extend_ends
 from mirflow.theory.pitch import hz_to_midi
-from tests.commands import printed, problems, refused
+from tests.commands import invoke, printed, problems, refused
 
 EXTENDED = Reading.of(task="transcription", pedal="extend")
 Row = tuple[float, float, float, float]
@@ -101,6 +102,17 @@ def test_without_the_option_the_file_says_that_its_pedal_was_ignored() -> None:
     assert "pedal" not in parse_midi(saved(UNDER_PEDAL[:1]), EXTENDED).attrs
 
 
+def test_a_pedal_that_only_the_reference_has_is_warned_of_where_it_is_ignored(tmp_path: Path) -> None:
+    for name, events in (("keys", UNDER_PEDAL), ("sounds", [UNDER_PEDAL[0], UNDER_PEDAL[2]])):
+        (tmp_path / f"{name}.mid").write_bytes(saved(events))
+    keys, sounds = tmp_path / "keys.mid", tmp_path / "sounds.mid"
+    options = ("--task", "transcription", "-m", "f_measure")
+    said = "the reference's sustain pedal is ignored, and the estimate has none"
+    assert said in invoke("evaluate", keys, sounds, *options, code=0).stderr
+    for quiet in ((keys, keys), (sounds, keys), (keys, sounds, "--pedal", "extend")):
+        assert invoke("evaluate", *quiet, *options, code=0).stderr.count(said) == 0
+
+
 def plainly(notes: list[tuple[int, int, int]], presses: list[tuple[int, int]], last: int) -> list[int]:
     """Ends under the pedal by the text of MIREX 2024, tick by tick."""
     found = []
@@ -158,10 +170,11 @@ class TestDoors:
     def test_score_of_paths_and_of_objects_of_pretty_midi(self, folder: Path) -> None:
         path = folder / "ref/a.mid"
         for thing in (path, pretty_midi.PrettyMIDI(str(path))):
-            for convention, expected in (("mir_eval", 0.0), ("maestro", 1.0)):
-                notes = {"a": thing}, {"a": folder / "est/mine/a.csv"}
-                found = mirflow.score(*notes, "transcription", metrics=["f_measure"], convention=convention)
-                assert found.score.item() == expected
+            notes = {"a": thing}, {"a": folder / "est/mine/a.csv"}
+            with pytest.warns(MirflowWarning, match="the reference's sustain pedal is ignored"):
+                assert mirflow.score(*notes, "transcription", metrics=["f_measure"]).score.item() == 0.0
+            found = mirflow.score(*notes, "transcription", metrics=["f_measure"], convention="maestro")
+            assert found.score.item() == 1.0
 
     def test_the_command(self, folder: Path) -> None:
         words = "evaluate", folder / "ref", folder / "est/mine", "--task", "transcription", "-m", "f_measure"
