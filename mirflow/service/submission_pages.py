@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute
 
-from ..errors import MirflowError
+from ..errors import MirflowError, counted
 from ..pipeline.campaign import Campaign, Visibility
 from ..store.read import read_scores
 from .accounts import Viewer, is_current
@@ -75,6 +75,14 @@ _WORDS = {
     "scored": "scored",
     "failed": "could not be scored",
 }
+_STEPS: Mapping[str, tuple[str, ...]] = {
+    "Sent": (),
+    "Checked": ("received", "checking"),
+    "Scored": ("accepted", "scoring"),
+    "Compared": (),
+}
+_OUTCOMES = {"better": "better than", "worse": "worse than", "not told apart": "not told apart from"}
+_REACHED = {"received": 1, "checking": 1, "refused": 1, "accepted": 2, "scoring": 2, "failed": 2, "scored": 4}
 _watched: Counter[str] = Counter()
 
 
@@ -161,6 +169,17 @@ class SplitResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One of the four steps of a submission: `words` say how it went, `states` are those of the submission in it."""
+
+    title: str
+    words: str
+    note: str
+    states: tuple[str, ...]
+    is_now: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SubmissionView:
     """A submission with all that its page shows."""
 
@@ -177,6 +196,32 @@ class SubmissionView:
     may_change: bool
     is_open: bool
     status: Mapping[str, Any]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The way of the submission: sent, checked, scored, compared."""
+        own, state = self.summary, self.summary.state
+        files = f"{counted(self.files, 'file')}, {self.size}" if self.files else self.size
+        marks = ", ".join(counted(count, kind) for kind, count in self.counts.items() if count)
+        whose = {"own": "your", "leader": "the leader,"}
+        outcomes = [
+            f"{_OUTCOMES[one.outcome]} {whose[one.relation]} {one.other} ({result.split})"
+            for result in self.results
+            for one in result.comparisons
+        ]
+        found_in_it = marks or "nothing found" if self.may_change else ""
+        notes = (files, found_in_it, ", ".join(own.splits), "; ".join(outcomes) or "with nothing yet")
+        reached = _REACHED[state]
+        found = []
+        for at, (title, states) in enumerate(_STEPS.items()):
+            failed = at == reached and state in ("refused", "failed")
+            is_now = at == reached and self.is_open
+            words = "now" if is_now else state if failed else "done" if at < reached else "to come"
+            if at > reached and not self.is_open:
+                words = "not reached"
+            shown = at < reached or (failed and at == 1)
+            found.append(Step(title, words, notes[at] if shown else "", states, is_now))
+        return found
 
 
 def listing(request: Request) -> Response:

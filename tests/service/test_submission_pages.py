@@ -187,6 +187,35 @@ def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
     assert Browser(service, "org", "organiser").get(secret).status_code == 200
 
 
+def test_a_submission_says_how_far_it_is(service: Service) -> None:
+    ada = Browser(service, "ada", "submitter")
+    address = send(ada, "draft-7").headers["location"]
+
+    def steps(**columns: Any) -> list[tuple[str, str, str]]:
+        change(service, "draft-7", **columns)
+        shown = re.search(r'<ol class="steps".*?</ol>', ada.get(address).text, re.DOTALL)
+        assert shown is not None
+        return re.findall(r"<b>(\w+)</b> <small>([\w ]+)</small>(?:<br>(.*?))?</li>", shown[0])
+
+    now = steps()
+    assert [one[:2] for one in now] == [
+        ("Sent", "done"),
+        ("Checked", "now"),
+        ("Scored", "to come"),
+        ("Compared", "to come"),
+    ]
+    assert now[0][2].endswith(" bytes")
+    scoring = steps(state="scoring", files=3, warnings=2)
+    assert [one[1] for one in scoring] == ["done", "done", "now", "to come"]
+    assert scoring[0][2].startswith("3 files, ")
+    assert scoring[1][2] == "2 warnings"
+    refused = steps(state="refused", errors=1)
+    assert [one[1] for one in refused] == ["done", "refused", "not reached", "not reached"]
+    assert refused[1][2] == "1 error, 2 warnings"
+    assert [one[1] for one in steps(state="failed")] == ["done", "done", "failed", "not reached"]
+    assert steps(state="scored")[3] == ("Compared", "done", "with nothing yet")
+
+
 def test_only_who_sent_it_changes_a_submission(service: Service) -> None:
     ada, bob = Browser(service, "ada", "submitter"), Browser(service, "bob", "submitter")
     address = send(ada, "draft-1", visibility="public").headers["location"]
@@ -196,7 +225,7 @@ def test_only_who_sent_it_changes_a_submission(service: Service) -> None:
         assert Browser(service).post(f"{address}{what}").status_code == 401
     assert "Withdraw" not in bob.get(address).text
     assert ada.submit(f"{address}withdraw").status_code == 303
-    assert "Withdrawn on 2027-01-01" in bob.get(address).text
+    assert "Withdrawn on 1 Jan 2027" in bob.get(address).text
     assert "<strong>withdrawn</strong>" in bob.get("/submissions/").text
     assert [line["action"] for line in service.audit.read()][-1] == "withdraw"
 

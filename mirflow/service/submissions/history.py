@@ -73,4 +73,4 @@ def _score(row: Released, campaign: Campaign) -> str:
     split = campaign.splits.get(row.split)
     hidden = split is None or split.hidden
     value = "-" if row.value is None else f"{row.value:g}" if hidden else show_number(row.value)
-    return f"{row.split}, {row.evaluation} {value}"
+    return f"{row.split}, {row.evaluation} {value}{'' if row.improved else ', the best before'}"

@@ -3,7 +3,7 @@
 const shown = document.getElementById("progress");
 const [words, stage, done] = ["words", "stage", "done"].map((id) => document.getElementById(id));
 
-/** @param {{words: string, stage: string, before: number, done: number, total: number}} now */
+/** @param {{state: string, words: string, stage: string, before: number, done: number, total: number}} now */
 function show(now) {
   words.textContent = now.words[0].toUpperCase() + now.words.slice(1);
   const parts = [now.stage && `: ${now.stage}`, now.before > 0 && `; ${now.before} before it`];
@@ -11,6 +11,11 @@ function show(now) {
   done.hidden = !now.total;
   done.max = now.total || 1;
   done.value = now.done;
+  for (const step of document.querySelectorAll(".steps li")) {
+    const isNow = step.dataset.states.split(" ").includes(now.state);
+    if (isNow) step.setAttribute("aria-current", "step");
+    else step.removeAttribute("aria-current");
+  }
 }
 
 const events = new EventSource(shown.dataset.events);
