@@ -15,6 +15,7 @@ import mirflow
 from mirflow.errors import MirflowError, PipelineError
 from mirflow.evaluation import evaluate_paths
 from mirflow.service.service import Service, open_service
+from mirflow.service.submissions import entries
 from mirflow.service.submissions.comparison import track_changes
 from mirflow.service.submissions.confinement import Confinement, Confines, JobError, SystemTroubleError
 from mirflow.service.submissions.entries import (
@@ -168,6 +169,15 @@ def test_names_are_given_once_and_quotas_kept(service: Service) -> None:
     submit(service, "t4", estimates(), splits=["test"], who="bob")
     service.clock.advance(days=31)  # type: ignore[attr-defined]
     submit(service, "t5", estimates(), splits=["test"])
+
+
+def test_one_account_does_not_fill_the_queue(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "MOST_WAITING", 2)
+    for name in ("a", "b"):
+        submit(service, name, estimates())
+    with pytest.raises(SubmissionError, match="2 of your submissions wait already"):
+        submit(service, "c", estimates())
+    submit(service, "c", estimates(), who="bob")
 
 
 def test_refused_submissions_do_not_count(service: Service, confinement: Confinement) -> None:

@@ -22,6 +22,8 @@ from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, Submi
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 """Names that Windows keeps to itself, with or without a suffix."""
+MOST_WAITING = 200
+"""Submissions of an account that wait at a time: others are in the queue, too, and the disk is finite."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -144,7 +146,8 @@ def demand_entry(
     Raises
     ------
     SubmissionError
-        If submissions are closed, the name is taken or none, a split is unknown, or the quota is used up.
+        If submissions are closed, the name is taken or none, a split is unknown, the quota is used up, or too many of
+        the account wait.
     """
     today = now.astimezone(dt.UTC).date()
     if not campaign.evaluations:
@@ -175,6 +178,10 @@ def demand_entry(
             f"there is a submission {name!r}; submissions are never changed: give this one a name of its own, as "
             f"{name}-2"
         )
+    own = select(func.count()).where(Submission.user_id == user, Submission.state.in_(OPEN))
+    waiting = session.scalar(own.where(Submission.withdrawn.is_(None))) or 0
+    if waiting >= MOST_WAITING:
+        raise SubmissionError(f"{waiting} of your submissions wait already; send this one when some are scored")
     for one in chosen:
         quota = quota_of(session, one, campaign.splits[one], user, now)
         if quota.left == 0:
