@@ -58,6 +58,7 @@ SUFFIXES: Mapping[str, str] = MappingProxyType(
 NO_CHORDS = ("N.C.", "NC", "N")
 """Symbols of no chord."""
 
+_LONGEST_SUFFIX = max(map(len, SUFFIXES))
 _ALTERED = r"[#b](?:5|9|11|13)|add(?:2|4|9|11|13)"
 _SIGNS = str.maketrans({"♭": "b", "♯": "#", "\N{MINUS SIGN}": "-", "\N{EN DASH}": "-"})
 
@@ -129,7 +130,7 @@ def _split(text: str, with_bass: bool) -> str | None:
     if root is None:
         return None
     rest = body[root.end() :]
-    for end in range(len(rest), -1, -1):
+    for end in range(min(len(rest), _LONGEST_SUFFIX), -1, -1):
         suffix, altered = rest[:end], rest[end:]
         if suffix in SUFFIXES and (degrees := _degrees(altered, suffix)) is not None:
             label = _label(root[0], SUFFIXES[suffix], degrees)

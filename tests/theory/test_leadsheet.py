@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.metrics.base import get_task
 from mirflow.theory.chords import encode_chord
 from mirflow.theory.harte import InvalidChordException
-from mirflow.theory.leadsheet import NO_CHORDS, SUFFIXES, leadsheet_to_harte, not_a_chord
+from mirflow.theory.leadsheet import NO_CHORDS, SUFFIXES, leadsheet_to_harte, not_a_chord, translate_symbol
 from tests.metrics.batches import score_pairs
 
 SOUNDING = {
@@ -166,3 +167,10 @@ def test_aug7_is_an_augmented_triad_with_a_minor_seventh_in_every_convention(nam
 def test_the_page_about_chords_lists_every_suffix() -> None:
     page = (Path(__file__).parents[2] / "docs/chord.md").read_text()
     assert all(f"`C{suffix}`" in page for suffix in SUFFIXES)
+
+
+def test_what_is_no_symbol_is_told_in_linear_time():
+    began = time.monotonic()
+    assert translate_symbol("C" + "m" * 1_000_000) is None
+    assert translate_symbol("C:maj(" + "9," * 500_000 + ")") is None
+    assert time.monotonic() - began < 5
