@@ -40,6 +40,8 @@ class Status(IntEnum):
 
 EMPTY = frozenset({Status.empty_reference, Status.empty_estimate})
 SCORED = frozenset({Status.ok, *EMPTY})
+QUOTES_NOTHING = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
+"""Statuses whose messages name files; those of others may quote an annotation."""
 FAILED = frozenset(
     {Status.missing_estimate, Status.missing_reference, Status.unreadable, Status.invalid, Status.failed}
 )

@@ -6,15 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import EMPTY, FAILED, SCORED, WARNING, GroupContent, Status
+from ..cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, WARNING, GroupContent, Status
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
+from ..store.format import WARNINGS
 from .policies import MISSING, UNDEFINED
 from .scores import Scores, arrays_of, cell_texts, names_of
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,29 @@ def find_problems(ds: Scores) -> list[CellProblem]:
         names, state = (systems[system], tracks[track]), Status(int(status[system, track]))
         problems.append(CellProblem(*names, state, str(messages[system, track]) or _said(*names, state)))
     return problems
+
+
+WITHHELD = "not shown here, as it may quote a reference"
+
+
+def warn_withheld(system: str) -> str:
+    """Words for a warning about a system (empty: about all files) that may quote a reference."""
+    return f"there is a warning about {f'system {system!r}' if system else 'the files'}, which is {WITHHELD}"
+
+
+def without_quotes(ds: xr.Dataset) -> xr.Dataset:
+    """Scores of an evaluation with messages and warnings that quote no annotation."""
+    found = ds.copy()
+    if "message" in ds.data_vars:
+        messages = cell_texts(ds, "message")
+        quoting = ~np.isin(arrays_of(ds.isel(metric=[]))[2], [int(one) for one in QUOTES_NOTHING]) & (messages != "")
+        # One array of texts, however long the messages were.
+        texts = np.where(quoting, WITHHELD, messages).astype(object)
+        found["message"] = (("system", "track"), texts, ds["message"].attrs)
+    kept = dict.fromkeys(one["system"] for one in ds.attrs.get(WARNINGS, ()))
+    if kept:
+        found.attrs[WARNINGS] = [{"text": warn_withheld(name), "system": name} for name in kept]
+    return found
 
 
 def _said(system: str, track: str, status: Status) -> str:

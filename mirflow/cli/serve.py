@@ -60,6 +60,13 @@ def serve_command() -> None:
     "--trust-proxy", "proxies", multiple=True, metavar="ADDRESS", help="Address or network of a proxy; repeatable."
 )
 @click.option("--trust-proxy-user", "user_header", default="", metavar="HEADER", help="Where it names the account.")
+@click.option("--without-references", is_flag=True, help="Withhold the references and what quotes them.")
+@click.option("--only-aggregates", is_flag=True, help="Withhold all scores by track, with names and pages of tracks.")
+@click.option(
+    "--archive",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A table of years, as for `mirflow archive`. Default: the years of the systems, where stores have them.",
+)
 @click.option("--access-log", is_flag=True, help="Print a line for every request.")
 @click.option("--no-worker", is_flag=True, help="Start no worker: another process or host checks and scores.")
 def start_command(
@@ -69,6 +76,9 @@ def start_command(
     base_url: str,
     proxies: tuple[str, ...],
     user_header: str,
+    without_references: bool,
+    only_aggregates: bool,
+    archive: Path | None,
     access_log: bool,
     no_worker: bool,
 ) -> None:
@@ -79,12 +89,25 @@ def start_command(
     """
     demand_packages()
     from ..service.app import serve
+    from ..service.service import check_address
 
+    check_address(base_url)
     if user_header and not proxies:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
     with nullcontext() if no_worker else _worker(paths):
         click.echo(base_url or f"http://{host}:{port}/", err=True)
-        serve(paths, host, port, base_url, proxies=proxies, user_header=user_header, access_log=access_log)
+        serve(
+            paths,
+            host,
+            port,
+            base_url,
+            proxies=proxies,
+            user_header=user_header,
+            without_references=without_references,
+            only_aggregates=only_aggregates,
+            archive=archive,
+            access_log=access_log,
+        )
 
 
 def _worker(paths: tuple[Path, ...]) -> AbstractContextManager[object]:

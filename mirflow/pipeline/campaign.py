@@ -68,6 +68,10 @@ class Split(Shorthand):
     """Scores that are shown are multiples of this number; default: 0.001 of a hidden split, exact otherwise."""
     ladder: float | None = Field(default=None, gt=0)
     """Step by which a hidden score has to be better than the account's best before it is shown."""
+    without_references: bool = False
+    """Of a split that is not hidden: no timelines, and no messages that may quote a reference."""
+    only_aggregates: bool = False
+    """Of a split that is not hidden: no scores by track, no names of tracks, no recordings."""
 
 
 class Limits(Strict):
@@ -193,6 +197,12 @@ class Campaign(Strict):
     """Execution of scoring."""
     stores: list[str] = Field(default_factory=list)
     """Stores to browse beside, relative to root."""
+    without_references: bool = False
+    """Of these stores: no timelines, and no messages that may quote a reference."""
+    only_aggregates: bool = False
+    """Of these stores: no scores by track, and no names of tracks."""
+    archive: str = ""
+    """A table of years, as for `mirflow archive`, relative to root; default: the years of the stores' systems."""
     audio: AudioFiles | None = None
     """Recordings of the tracks."""
     grading: list[GradingRound] = Field(default_factory=list)
@@ -443,6 +453,8 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
     for position, store in enumerate(campaign.stores):
         if not (beside / campaign.root / store / "zarr.json").is_file():
             problems.append(document.problem(("stores", position), f"there is no store {store!r}"))
+    if campaign.archive and not (beside / campaign.root / campaign.archive).is_file():
+        problems.append(document.problem(("archive",), f"there is no file {campaign.archive!r}"))
     for position, one in enumerate(campaign.grading):
         for key in ("queries", "candidates", *(("consent",) if one.consent else ())):
             if not (beside / campaign.root / getattr(one, key)).is_file():

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 
 from .accounts import LIFETIMES, Viewer, issue, log_in, revoke_token, valid_tokens
 from .database import Database, Token, User
-from .security import GuardedRoute, cookie_name
+from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service
 from .viewer_pages import error_answer, page
 
@@ -63,7 +63,7 @@ def log_in_by_link(request: Request) -> Response:
         return error_answer(request, 401, text)
     viewer, secret = found
     service.audit.record(viewer.name, "log in", address=request.state.address)
-    answer = RedirectResponse("/grading/" if viewer.role == "grader" else "/", 303)
+    answer = RedirectResponse(service.links.url("grading" if viewer.role == "grader" else "front"), 303)
     answer.set_cookie(
         cookie_name(service),
         secret,
@@ -71,6 +71,7 @@ def log_in_by_link(request: Request) -> Response:
         httponly=True,
         secure=service.secure,
         samesite="lax",
+        path=cookie_path(service),
     )
     return answer
 
@@ -82,8 +83,9 @@ def log_out(request: Request) -> Response:
     with database.write() as session:
         revoke_token(session, viewer.user, viewer.token, service.clock())
     service.audit.record(viewer.name, "log out")
-    answer = RedirectResponse("/", 303)
-    answer.delete_cookie(cookie_name(service), httponly=True, secure=service.secure, samesite="lax")
+    answer = RedirectResponse(service.links.url("front"), 303)
+    name, path = cookie_name(service), cookie_path(service)
+    answer.delete_cookie(name, path, httponly=True, secure=service.secure, samesite="lax")
     return answer
 
 
@@ -120,7 +122,7 @@ def revoke(request: Request) -> Response:
     if not found:
         raise HTTPException(404)
     service.audit.record(viewer.name, "revoke token", token=token)
-    return RedirectResponse("/" if token == viewer.token else "/account", 303)
+    return RedirectResponse(service.links.url("front" if token == viewer.token else "account"), 303)
 
 
 def _account(request: Request, secret: str = "", expires: dt.datetime | None = None) -> Response:

@@ -106,8 +106,9 @@ class Answers:
         variant: str = "",
         query: str | None = None,
         chosen: bool = False,
+        view: str = "",
     ) -> Response:
-        """The answer to a request of anybody: a kept one, or one that is made now, once for all who wait for it.
+        """The answer to a request: a kept one, or one that is made now, once for all who wait for it.
 
         Parameters
         ----------
@@ -122,19 +123,29 @@ class Answers:
             What it depends on of the query, of which anybody may write any number; None: all of it.
         chosen : bool
             Whether it is one of many that somebody may choose from, such as a query.
+        view : str
+            What tells that which somebody sees after logging in from what all others see; whoever sees the same gets
+            the same answer, and neither browsers nor proxies keep it. Empty: everybody sees it.
         """
-        generation = self.generation(names)
+        generation = digest(f"{self._salt} seen as {view}") if view else self.generation(names)
         target = f"{request.url.path}?{request.url.query if query is None else query} {variant}"
         etag = digest(f"{generation} {target}")
         if is_known(request.headers.get("if-none-match", ""), etag):
-            return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": "no-cache"})
-        kept = await self._get((generation, target), etag, make, self._pools[chosen])
-        if not variant and kept.status == 200:
+            keep = "private, no-store" if view else "no-cache"
+            return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": keep})
+        kept = await self._get((generation, target), etag, make, self._pools[chosen], private=bool(view))
+        if not variant and not view and kept.status == 200:
             self._set_front(request.scope, names, (generation, target))
         return KeptResponse(kept)
 
     async def _get(
-        self, key: tuple[str, str], etag: str, make: Callable[[], Content], pool: ThreadPoolExecutor
+        self,
+        key: tuple[str, str],
+        etag: str,
+        make: Callable[[], Content],
+        pool: ThreadPoolExecutor,
+        *,
+        private: bool = False,
     ) -> Kept:
         kept = self._kept.get(key)
         if kept is not None:
@@ -150,7 +161,7 @@ class Answers:
         self._made[key] = future
         self._waiting += 1
         try:
-            kept = await asyncio.get_running_loop().run_in_executor(pool, lambda: _keep(make(), etag))
+            kept = await asyncio.get_running_loop().run_in_executor(pool, lambda: _keep(make(), etag, private=private))
         except BaseException as error:
             future.set_exception(error if isinstance(error, Exception) else HTTPException(503))
             raise
@@ -261,13 +272,16 @@ def is_known(given: str, etag: str) -> bool:
     return given.strip() == "*" or any(one.strip().removeprefix("W/") == f'"{etag}"' for one in given.split(","))
 
 
-def _keep(content: Content, etag: str) -> Kept:
+def _keep(content: Content, etag: str, *, private: bool) -> Kept:
     """An answer with its headers, compressed if that makes it smaller."""
     kind = content.media_type
     headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
     if content.status == 200:
-        # It may be kept by browsers, which have to ask whether it still holds.
-        headers += [(b"etag", f'W/"{etag}"'.encode()), (b"cache-control", b"no-cache")]
+        # What everybody sees may be kept by browsers, which have to ask whether it still holds.
+        headers += [
+            (b"etag", f'W/"{etag}"'.encode()),
+            (b"cache-control", b"private, no-store" if private else b"no-cache"),
+        ]
     headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in content.headers.items()]
     packed = None
     if kind.startswith(_COMPRESSED) and _LEAST_COMPRESSED <= len(content.body) <= LARGEST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote, unquote_to_bytes
 
@@ -15,7 +15,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -30,6 +30,7 @@ from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Service, open_service
 from .submissions.entries import SubmissionError
 from .viewer_pages import asset, error_answer
+from .views import Views
 
 __all__ = ["configure", "create_app", "serve"]
 
@@ -81,6 +82,38 @@ class NamesInPaths:
         await self.app(scope, receive, send)
 
 
+class BelowRoot:
+    """Middleware that takes off what stands before all paths, where a proxy or a mounting application has left it.
+
+    Parameters
+    ----------
+    app : ASGI application
+    root : callable
+        Gives the path of the server's address: ``/mirflow``; empty without one.
+    """
+
+    def __init__(self, app: ASGIApp, root: Callable[[], str]) -> None:
+        self.app, self._root = app, root
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; the address without the last slash leads to that with it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        for root in dict.fromkeys((scope.get("root_path", "").rstrip("/"), self._root())):
+            if not root or not scope["path"].startswith(root):
+                continue
+            rest, raw = scope["path"][len(root) :], scope.get("raw_path")
+            if not rest and scope["method"] in ("GET", "HEAD"):
+                await RedirectResponse(f"{self._root()}/", 308)(scope, receive, send)
+                return
+            if rest.startswith("/"):
+                # The path of an address has plain characters alone, which nobody has to encode.
+                own = raw[len(root) :] if raw is not None and raw.startswith(f"{root}/".encode()) else None
+                scope = {**scope, "path": rest, "raw_path": own if own is not None else quote(rest).encode()}
+        await self.app({**scope, "root_path": ""}, receive, send)
+
+
 def decode_path(raw: bytes) -> str:
     """Decode a path segment by segment.
 
@@ -105,6 +138,7 @@ def create_app(service: Service) -> Starlette:
         middleware=[
             Middleware(NamesInPaths),
             Middleware(Security, service=service),
+            Middleware(BelowRoot, root=lambda: service.prefix),
             Middleware(Front, answers=service.answers),
         ],
         exception_handlers={
@@ -119,13 +153,14 @@ def create_app(service: Service) -> Starlette:
 
 
 def _routes(service: Service) -> list[BaseRoute]:
+    views = Views(service)
     return [
         GuardedRoute("/health", _health, role=None),
         GuardedRoute("/static/{name}", asset, role=None),
         *account_pages.routes(service),
-        *http_api.routes(service),
+        *http_api.routes(service, views),
         *stores_http.routes(service),
-        *result_pages.routes(service),
+        *result_pages.routes(service, views),
         *grader_pages.routes(service),
         *submission_pages.routes(service),
     ]
@@ -165,6 +200,9 @@ def serve(
     *,
     proxies: Sequence[str] = (),
     user_header: str = "",
+    without_references: bool = False,
+    only_aggregates: bool = False,
+    archive: Path | None = None,
     access_log: bool = False,
 ) -> None:
     """Serve stores or a campaign until the process is told to stop.
@@ -181,11 +219,19 @@ def serve(
         Addresses or networks of proxies, whose word on the client's address is taken.
     user_header : str
         Header by which these proxies say whom they have let in.
+    without_references, only_aggregates : bool
+        What is withheld of all stores, whatever the campaign says.
+    archive : Path or None
+        A table of years.
     access_log : bool
         Whether a line for every request is written to the standard error.
     """
     service = open_service(paths, base_url or f"http://{host}:{port}")
     service.proxies, service.user_header = networks(proxies), user_header
+    service.without_references, service.only_aggregates = without_references, only_aggregates
+    service.archive = archive or service.archive
+    if service.archive is not None:
+        service.read_years()  # what is wrong in it is said now
     _begin_logs(access_log)
     uvicorn.Server(configure(create_app(service), host, port, service.proxies)).run()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 import numpy as np
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
@@ -32,10 +34,12 @@ from ..reports.tables import to_csv as table_to_csv
 from ..reports.tables import to_json as table_to_json
 from ..reports.tabulation import Tabulation
 from ..store.format import list_cautions, nested_attrs
+from .accounts import Viewer
 from .answers import Content
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
+from .views import View, Views
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,6 +52,10 @@ MANY = 200
 """Values of a parameter that may be repeated."""
 ROWS = MappingProxyType({"json": 200_000, "csv": 500_000, "arrow": 2_000_000, "parquet": 2_000_000})
 """Rows of an answer."""
+_CHOOSE_TRACKS = frozenset({"annotator", "by", "cluster", "missing", "system", "track", "undefined", "where"})
+"""Parameters that make parts of the tracks."""
+TRIALS = 5
+"""Times that an answer is begun anew, as something was published meanwhile."""
 SECONDS = 10.0
 """Time of a computation, as far as it can be told before."""
 
@@ -58,7 +66,14 @@ _MEDIA = {
     "parquet": "application/vnd.apache.parquet",
 }
 _TABLES = ("json", "csv", "arrow", "parquet")
-_TITLES = {400: "Bad request", 404: "Not found", 406: "Not acceptable", 413: "Too much", 501: "Not installed"}
+_TITLES = {
+    400: "Bad request",
+    403: "Not public",
+    404: "Not found",
+    406: "Not acceptable",
+    413: "Too much",
+    501: "Not installed",
+}
 
 
 class ApiError(MirflowError):
@@ -171,11 +186,13 @@ class Operation:
     path : str
         Below the base, with ``{store}`` and ``{evaluation}``.
     answer : callable
-        Takes the snapshot of the store (None where the path names no store) and the parameters; gives what JSON can
-        hold, or a table.
+        Takes the service, the snapshot of the store (what is seen of all of them where the path names none) and the
+        parameters; gives what JSON can hold, or a table.
     summary : str
     parameters : tuple of QueryParameter
     formats : tuple of str
+    by_track : bool
+        Whether it tells of single tracks.
     """
 
     path: str
@@ -183,6 +200,7 @@ class Operation:
     summary: str
     parameters: tuple[QueryParameter, ...] = ()
     formats: tuple[str, ...] = ("json",)
+    by_track: bool = False
 
 
 _FORMAT = QueryParameter("format", "Form of the table; without it the header Accept decides.", choices=lambda: _TABLES)
@@ -214,11 +232,66 @@ _QUERY = (
 _LEVEL = partial(QueryParameter, kind="number", low=0.5, high=0.999)
 
 
-def _stores(service: Service, asked: Mapping[str, Any]) -> Any:
-    found = []
-    for name in service.shelf:
+class ChangedError(MirflowError):
+    """A store was published anew, or somebody sees something else of it, while an answer was made."""
+
+
+@dataclass(frozen=True)
+class SeenStores:
+    """What a request sees of the stores.
+
+    Parameters
+    ----------
+    views : Views
+    viewer : Viewer or None
+        Who asks.
+    tokens : mapping of str to str, or None
+        By store what tells that which is seen from all else; None for what everybody sees.
+    """
+
+    views: Views
+    viewer: Viewer | None
+    tokens: Mapping[str, str] | None
+
+    @property
+    def view(self) -> str:
+        """What tells it from that which others see; empty for what everybody sees."""
+        return "" if self.tokens is None else msgspec.json.encode(sorted(self.tokens.items())).decode()
+
+    def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
+        """The answer of a function of what is seen of a store.
+
+        Raises
+        ------
+        ChangedError
+            If it is something else than when the request came.
+        """
+
+        def check(snapshot: Snapshot) -> Any:
+            if self.tokens is not None and snapshot.token != self.tokens.get(name):
+                raise ChangedError(f"{name} was published anew, or other systems may be seen: ask again")
+            return question(snapshot)
+
+        return self.views.ask(name, self.viewer, check)
+
+
+def _see(views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
+    """What somebody sees now of some stores, or of all that there are (none is named)."""
+    tokens = {}
+    for name in names or views.names(viewer):
         try:
-            found.append(service.shelf.ask(name, partial(_describe_store, service)))
+            tokens[name] = views.token(name, viewer)
+        except StoreError:
+            if names:
+                raise
+    return SeenStores(views, viewer, tokens)
+
+
+def _stores(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
+    found = []
+    for name in seen.views.names(None) if seen.tokens is None else seen.tokens:
+        try:
+            found.append(seen.ask(name, partial(_describe_store, service)))
         except StoreError:
             continue  # it was removed in between, or is damaged: the others are there
     return {"title": service.title, "mirflow": version("mirflow"), "stores": found}
@@ -227,6 +300,8 @@ def _stores(service: Service, asked: Mapping[str, Any]) -> Any:
 def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
     at = quote(snapshot.name, safe="")
     pinned = quote(f"{snapshot.name}@{snapshot.token}", safe="@")
+    # Chunks of a store hold all of its systems: there is none of what some people see alone.
+    has_zarr = not isinstance(snapshot, View) and service.disclosure(snapshot.name).everything
     evaluations = [
         {
             "name": name,
@@ -243,19 +318,21 @@ def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
         "created": attrs.get("created", ""),
         "versions": attrs.get("versions", {}),
         "evaluations": evaluations,
-        "self": f"{BASE}/stores/{at}",
-        "zarr": f"/stores/{at}.zarr",
-        "zarr_of_generation": f"/stores/{pinned}.zarr",
+        "self": f"{service.prefix}{BASE}/stores/{at}",
+        "zarr": f"{service.prefix}/stores/{at}.zarr" if has_zarr else None,
+        "zarr_of_generation": f"{service.prefix}/stores/{pinned}.zarr" if has_zarr else None,
     }
 
 
 def _store(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
-    pipeline = str(snapshot.nodes[""].get("attributes", {}).get("pipeline", ""))
+    by_track = service.disclosure(snapshot.name).by_track
+    pipeline = str(snapshot.nodes[""].get("attributes", {}).get("pipeline", "")) if by_track else ""
     return {**_describe_store(service, snapshot), "pipeline": without_folders(pipeline)}
 
 
 def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
     name, ds = choose_one(snapshot.boards, None, asked["evaluation"])
+    shown = service.disclosure(snapshot.name)
     attrs = nested_attrs(ds.attrs)
     counts = count_statuses(ds).tolist()
     return {
@@ -265,12 +342,18 @@ def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) 
         **{key: attrs.get(key, "") for key in ("task", "convention", "grid", "combine", "created")},
         "parameters": attrs.get("parameters", {}),
         "versions": attrs.get("versions", {}),
-        "warnings": list_cautions(attrs),
+        "warnings": list_cautions(attrs) if shown.by_track else [],
         "headline": headline_metric(ds),
         "systems": _labels(ds, "system", cells=[_counts(row) for row in counts]),
-        "tracks": _labels(ds, "track", duration=ds["duration"].values.tolist() if "duration" in ds else None),
+        "tracks": _tracks(ds, durations=shown.references) if shown.by_track else None,
         "metrics": _labels(ds, "metric"),
     }
+
+
+def _tracks(ds: xr.Dataset, *, durations: bool) -> list[dict[str, Any]]:
+    """The tracks; durations are where references end."""
+    known = durations and "duration" in ds
+    return _labels(ds, "track", duration=ds["duration"].values.tolist() if known else None)
 
 
 def _counts(row: Sequence[int]) -> dict[str, int]:
@@ -375,17 +458,17 @@ def leaderboard_json(snapshot: Snapshot, evaluation: str | None = None, *, inter
     return to_json(leaderboard(boards, title=snapshot.name, level=0.95 if intervals else None)).encode()
 
 
-def _index(service: Service, asked: Mapping[str, Any]) -> Any:
+def _index(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
     return {
         "title": service.title,
         "mirflow": version("mirflow"),
-        "stores": f"{BASE}/stores",
-        "openapi": f"{BASE}/openapi.json",
+        "stores": f"{service.prefix}{BASE}/stores",
+        "openapi": f"{service.prefix}{BASE}/openapi.json",
     }
 
 
-def _openapi(service: Service, asked: Mapping[str, Any]) -> Any:
-    return openapi(service.title)
+def _openapi(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
+    return openapi(service.title, service.prefix)
 
 
 _OF_STORE, _OF_EVALUATION = "/stores/{store}", "/stores/{store}/evaluations/{evaluation}"
@@ -401,6 +484,7 @@ OPERATIONS = (
         "Scores by track: a row for each system, track and metric that is one number a track.",
         (_METRIC, _SYSTEM, _TRACKS, _WHERE, _FORMAT),
         _TABLES,
+        by_track=True,
     ),
     Operation(
         f"{_OF_STORE}/query",
@@ -428,6 +512,7 @@ OPERATIONS = (
         "Cells without a score, of an empty file, or with a warning, with the reason.",
         (_EVALUATION, _FORMAT),
         _TABLES,
+        by_track=True,
     ),
     Operation(
         f"{_OF_STORE}/leaderboard",
@@ -439,8 +524,15 @@ OPERATIONS = (
 """All operations; routes and the OpenAPI description follow from them."""
 
 
-def openapi(title: str) -> dict[str, Any]:
-    """The description of the API by OpenAPI 3.1."""
+def openapi(title: str, root: str = "") -> dict[str, Any]:
+    """The description of the API by OpenAPI 3.1.
+
+    Parameters
+    ----------
+    title : str
+    root : str
+        What stands before all paths.
+    """
     problem = {"description": "A refusal.", "content": {"application/problem+json": {"schema": {"$ref": _PROBLEM}}}}
     paths: dict[str, Any] = {}
     for one in OPERATIONS:
@@ -460,7 +552,13 @@ def openapi(title: str) -> dict[str, Any]:
     ranked["schema"] = {"$id": "mirflow-leaderboard", **json_schema()}
     schemas = {"Problem": _PROBLEM_SCHEMA}
     info = {"title": title, "version": version("mirflow"), "description": "Results of a mirflow server, read only."}
-    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": schemas}}
+    return {
+        "openapi": "3.1.0",
+        "info": info,
+        "servers": [{"url": root or "/"}],
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
 
 
 _PROBLEM = "#/components/schemas/Problem"
@@ -472,9 +570,9 @@ _PROBLEM_SCHEMA = {
 }
 
 
-def routes(service: Service) -> list[BaseRoute]:
+def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Routes of the API."""
-    found: list[BaseRoute] = [_route(service, one) for one in OPERATIONS]
+    found: list[BaseRoute] = [_route(service, views, one) for one in OPERATIONS]
     return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", _nothing, role=None)]
 
 
@@ -482,25 +580,33 @@ async def _nothing(request: Request) -> Response:
     return _problem(404, f"there is nothing at this address; {BASE}/openapi.json says what there is")
 
 
-def _route(service: Service, operation: Operation) -> GuardedRoute:
+def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:
     async def endpoint(request: Request) -> Response:
+        viewer: Viewer | None = request.state.viewer
         try:
             style = _choose_format(operation, request)
             asked = _read_parameters(operation, request)
             if operation.formats == _TABLES:
                 asked["format"] = style
-            names = [request.path_params["store"]] if "store" in request.path_params else list(service.shelf)
+            named = [request.path_params["store"]] if "store" in request.path_params else []
             if "evaluation" in request.path_params:
                 asked["evaluation"] = request.path_params["evaluation"]
-            return await service.answers.answer(
-                request,
-                names,
-                lambda: _answer(service, operation, names, asked, style),
-                variant=style,
-                chosen=bool(operation.parameters),
-            )
+            for _ in range(TRIALS):
+                seen = SeenStores(views, None, None)
+                if viewer is not None:
+                    seen = await run_in_threadpool(_see, views, viewer, named)
+                with suppress(ChangedError):
+                    return await service.answers.answer(
+                        request,
+                        named or list(service.shelf),
+                        partial(_answer, service, operation, named, asked, style, seen),
+                        variant=style,
+                        chosen=bool(operation.parameters),
+                        view=seen.view,
+                    )
         except MirflowError as error:
             return _refusal(error)
+        return _problem(503, "this changes all the time at the moment: ask again")
 
     endpoint.__name__ = operation.answer.__name__.strip("_")
     path = operation.path.replace("{store}", "{store:name}").replace("{evaluation}", "{evaluation:name}")
@@ -508,17 +614,40 @@ def _route(service: Service, operation: Operation) -> GuardedRoute:
 
 
 def _answer(
-    service: Service, operation: Operation, names: Sequence[str], asked: Mapping[str, Any], style: str
+    service: Service,
+    operation: Operation,
+    names: Sequence[str],
+    asked: Mapping[str, Any],
+    style: str,
+    seen: SeenStores,
 ) -> Content:
     """The content of an answer; what is refused is kept as well, as it takes as long to find out."""
     try:
-        if "{store}" in operation.path:
-            found = service.shelf.ask(names[0], lambda snapshot: operation.answer(service, snapshot, asked))
+        if names:
+            _check_disclosed(service, names[0], operation, asked)
+            found = seen.ask(names[0], lambda snapshot: operation.answer(service, snapshot, asked))
         else:
-            found = operation.answer(service, asked)
+            found = operation.answer(service, seen, asked)
         return Content(_encode(found, style), _MEDIA[style])
+    except ChangedError:
+        raise
     except MirflowError as error:
         return _content_of(error)
+
+
+def _check_disclosed(service: Service, store: str, operation: Operation, asked: Mapping[str, Any]) -> None:
+    """Refuse what would tell of single tracks where only aggregates may be known.
+
+    Aggregates over some tracks tell of those that are left out, and so do several treatments of missing scores, and
+    systems by which the tracks are chosen that all of them have.
+    """
+    if service.disclosure(store).by_track:
+        return
+    if operation.by_track:
+        raise ApiError(403, f"scores of tracks of {store} are not public: ask for its leaderboard, query or compare")
+    refused = sorted(_CHOOSE_TRACKS & asked.keys())
+    if refused:
+        raise ApiError(403, f"only aggregates over all tracks of {store} are public: leave out {', '.join(refused)}")
 
 
 def _encode(found: Any, style: str) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -72,6 +72,8 @@ class Recordings:
         The server's own folder, of which nothing is played: it has what people sent.
     clock : callable
         Seconds that only grow.
+    withheld : collection of str
+        Splits of whose tracks nothing is shown.
     """
 
     def __init__(
@@ -81,9 +83,11 @@ class Recordings:
         secret: bytes,
         private: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
+        withheld: Collection[str] = (),
     ) -> None:
         self._campaign, self._root, self._secret, self._private = campaign, root, secret, private
         self._clock = clock
+        self._withheld = frozenset(withheld)
         self._found: dict[str, ServedRecording] = {}
         self._looked = -LOOK_AGAIN
         self._lock = Lock()
@@ -116,6 +120,8 @@ class Recordings:
         if campaign.audio is not None:
             role = _WHO[campaign.audio.who]
             for name, split in campaign.splits.items():
+                if name in self._withheld:
+                    continue
                 files = _files(campaign.audio.pattern, root / split.root, "track")
                 found |= {self._id("track", name, track): ServedRecording(path, role) for track, path in files.items()}
         private = None if self._private is None else self._private.resolve()

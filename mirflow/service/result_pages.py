@@ -18,6 +18,7 @@ from ..errors import QueryError, StoreError, UnknownNameError
 from ..reports.leaderboard import leaderboard, to_json
 from ..reports.page import live
 from ..site import page_contents
+from ..site.archive import Archive, join_years, years_of
 from ..site.build import NEWS
 from ..site.changes import Change, find_changes, to_atom
 from ..site.front_page import front, news_of
@@ -36,17 +37,17 @@ if TYPE_CHECKING:
 
 _HTML = "text/html; charset=utf-8"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
-_FOR_GOOD_HERE = {"Cache-Control": "private, max-age=31536000, immutable"}
 _REPORT_BYTES = 32_000_000
 """Numbers and timelines of a report that are kept."""
 
 
-def routes(service: Service) -> list[BaseRoute]:
+def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Routes of the pages of results."""
-    views = Views(service)
     pages: dict[str, Callable[..., Content]] = {
         "/": _front,
         "/feed.xml": _feed,
+        "/archive/": _archive,
+        "/archive.json": _archive_json,
         "/stores/{store:name}/": _report,
         "/stores/{store:name}/report/contents.json": _report_contents,
         "/stores/{store:name}/report/tracks/{track:name}.json": _report_track,
@@ -78,6 +79,8 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
                 found = await run_in_threadpool(asked)
                 return Response(found.body, media_type=found.media_type, headers=PRIVATE)
             variant = "" if "store" in parts else await run_in_threadpool(views.digest)
+            if make in (_archive, _archive_json):
+                variant += service.years_token()
             query = None if make is _report_track else ""  # the others read none
             return await service.answers.answer(request, names, asked, variant=variant, query=query)
         except (UnknownNameError, StoreError, QueryError) as error:
@@ -124,7 +127,7 @@ class Asked:
 
     def render(self, template: str, **context: Any) -> Content:
         """Fill in a template."""
-        text = pages_of(self.service).render(template, viewer=viewer_of(self.request), **context)
+        text = pages_of(self.service, self.viewer).render(template, viewer=viewer_of(self.request), **context)
         return Content(text.encode(), _HTML)
 
 
@@ -173,9 +176,9 @@ def _ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 def _feed(asked: Asked) -> Content:
     """The changes as a feed, with whole addresses."""
     service = asked.service
-    links, base = pages_of(service).links, service.base_url.rstrip("/")
+    links, base = service.links, service.origin
     changes = changes_of(service)
-    identifier = f"tag:{urlsplit(base).hostname or 'localhost'},2026:mirflow-server"
+    identifier = f"tag:{urlsplit(base).hostname or 'localhost'},2026:mirflow-server{service.prefix}"
 
     def address(change: Change) -> str:
         return base + links.url("evaluation", store=change.store, evaluation=change.evaluation)
@@ -185,17 +188,38 @@ def _feed(asked: Asked) -> Content:
     return Content(text.encode(), "application/atom+xml")
 
 
+def _years(asked: Asked) -> tuple[Archive, set[tuple[str, str]]]:
+    """The years of a table, or of the systems that the viewer sees; and the evaluations that have a page."""
+    seen = asked.views.all_contents(asked.viewer)
+    present = {(one.name, evaluation) for one in seen for evaluation in one.ranked}
+    if asked.service.archive is not None:
+        return asked.service.read_years(), present
+    found = [entry for one in seen for entry in years_of(one.name, one.board)]
+    if not found:
+        raise QueryError("no system has a year")
+    return join_years(found), present
+
+
+def _archive(asked: Asked) -> Content:
+    years, present = _years(asked)
+    return asked.render("archive.html", page=years, present=present, here="archive")
+
+
+def _archive_json(asked: Asked) -> Content:
+    return Content(_years(asked)[0].tabulation().to_json().encode(), "application/json")
+
+
 def _report(asked: Asked, store: str) -> Content:
     """The report of a store, which fetches what is looked at; of a hidden split what there is to see of it."""
     if store in asked.views.hidden:
         return asked.render("front.html", page=front([asked.of(store)], own=asked.views.own(asked.viewer)))
-    pages = pages_of(asked.service)
-    assets = {name: f"/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
-    links = [(asked.service.title, pages.links.url("front"))]
+    address = asked.service.links.url
+    assets = {name: f"{asked.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
+    links = [(asked.service.title, address("front"))]
     named = asked.views.ask(
         store, asked.viewer, lambda snapshot: [name for name, ds in snapshot.boards.items() if _is_ranked(ds)]
     )
-    links += [(name, pages.links.url("evaluation", store=store, evaluation=name)) for name in named]
+    links += [(name, address("evaluation", store=store, evaluation=name)) for name in named]
     return Content(asked.report(store).shell(assets, links=links).encode(), _HTML)
 
 
@@ -212,8 +236,16 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
 
     def make() -> live.LivePage:
         # References may be where the worker alone sees them.
-        seen = root is None or root.is_dir()
-        return live.LivePage(snapshot.tree, snapshot.token, name=name, root=root, references=seen, cache=_REPORT_BYTES)
+        shown, seen = service.disclosure(name), root is None or root.is_dir()
+        return live.LivePage(
+            snapshot.tree,
+            snapshot.token,
+            name=name,
+            root=root,
+            references=shown.references and seen,
+            only_aggregates=not shown.by_track,
+            cache=_REPORT_BYTES,
+        )
 
     found: live.LivePage = snapshot.once("report", make)
     return found
@@ -225,7 +257,7 @@ def _report_contents(asked: Asked, store: str) -> Content:
 
 def _report_track(asked: Asked, store: str, track: str) -> Content:
     id = asked.service.recordings.of_track(store, track, asked.viewer) if store in asked.views.splits else None
-    audio = pages_of(asked.service).links.url("audio", audio=id) if id is not None else ""
+    audio = asked.service.links.url("audio", audio=id) if id is not None else ""
     found = asked.report(store).timeline(track, metric=asked.request.query_params.get("metric", ""), audio=audio)
     if found is None:
         raise UnknownNameError("track", track, ())
@@ -242,7 +274,7 @@ def _block_route(views: Views) -> GuardedRoute:
             found = None
         if found is None:
             raise HTTPException(404)
-        keep = _FOR_GOOD if asked.viewer is None else _FOR_GOOD_HERE
+        keep = _FOR_GOOD if asked.viewer is None else PRIVATE
         return Response(found, media_type="application/octet-stream", headers=keep)
 
     return GuardedRoute("/stores/{store:name}/report/blocks/{address:path}", report_block, role=None)

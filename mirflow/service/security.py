@@ -151,8 +151,18 @@ def csrf_token(service: Service, session: str) -> str:
 
 
 def cookie_name(service: Service) -> str:
-    """Name of the session's cookie; browsers keep one with this prefix from all but the same host by https."""
-    return "__Host-mirflow" if service.secure else "mirflow_session"
+    """Name of the session's cookie, whose prefix makes browsers take it by https alone.
+
+    That of the whole host lets no other host set it; a cookie of a path cannot have it.
+    """
+    if not service.secure:
+        return "mirflow_session"
+    return "__Secure-mirflow" if service.prefix else "__Host-mirflow"
+
+
+def cookie_path(service: Service) -> str:
+    """Path of the session's cookie: other programs on the same host, below other paths, do not get it."""
+    return f"{service.prefix}/"
 
 
 class Security:
@@ -330,7 +340,10 @@ def shown_path(scope: Scope) -> str:
     --------
     >>> shown_path({"path": "/login/7Kx", "raw_path": b"/login/7Kx"}), shown_path({"path": "/a b", "raw_path": None})
     ('/login/...', '/a%20b')
+    >>> shown_path({"path": "/mirflow/login/7Kx", "raw_path": b"/mirflow/login/7Kx"})
+    '/mirflow/login/...'
     """
     raw = scope.get("raw_path")
     path = quote(raw.decode("latin-1") if raw else scope["path"], safe="/%")
-    return "/login/..." if scope["path"].lower().lstrip("/").startswith("login") else path[:300]
+    before, found, _ = scope["path"].lower().partition("login")
+    return f"{quote(before[:100])}login/..." if found and before.endswith("/") else path[:300]

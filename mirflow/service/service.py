@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from ..errors import MirflowError
-from ..pipeline.campaign import Campaign, is_campaign, load_campaign
+from ..errors import MirflowError, QueryError, StoreError, UnknownNameError
+from ..pipeline.campaign import Campaign, Split, is_campaign, load_campaign
+from ..site.archive import Archive, has_years, read_archive
+from ..site.pages import ADDRESSES, LiveLinks
 from .answers import Answers
 from .audit import AuditLog
 from .database import Database
@@ -20,8 +24,34 @@ from .limits import Network, RateLimits
 from .recordings import Recordings
 from .snapshots import Stores
 
+OWN_PATHS = frozenset(
+    {"api", "health", "login", *(path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/")}
+)
+"""First segments of the server's own paths."""
+_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 PORT = 8765
 HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What is given away of a store.
+
+    Parameters
+    ----------
+    references : bool
+        References, and messages that may quote one.
+    by_track : bool
+        Scores of single tracks, and names of tracks.
+    """
+
+    references: bool = True
+    by_track: bool = True
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is withheld, so that the files of the store may be read."""
+        return self.references and self.by_track
 
 
 def _now() -> dt.datetime:
@@ -54,6 +84,10 @@ class Service:
     user_header : str
         Header by which a proxy says whom it has let in; empty: none is believed.
     rates : RateLimits
+    without_references, only_aggregates : bool
+        What is withheld of all stores, whatever the campaign says.
+    archive : Path or None
+        A table of years.
     """
 
     title: str
@@ -68,6 +102,11 @@ class Service:
     proxies: Sequence[Network] = ()
     user_header: str = ""
     rates: RateLimits = field(default_factory=RateLimits)
+    without_references: bool = False
+    only_aggregates: bool = False
+    archive: Path | None = None
+    _years: dict[str, bool] = field(default_factory=dict, repr=False)
+    _table: tuple[str, Archive] | None = field(default=None, repr=False)
 
     @cached_property
     def audit(self) -> AuditLog:
@@ -79,12 +118,78 @@ class Service:
         """True if browsers come by https, so that cookies may be kept from all else."""
         return self.base_url.startswith("https:")
 
+    @property
+    def prefix(self) -> str:
+        """The path of the address, which stands before all paths: ``/mirflow``; empty without one."""
+        return urlsplit(self.base_url).path.rstrip("/")
+
+    @property
+    def origin(self) -> str:
+        """The address without its path."""
+        return self.base_url.rstrip("/").removesuffix(self.prefix)
+
+    @property
+    def links(self) -> LiveLinks:
+        """Addresses of pages."""
+        return LiveLinks(self.prefix)
+
+    def disclosure(self, store: str) -> Disclosure:
+        """What is given away of a store or split."""
+        given: Campaign | Split | None = self.campaign
+        if self.campaign is not None and store in self.campaign.splits:
+            given = self.campaign.splits[store]
+        without_references = self.without_references or (given is not None and given.without_references)
+        only_aggregates = self.only_aggregates or (given is not None and given.only_aggregates)
+        return Disclosure(not without_references, not only_aggregates)
+
+    def open_stores(self, paths: Mapping[str, Path]) -> Stores:
+        """Stores by their names, as far as they may be read."""
+        return Stores(paths, quoteless=[name for name in paths if not self.disclosure(name).references])
+
     @cached_property
     def shelf(self) -> Stores:
         """Stores that anybody may browse: those beside the campaign, and the public copies of open splits."""
         splits = self.campaign.splits if self.campaign is not None else {}
         copies = {name: self.public_folder / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
-        return Stores({**copies, **self.stores})
+        return self.open_stores({**copies, **self.stores})
+
+    def has_archive(self) -> bool:
+        """Whether there is a page of years: a table of them, or stores whose systems have years."""
+        return self.archive is not None or any(map(self._has_years, list(self.shelf)))
+
+    def _has_years(self, store: str) -> bool:
+        try:
+            snapshot = self.shelf.current(store)
+            if snapshot.token not in self._years:
+                self._years[snapshot.token] = has_years(snapshot.folder)
+            return self._years[snapshot.token]
+        except (StoreError, UnknownNameError):
+            return False
+
+    def read_years(self) -> Archive:
+        """The table of years, read anew when it or a store was changed.
+
+        Raises
+        ------
+        MirflowError
+            If it cannot be read, or there is none.
+        """
+        if self.archive is None:
+            raise QueryError("there is no table of years")
+        key = self.years_token()
+        if self._table is None or self._table[0] != key:
+            names = {os.path.realpath(path): name for name, path in self.shelf.paths.items()}
+            self._table = key, read_archive(self.archive, names)
+        return self._table[1]
+
+    def years_token(self) -> str:
+        """A text that changes when the table of years, or a store that is served, is another one."""
+        tokens = [(name, self.shelf.current(name).token) for name in self.shelf] if self.archive is not None else ""
+        try:
+            found = self.archive.stat() if self.archive is not None else None
+        except OSError as error:
+            raise MirflowError(f"{self.archive}: cannot be read: {error.strerror}") from error
+        return f"{found and (found.st_ino, found.st_mtime_ns, found.st_size)} {tokens}"
 
     @cached_property
     def answers(self) -> Answers:
@@ -94,7 +199,9 @@ class Service:
     @cached_property
     def recordings(self) -> Recordings:
         """Recordings that people may listen to."""
-        return Recordings(self.campaign, self.root, self.secret, self.folder)
+        splits = self.campaign.splits if self.campaign is not None else {}
+        withheld = [name for name in splits if not self.disclosure(name).by_track]
+        return Recordings(self.campaign, self.root, self.secret, self.folder, withheld=withheld)
 
     @property
     def root(self) -> Path:
@@ -141,14 +248,40 @@ def open_service(paths: Sequence[str | Path], base_url: str = "") -> Service:
     Raises
     ------
     MirflowError
-        For two stores of one name, and a campaign beside anything else.
+        For two stores of one name, a campaign beside anything else, and an address that pages cannot have.
     """
+    check_address(base_url)
     if any(is_campaign(path) for path in paths):
         if len(paths) > 1:
             raise MirflowError("serve one campaign file, or stores; stores of a campaign are listed in its file")
         return _open_campaign(Path(paths[0]), base_url)
     stores = _named([Path(path) for path in paths])
     return Service(" and ".join(stores), stores, base_url=base_url)
+
+
+def check_address(url: str) -> None:
+    """Refuse an address that people cannot reach a server by.
+
+    Raises
+    ------
+    MirflowError
+        If it is not whole, or its path begins like a path of the server itself, so that nobody could tell whether a
+        proxy has taken it off.
+    """
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+    except ValueError:
+        whole = False
+    if not whole:
+        raise MirflowError(f"base URL {url!r}: write it whole, such as https://lab.org/mirflow/")
+    first = parts.path.strip("/").partition("/")[0]
+    if first in OWN_PATHS:
+        raise MirflowError(f"base URL {url!r}: pages of the server begin with /{first}/; choose another path")
+    if not _PATH.fullmatch(parts.path):
+        raise MirflowError(f"base URL {url!r}: its path is letters, digits and - . _ ~ between single slashes")
 
 
 def _open_campaign(path: Path, base_url: str) -> Service:
@@ -162,7 +295,9 @@ def _open_campaign(path: Path, base_url: str) -> Service:
     stores = _named([beside / campaign.root / store for store in campaign.stores])
     for name in sorted(stores.keys() & campaign.splits.keys()):
         raise MirflowError(f"{path}: a store and a split have the name {name!r}; rename one")
-    return Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), base_url)
+    opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), base_url)
+    opened.archive = beside / campaign.root / campaign.archive if campaign.archive else None
+    return opened
 
 
 def _named(paths: Sequence[Path]) -> dict[str, Path]:

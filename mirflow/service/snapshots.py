@@ -6,13 +6,14 @@ import hashlib
 import json
 import os
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..analysis.missing import without_quotes
 from ..analysis.scores import read_store
 from ..errors import StoreError, UnknownNameError
 from ..store.generations import generation_number, resolve
@@ -44,12 +45,15 @@ class Snapshot:
     token : str
         Tells the generation from all others, also from those of a store that was removed and made again:
         ``12-9f3c01ab``.
+    quotes : bool
+        Whether messages and warnings may quote a reference; if not, they are replaced.
     """
 
     name: str
     folder: Path
     number: int
     token: str
+    quotes: bool = True
     _making: defaultdict[str, RLock] = field(default_factory=lambda: defaultdict(RLock), repr=False)
 
     @cached_property
@@ -60,7 +64,7 @@ class Snapshot:
             for name in _LOADED:
                 if name in ds.variables:
                     ds.variables[name].load()
-        return boards
+        return boards if self.quotes else {name: without_quotes(ds) for name, ds in boards.items()}
 
     @cached_property
     def tree(self) -> xr.DataTree:
@@ -116,13 +120,18 @@ class Stores:
         Stores, which may be published anew at any moment, may appear later, and may be removed.
     most_bytes : int
         Scores that are kept in memory, of all stores together; at least those of one store are.
+    quoteless : collection of str
+        Stores whose messages and warnings may not quote a reference.
     """
 
-    def __init__(self, paths: Mapping[str, str | Path], most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, paths: Mapping[str, str | Path], most_bytes: int = MOST_BYTES, quoteless: Collection[str] = ()
+    ) -> None:
         self.paths = {name: Path(path) for name, path in paths.items()}
         # As text: a path that is joined anew takes longer than the look at the disk.
         self._places = {name: os.path.join(path, _ROOT) for name, path in self.paths.items()}  # noqa: PTH118
         self._most_bytes = most_bytes
+        self._quoteless = frozenset(quoteless)
         self._current: dict[str, tuple[tuple[int, ...], Snapshot]] = {}
         self._read: OrderedDict[Snapshot, int] = OrderedDict()
         self._lock, self._finding = Lock(), Lock()
@@ -159,7 +168,7 @@ class Stores:
                     break
             known = self._current.get(name)
             if known is None or known[0] != signature:
-                known = self._current[name] = signature, _snapshot(name, folder, signature)
+                known = self._current[name] = signature, self._snapshot(name, folder, signature)
         return known[1]
 
     def pinned(self, name: str, token: str) -> Snapshot:
@@ -179,7 +188,7 @@ class Stores:
         if current.number and number.isdecimal():
             folder = current.folder.with_name(f"generation-{int(number):06d}")
             signature = _signature(folder / _ROOT)
-            if signature is not None and (found := _snapshot(name, folder, signature)).token == token:
+            if signature is not None and (found := self._snapshot(name, folder, signature)).token == token:
                 return found
         raise StoreError(f"generation {token} of {name} is gone; the current one is {current.token}")
 
@@ -187,7 +196,7 @@ class Stores:
         """The generation before another one, as far as it is still there."""
         folder = snapshot.folder.with_name(f"generation-{snapshot.number - 1:06d}")
         signature = _signature(folder / _ROOT) if snapshot.number > 1 else None
-        return None if signature is None else _snapshot(snapshot.name, folder, signature)
+        return None if signature is None else self._snapshot(snapshot.name, folder, signature)
 
     def read(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot with its scores in memory; those that were not asked for longest make room."""
@@ -200,6 +209,11 @@ class Stores:
             while sum(self._read.values()) > self._most_bytes and len(self._read) > 1:
                 self._forget(next(iter(self._read)))
         return snapshot
+
+    def _snapshot(self, name: str, folder: Path, signature: tuple[int, ...]) -> Snapshot:
+        number = generation_number(folder) or 0
+        digest = hashlib.blake2b(repr(signature).encode(), digest_size=4).hexdigest()
+        return Snapshot(name, folder, number, f"{number}-{digest}", name not in self._quoteless)
 
     def _forget(self, snapshot: Snapshot) -> None:
         """Let go of scores; requests that look at them keep them until they are answered."""
@@ -231,9 +245,3 @@ def _signature(file: str | Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _snapshot(name: str, folder: Path, signature: tuple[int, ...]) -> Snapshot:
-    number = generation_number(folder) or 0
-    digest = hashlib.blake2b(repr(signature).encode(), digest_size=4).hexdigest()
-    return Snapshot(name, folder, number, f"{number}-{digest}")

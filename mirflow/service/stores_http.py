@@ -164,6 +164,8 @@ def routes(service: Service) -> list[BaseRoute]:
 
     def value(request: Request) -> Response:
         name, _, token = request.path_params["store"].partition("@")
+        if not service.disclosure(name).everything:
+            return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
         try:
             found = files.find(name, _key(request), token or None)
         except GoneError as error:

@@ -286,7 +286,7 @@ async def send(request: Request) -> Response:
         answer = await run_in_threadpool(_form, request, status, str(error), upload.given)
         answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
         return answer
-    address = f"/submissions/{id}/"
+    address = service.links.url("submission", submission=id)
     if wants_json(request):
         received = {"id": id, "address": address, "state": "received"}
         return JSONResponse(received, 201, {"Location": address, **PRIVATE})
@@ -397,7 +397,7 @@ def change_visibility(request: Request) -> Response:
         submission = _find(session, request, to_change=True)
         set_visibility(submission, viewer, chosen)
         service.audit.record(viewer.name, "change visibility", submission=submission.id, visibility=chosen)
-        return RedirectResponse(f"/submissions/{submission.id}/", 303)
+        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
 
 
 def withdraw_for_good(request: Request) -> Response:
@@ -408,7 +408,7 @@ def withdraw_for_good(request: Request) -> Response:
         submission = _find(session, request, to_change=True)
         withdraw(submission, viewer, service.clock())
         service.audit.record(viewer.name, "withdraw", submission=submission.id)
-        return RedirectResponse(f"/submissions/{submission.id}/", 303)
+        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
 
 
 async def progress(request: Request) -> Response:
@@ -538,7 +538,7 @@ def _results(
         comparisons = tuple(_comparison(one, viewer) for one in result.verdicts)
         changes: tuple[tuple[str, TrackChanges], ...] = ()
         earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
-        if not result.hidden and earlier:
+        if not result.hidden and earlier and service.disclosure(result.split).by_track:
             changes = _changes(service, result.split, submission.name, earlier)
         scores = tuple(map(_score, result.scores))
         found.append(SplitResult(result.split, result.hidden, scores, comparisons, changes))

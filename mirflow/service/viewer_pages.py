@@ -9,7 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from ..site.pages import LiveLinks, Pages, PageViewer, asset_name, asset_names, read_asset
+from ..site.pages import Pages, PageViewer, asset_name, asset_names, read_asset
+from .accounts import Viewer
 from .service import Service
 
 PRIVATE = {"Cache-Control": "private, no-store"}
@@ -31,14 +32,15 @@ _TITLES = {
 }
 
 
-def pages_of(service: Service) -> Pages:
-    """The templates with the title and the navigation of a server."""
-    navigation = [("front", "Results")]
+def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:
+    """The templates with the title of a server, and the navigation that a viewer has."""
+    navigation = [("front", "Results"), *([("archive", "Archive")] if service.has_archive() else [])]
     if service.campaign is not None and service.campaign.splits:
         navigation.append(("submissions", "Submit"))
-    if service.campaign is not None and (service.campaign.grading or service.campaign.planning):
+    grades = service.campaign is not None and (service.campaign.grading or service.campaign.planning)
+    if grades and viewer is not None and viewer.may("grader"):
         navigation.append(("grading", "Grade"))
-    return Pages(LiveLinks(), service.title, live=True, navigation=navigation)
+    return Pages(service.links, service.title, live=True, navigation=navigation)
 
 
 def viewer_of(request: Request) -> PageViewer | None:
@@ -61,7 +63,9 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
     **context
         What the template needs.
     """
-    text = pages_of(request.app.state.service).render(template, viewer=viewer_of(request), here=here, **context)
+    text = pages_of(request.app.state.service, request.state.viewer).render(
+        template, viewer=viewer_of(request), here=here, **context
+    )
     return HTMLResponse(text, status, PRIVATE)
 
 

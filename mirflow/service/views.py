@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from sqlalchemy import select
@@ -37,9 +37,10 @@ from ..site import page_contents
 from ..site.build import NEWS
 from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
+from ..store.format import of_systems
 from .accounts import Viewer
 from .service import Service
-from .snapshots import Snapshot, Stores
+from .snapshots import Snapshot
 from .submissions.entries import board, visible_systems
 from .submissions.history import read_history
 from .submissions.submission_tables import Released, Submission
@@ -80,11 +81,23 @@ class View(Snapshot):
         found = {name: self._part(ds) for name, ds in self.whole.boards.items()}
         return {name: ds for name, ds in found.items() if ds.sizes["system"]}
 
+    @cached_property
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """Metadata of the store's root, with the pipeline of these systems; those of arrays are of all systems."""
+        assert self.whole is not None
+        root = self.whole.nodes[""]
+        kept = {name: root.get("attributes", {}).get(name) for name in ("created", "versions")}
+        attributes = {name: value for name, value in kept.items() if value is not None}
+        return {"": {"attributes": {**attributes, "pipeline": self.pipeline}}}
+
     def _part(self, ds: xr.Dataset) -> xr.Dataset:
         names = [name for name in ds["system"].values.tolist() if name in self.marks]
         keys = dict.fromkeys(key for name in names for key in self.marks[name])
         coords = {key: ("system", [self.marks[name].get(key, "") for name in names]) for key in keys}
-        return ds.sel(system=names).assign_coords(coords).assign_attrs(pipeline=self.pipeline)
+        attrs = {**of_systems(ds.attrs, names), "pipeline": self.pipeline}
+        found = ds.sel(system=names).assign_coords(coords)
+        found.attrs = attrs
+        return found
 
 
 class Views:
@@ -100,7 +113,7 @@ class Views:
         campaign = service.campaign
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         opened = [name for name, split in self.splits.items() if not split.hidden]
-        self._full = Stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
+        self._full = service.open_stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
         self._views: OrderedDict[str, View] = OrderedDict()
         self._lock = Lock()
 
@@ -108,6 +121,23 @@ class Views:
     def hidden(self) -> list[str]:
         """Names of the hidden splits."""
         return [name for name, split in self.splits.items() if split.hidden]
+
+    def names(self, viewer: Viewer | None) -> list[str]:
+        """Stores of which somebody may see something; hidden splits are not among them."""
+        found = [*self._service.shelf]
+        return found if viewer is None else [*dict.fromkeys([*found, *self._full])]
+
+    def token(self, name: str, viewer: Viewer | None) -> str:
+        """A text that tells what somebody sees of a store now from what others see, and from other generations.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            As :meth:`ask`.
+        """
+        if viewer is None or name not in self._full:
+            return self._service.shelf.current(name).token
+        return self._view(self._full.current(name), viewer).token
 
     def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
         """The answer of a function of what somebody sees of a store now.
@@ -135,9 +165,22 @@ class Views:
                 raise StoreError(f"nothing of {name} is released yet")
             return found
         try:
-            return self.ask(name, viewer, _contents)
+            return self.ask(name, viewer, self._contents)
         except QueryError as error:
             raise StoreError(str(error)) from error
+
+    def _contents(self, snapshot: Snapshot) -> StoreContents:
+        shown = self._service.disclosure(snapshot.name)
+
+        def make() -> StoreContents:
+            return page_contents.store(
+                snapshot.name,
+                snapshot.boards,
+                references=shown.references,
+                only_aggregates=not shown.by_track,
+            )
+
+        return snapshot.once("contents", make)
 
     def all_contents(self, viewer: Viewer | None) -> list[StoreContents]:
         """Contents of all stores of which something is to be seen."""
@@ -181,6 +224,8 @@ class Views:
         with self._session() as session:
             seen = visible_systems(session, whole.name, viewer)
             marks = {name: marks_of(one, viewer) for name, one in seen.items()}
+        if not marks:
+            raise StoreError(f"nothing of {whole.name} is to be seen")
         key = f"{whole.token}-{hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]}"
         with self._lock:
             if key not in self._views:
@@ -216,11 +261,6 @@ class Views:
             return None
         whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
         return StoreContents(name, whole, {}, references=False, has_report=False)
-
-
-def _contents(snapshot: Snapshot) -> StoreContents:
-    found: StoreContents = snapshot.once("contents", lambda: page_contents.store(snapshot.name, snapshot.boards))
-    return found
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:

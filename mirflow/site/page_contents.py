@@ -15,7 +15,7 @@ from ..analysis.missing import find_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import headline_metrics
 from ..analysis.scores import arrays_of, coords_of, names_of
-from ..cells import EMPTY, Status
+from ..cells import QUOTES_NOTHING, Status
 from ..errors import QueryError, UnknownNameError
 from ..metrics.base import get_task, has_task
 from ..ragged import Float
@@ -39,7 +39,6 @@ MANY = 4
 """Evaluations of a store that have a table each on the front page; more have a line each."""
 WORST = 20
 """Tracks that the page of a system lists."""
-_QUOTES_NOTHING = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
 _CHART = 200.0
 _MARGIN = 6.0
 
@@ -572,7 +571,7 @@ def _reasons(contents: StoreContents, name: str, system: str) -> list[Reason]:
     ds = contents.datasets[name]
     return [
         Reason(one.track, one.status.name.replace("_", " "), one.message)
-        if contents.references or one.status in _QUOTES_NOTHING
+        if contents.references or one.status in QUOTES_NOTHING
         else Reason(one.track, one.status.name.replace("_", " "), "")
         for one in find_problems(ds.sel(system=[system]))
     ]

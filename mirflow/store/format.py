@@ -58,6 +58,19 @@ def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = No
     )
 
 
+def of_systems(attrs: Mapping[str, Any], systems: Collection[str]) -> dict[str, Any]:
+    """Attributes of an evaluation without the warnings about other systems than some.
+
+    Examples
+    --------
+    >>> attrs = {"task": "chord", "warnings": [{"text": "no item of 'a' is true", "system": "a"}]}
+    >>> of_systems(attrs, ["b"])
+    {'task': 'chord'}
+    """
+    kept = [one for one in attrs.get(WARNINGS, ()) if not one["system"] or one["system"] in systems]
+    return {**{name: value for name, value in attrs.items() if name != WARNINGS}, **({WARNINGS: kept} if kept else {})}
+
+
 def labelled_cautions(attrs: Mapping[str, Any], store: str) -> dict[str, list[dict[str, str]]]:
     """The attribute where the name of the store stands before its systems."""
     kept = [{**one, "system": one["system"] and f"{store}/{one['system']}"} for one in attrs.get(WARNINGS, ())]

@@ -16,12 +16,14 @@ from mirflow.service.limits import Network
 
 
 @contextmanager
-def running(app: Any, proxies: Sequence[Network] = ()) -> Iterator[str]:
+def running(app: Any, proxies: Sequence[Network] = (), root: str = "") -> Iterator[str]:
     """Serve an application on a free port of this machine; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(configure(app, port=port, proxies=proxies))
+    config = configure(app, port=port, proxies=proxies)
+    config.root_path = root  # a path that uvicorn puts before those that it is asked for
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

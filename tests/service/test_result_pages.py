@@ -19,6 +19,7 @@ from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
 from mirflow.service.snapshots import Stores
 
+from ..groups import make_group, write_store
 from .running import running
 from .test_stores_http import publish
 
@@ -232,3 +233,37 @@ def test_addresses_that_anybody_may_write_take_no_memory(client: TestClient, ser
     assert len(answers._kept) == 21  # the front page, and each query
     assert sum(map(len, (part for address in answers._front for part in address))) < len(long)
     assert answers._bytes > 20 * 1_900
+
+
+def years(path: Path, *names: str, years: list[float] | None = None) -> Path:
+    group = make_group([[[0.5 + place / 4]] for place, _ in enumerate(names)], systems=list(names))
+    return write_store(path, {"ACE": group if years is None else group.assign_coords(year=("system", years))})
+
+
+def test_stores_whose_systems_have_years_have_an_archive(tmp_path: Path, demo_store: Path) -> None:
+    store = years(tmp_path / "s.zarr", "A", "B", "C", years=[2012.0, 2012.0, 2014.0])
+    client = TestClient(create_app(Service("Years", {"s": store})))
+    assert '<a href="/archive/">Archive</a>' in client.get("/").text
+    page = client.get("/archive/").text
+    assert 'href="/stores/s/ACE/"' in page
+    assert "2012: 0.7500, 2014: 1.0000" in page
+    assert [row["year"] for row in client.get("/archive.json").json()] == [2012, 2014]
+    without = TestClient(create_app(Service("Demo", {"demo": demo_store})))
+    assert "Archive" not in without.get("/").text
+    assert without.get("/archive/").status_code == 404
+
+
+def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> None:
+    stores = {name: years(tmp_path / f"{name}.zarr", *"AB"[: int(name) - 2011]) for name in ("2012", "2013")}
+    table = tmp_path / "years.csv"
+    table.write_text("year,store\n2012,2012.zarr\n2013,2013.zarr\n")
+    service = Service("Years", {"last": stores["2013"]}, archive=table)
+    client = TestClient(create_app(service))
+    page = client.get("/archive/").text
+    assert re.findall(r'href="(/stores/[^"]*)"', page) == ["/stores/last/ACE/"]
+    assert "2012: 0.5000, 2013: 0.7500" in page
+    table.write_text("year,store,task,best\n2013,2013.zarr,,\n2014,,ACE,0.9\n")
+    assert [row["year"] for row in client.get("/archive.json").json()] == [2013, 2014]
+    table.write_text("year\n")
+    assert client.get("/archive/").status_code == 404
+    assert "Archive" in client.get("/").text

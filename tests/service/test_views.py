@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import mirflow
+from mirflow.analysis.scores import read_store
 from mirflow.service.accounts import add_user, issue
 from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
@@ -146,9 +147,109 @@ def test_a_report_of_private_systems_is_its_senders_alone(client: TestClient, se
     assert str(service.folder) not in str(contents)
     block = f"/stores/dev/report/{contents['evaluations'][0]['metrics'][0]['score']}"
     answer = client.get(block, headers=own)
-    assert answer.headers["cache-control"].startswith("private")
+    assert answer.headers["cache-control"] == "private, no-store"
     assert client.get(block).status_code == 404
     assert client.get(block, headers=token(service, "bob")).status_code == 404
+
+
+DEV = "/api/v1/stores/dev"
+API = (
+    "/api/v1/stores",
+    DEV,
+    f"{DEV}/evaluations/onset",
+    f"{DEV}/evaluations/onset/scores?metric=f_measure",
+    f"{DEV}/query?metric=f_measure",
+    f"{DEV}/compare?metric=f_measure",
+    f"{DEV}/problems",
+    f"{DEV}/leaderboard",
+)
+SEEN = {
+    "": {"open-1"},
+    "ada": {"open-1", "lab-1", "draft-7"},
+    "bob": {"open-1", "lab-1", "bobs"},
+    "eve": {"open-1", "lab-1", "draft-7", "bobs"},
+}
+
+
+def test_the_api_shows_each_person_their_own_systems(client: TestClient, service: Service) -> None:
+    people = {who: token(service, who) if who else {} for who in SEEN}
+    tags: dict[str, set[str]] = {}
+    # In turns, and again: what is kept for one must not be given to another.
+    for who in [*SEEN, *reversed(SEEN)]:
+        for address in API:
+            answer = client.get(address, headers=people[who])
+            if not who and "/compare" in address:
+                assert answer.status_code == 400  # of one system
+                continue
+            assert answer.status_code == 200, answer.text
+            keep = "private, no-store" if who else "no-cache"
+            assert answer.headers["cache-control"] == keep
+            assert {"cookie", "authorization"} <= set(answer.headers["vary"].split(", "))
+            tags.setdefault(who, set()).add(answer.headers["etag"])
+            for name in SEEN["eve"]:
+                assert (name in answer.text) <= (name in SEEN[who]), (who, address, name)
+        listed = client.get(f"{DEV}/evaluations/onset", headers=people[who]).json()["systems"]
+        assert {one["name"] for one in listed} == SEEN[who]
+        rows = client.get(f"{DEV}/evaluations/onset/scores?format=csv", headers=people[who]).text
+        assert {line.split(",")[0] for line in rows.splitlines()[1:]} == SEEN[who]
+    for who, own in tags.items():
+        assert not any(own & others for other, others in tags.items() if other != who)
+
+
+def test_a_tag_of_somebody_else_is_not_known(client: TestClient, service: Service) -> None:
+    ada, bob = token(service, "ada"), token(service, "bob")
+    for address in API:
+        tag = client.get(address, headers=ada).headers["etag"]
+        again = client.get(address, headers={**ada, "If-None-Match": tag})
+        assert (again.status_code, again.headers["cache-control"]) == (304, "private, no-store")
+        assert client.get(address, headers={**bob, "If-None-Match": tag}).status_code == 200
+        assert client.get(address, headers={"If-None-Match": tag}).status_code in (200, 400)
+
+
+def test_a_system_that_is_made_private_is_gone_from_the_api_at_once(client: TestClient, service: Service) -> None:
+    ada = token(service, "ada")
+    assert "lab-1" in client.get(f"{DEV}/query?metric=f_measure", headers=ada).text
+    assert service.database is not None
+    with service.database.write() as session:
+        session.query(Submission).filter_by(name="lab-1").update({"visibility": "private"})
+    assert "lab-1" not in client.get(f"{DEV}/query?metric=f_measure", headers=ada).text
+
+
+def test_who_sees_nothing_of_a_split_is_told_what_anybody_is_told(client: TestClient, service: Service) -> None:
+    assert service.database is not None
+    with service.database.write() as session:
+        session.query(Submission).update({"visibility": "private"})
+        bob = session.query(Submission).filter_by(name="bobs").one().user_id
+        session.query(Submission).update({"user_id": bob})
+    (service.public_folder / "dev.zarr").unlink()
+    for headers in ({}, token(service, "ada")):
+        assert client.get("/api/v1/stores", headers=headers).json()["stores"] == []
+        for address in (DEV, f"{DEV}/query", "/stores/dev/", "/stores/dev/onset/", "/stores/dev.json"):
+            assert client.get(address, headers=headers).status_code == 404, address
+    stores = client.get("/api/v1/stores", headers=token(service, "bob")).json()["stores"]
+    assert [one["name"] for one in stores] == ["dev"]
+
+
+def test_warnings_about_other_peoples_systems_are_theirs(client: TestClient, service: Service) -> None:
+    warned = [{"text": f"a warning about {name}", "system": name} for name in ("bobs", "draft-7")]
+    store = service.stores_folder / "dev.zarr"
+    (scores,) = read_store(store).values()
+    scores.attrs["warnings"] = warned
+    store.unlink()
+    mirflow.save(scores, store)
+    for who in ("ada", "bob", "eve"):
+        told = client.get(f"{DEV}/evaluations/onset", headers=token(service, who)).json()["warnings"]
+        own = {"ada": ["draft-7"], "bob": ["bobs"], "eve": ["bobs", "draft-7"]}[who]
+        assert told == [f"a warning about {name}" for name in own]
+
+
+def test_the_zarr_of_a_split_has_public_systems_whoever_asks(client: TestClient, service: Service) -> None:
+    answers = {client.get("/stores/dev.zarr/zarr.json", headers=token(service, who)).text for who in ("ada", "eve")}
+    assert answers == {client.get("/stores/dev.zarr/zarr.json").text}
+    for name in SEEN["eve"] - {"open-1"}:
+        assert name not in str(answers)
+    assert client.get(DEV).json()["zarr"] == "/stores/dev.zarr"
+    assert client.get(DEV, headers=token(service, "ada")).json()["zarr"] is None
 
 
 @pytest.mark.parametrize("who", ["", "ada", "eve"])

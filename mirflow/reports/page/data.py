@@ -13,13 +13,13 @@ import numpy as np
 
 from ...analysis.aggregation import STORES
 from ...analysis.inference import compare, intervals
-from ...analysis.missing import find_problems
+from ...analysis.missing import WITHHELD, find_problems, warn_withheld
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
 from ...analysis.selection import Query, find_measures
-from ...cells import EMPTY, Status
+from ...cells import QUOTES_NOTHING, Status
 from ...errors import QueryError
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates
 from ...metrics.measures import DESCRIBED
@@ -208,9 +208,6 @@ GROUPS = 60
 """The most groups of tracks by one coordinate."""
 LONGEST_MESSAGE = 2_000
 """Characters of a message that the page shows."""
-_WITHOUT_QUOTES = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
-"""Statuses whose messages quote nothing."""
-_WITHHELD = "not shown here, as it may quote a reference"
 _ORIGIN = ("task", "convention", "grid", "combine")
 
 
@@ -391,8 +388,7 @@ def _warnings(attrs: Mapping[str, Any], shown: Shown) -> list[str]:
     if shown.references and shown.by_track:
         return list_cautions(attrs)
     systems = dict.fromkeys(one["system"] for one in attrs.get(WARNINGS, ()))
-    named = ((f"system {name!r}" if name else "the files") for name in systems)
-    return [f"there is a warning about {one}, which is {_WITHHELD}" for one in named]
+    return [warn_withheld(name) for name in systems]
 
 
 def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:
@@ -414,7 +410,7 @@ def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:
     messages: dict[str, int] = {}
     rows = []
     for one in found:
-        message = one.message if shown.references or one.status in _WITHOUT_QUOTES else _WITHHELD
+        message = one.message if shown.references or one.status in QUOTES_NOTHING else WITHHELD
         place = messages.setdefault(message, len(messages))
         rows.append([systems[one.system], tracks[one.track], one.status.name, one.scored, place])
     return {"rows": rows, "messages": [shorten(message, LONGEST_MESSAGE) for message in messages], "counts": counts}

@@ -16,7 +16,6 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 
 from ...errors import AnnotationError
 from ...grading.pool import read_key
-from ...site.pages import LiveLinks
 from ..database import Database
 from ..recordings import TYPES
 from ..security import GuardedRoute
@@ -133,7 +132,7 @@ class GraderPages:
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds
-        self.links = LiveLinks()
+        self.links = service.links
 
     def index(self, request: Request) -> Response:
         """List the rounds."""

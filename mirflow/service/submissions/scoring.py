@@ -27,6 +27,7 @@ from ...pipeline.document import parse_document
 from ...pipeline.plan import SIGNATURES
 from ...progress import Progress
 from ...readers.patterns import Pattern
+from ...store.format import WARNINGS, of_systems
 from ...store.generations import remove
 from ...store.packs import open_pack
 from ...store.read import group_names, read_group, read_scores
@@ -246,6 +247,9 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
             if key in new.attrs or key in before.attrs
         },
     }
+    warned = [*before.attrs.get(WARNINGS, ()), *new.attrs.get(WARNINGS, ())]
+    if warned:
+        attrs[WARNINGS] = [one for place, one in enumerate(warned) if one not in warned[:place]]
     return GroupContent(
         before.name,
         systems,
@@ -399,4 +403,5 @@ def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) ->
     for key in dict.fromkeys(key for given in public.values() for key in given):
         coords[key] = [public[name].get(key) for name in systems]
     rows = np.flatnonzero([name in public for name in content.cells.system])
-    return replace(content, systems=systems, cells=content.cells.take(rows), system_coords=coords)
+    attrs = of_systems(content.attrs, systems)
+    return replace(content, systems=systems, cells=content.cells.take(rows), system_coords=coords, attrs=attrs)
