@@ -286,6 +286,7 @@ async def send(request: Request) -> Response:
         answer = await run_in_threadpool(_form, request, status, str(error), upload.given)
         answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
         return answer
+    service, _, _ = _of(request)
     address = service.links.url("submission", submission=id)
     if wants_json(request):
         received = {"id": id, "address": address, "state": "received"}
