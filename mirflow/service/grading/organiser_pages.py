@@ -131,7 +131,7 @@ class OrganiserPages:
         except MirflowError as error:
             return page(request, "grade_new.html", 400, here="grading", name=name, trouble=str(error))
         self._note(request, "plan round", plan.name)
-        return _see(plan)
+        return self._see(plan)
 
     def show(self, request: Request) -> Response:
         """The plan of a round, with a form for each step."""
@@ -187,7 +187,7 @@ class OrganiserPages:
         except MirflowError as error:
             return self._show(request, plan, 400, step=step, trouble=plan.tell(error), given=form)
         self._note(request, f"plan round: {step}", plan.name)
-        return _see(plan, step)
+        return self._see(plan, step)
 
     def choose_pieces(self, request: Request) -> Response:
         """Take one of the tables of pieces that the campaign file offers."""
@@ -262,7 +262,7 @@ class OrganiserPages:
             answer = await run_in_threadpool(lambda: self._show(request, plan, status, step=step, trouble=told))
             answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
             return answer
-        return _see(plan, step)
+        return self._see(plan, step)
 
     def draw(self, request: Request) -> Response:
         """Draw queries."""
@@ -325,6 +325,9 @@ class OrganiserPages:
 
         return self._step(request, "open", make)
 
+    def _see(self, plan: RoundPlan, step: str = "") -> Response:
+        return RedirectResponse(self.service.links.url("plan", round=plan.name) + (f"#{step}" if step else ""), 303)
+
     def discard(self, request: Request) -> Response:
         """Remove a plan that was not opened."""
         plan = self._plan(request)
@@ -333,7 +336,7 @@ class OrganiserPages:
         except MirflowError as error:
             return self._show(request, plan, 400, step="open", trouble=plan.tell(error))
         self._note(request, "discard plan", plan.name)
-        return RedirectResponse("/grading/", 303)
+        return RedirectResponse(self.service.links.url("grading"), 303)
 
     def file(self, request: Request) -> Response:
         """A table of a plan."""
@@ -440,10 +443,6 @@ def _zipped(folder: Path) -> Response:
         headers=PRIVATE,
         background=BackgroundTask(made.unlink, missing_ok=True),
     )
-
-
-def _see(plan: RoundPlan, step: str = "") -> Response:
-    return RedirectResponse(f"/grading/{plan.name}/plan" + (f"#{step}" if step else ""), 303)
 
 
 def _minute(time: dt.datetime | None) -> str:
