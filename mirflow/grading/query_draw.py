@@ -163,7 +163,7 @@ def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[st
 
 
 def drawing_notes(drawn_from: str, seed: int, each: int | None, by: str | None, where: str | None) -> dict[str, object]:
-    """How queries were drawn, as notes of their table."""
+    """Notes of a table of queries on how they were drawn."""
     notes = {"seed": seed, "drawn from": drawn_from, "of each": f"{each} by {by}" if by else None, "where": where}
     return {name: value for name, value in notes.items() if value not in (None, "")}
 

@@ -150,7 +150,7 @@ class GradingRound(Strict):
 
 
 class Planning(Shorthand):
-    """What organisers plan rounds of grading with on the pages."""
+    """Files that organisers plan rounds of grading with on the pages."""
 
     short: ClassVar = ((str, "audio", {"type": "string", "description": "A pattern with {piece}."}),)
 

@@ -104,7 +104,7 @@ def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> 
 
 
 def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
-    """Whether a viewer is still let in as before: neither revoked nor expired since, and of the same role."""
+    """True if a viewer is still let in as before: neither revoked nor expired since, and of the same role."""
     user, token = session.get(User, viewer.user), session.get(Token, viewer.token)
     if user is None or user.revoked is not None or user.role != viewer.role:
         return False

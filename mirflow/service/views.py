@@ -204,7 +204,7 @@ class Views:
         return hashlib.sha256(told).hexdigest()[:16]
 
     def history(self, viewer: Viewer | None) -> list[NewsItem]:
-        """What happened in the campaign, as far as somebody may know it, the newest first."""
+        """The history of the campaign, as far as somebody may know it, the newest first."""
         campaign = self._service.campaign
         if campaign is None or not self.splits:
             return []

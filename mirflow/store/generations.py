@@ -64,7 +64,7 @@ def remove(path: Path) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether this machine has such a process."""
+    """True if this machine has such a process."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

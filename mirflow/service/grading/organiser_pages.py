@@ -104,7 +104,7 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
 
 
 class OrganiserPages:
-    """What organisers see and send.
+    """Pages that organisers see and send.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class OrganiserPages:
         try:
             make(plan, form)
         except MirflowError as error:
-            return self._show(request, plan, 400, step=step, trouble=plan.tell(error), given=form)
+            return self._show(request, plan, 400, step=step, trouble=plan.message_of(error), given=form)
         self._note(request, f"plan round: {step}", plan.name)
         return self._see(plan, step)
 
@@ -258,8 +258,8 @@ class OrganiserPages:
             if isinstance(error, UploadError) and status != 400:
                 raise HTTPException(status, str(error), {"Connection": "close"}) from None
             plan = self._plan(request)
-            told = str(error) if isinstance(error, SubmissionError) else plan.tell(error)
-            answer = await run_in_threadpool(lambda: self._show(request, plan, status, step=step, trouble=told))
+            text = str(error) if isinstance(error, SubmissionError) else plan.message_of(error)
+            answer = await run_in_threadpool(lambda: self._show(request, plan, status, step=step, trouble=text))
             answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
             return answer
         return self._see(plan, step)
@@ -334,7 +334,7 @@ class OrganiserPages:
         try:
             discard_plan(plan)
         except MirflowError as error:
-            return self._show(request, plan, 400, step="open", trouble=plan.tell(error))
+            return self._show(request, plan, 400, step="open", trouble=plan.message_of(error))
         self._note(request, "discard plan", plan.name)
         return RedirectResponse(self.service.links.url("grading"), 303)
 

@@ -80,15 +80,15 @@ class RoundPlan:
 
     @property
     def is_open(self) -> bool:
-        """Whether the round has been opened, so that nothing of it is changed any more."""
+        """True if the round has been opened, so that nothing of it is changed any more."""
         return (self.folder / ROUND).exists()
 
     def has(self, name: str) -> bool:
-        """Whether a step has been made."""
+        """True if a step has been made."""
         return (self.folder / name).exists()
 
-    def tell(self, error: MirflowError) -> str:
-        """An error without the folders of this machine."""
+    def message_of(self, error: MirflowError) -> str:
+        """The message of an error without the folders of this machine."""
         text = "; ".join(map(str, error.problems)) if isinstance(error, PipelineError) else str(error)
         for folder in (self.folder, self.folder.resolve(), self.root, self.root.resolve()):
             # Files that a pattern has found are named from the root of the disk on.
@@ -497,7 +497,7 @@ def planned_rounds(service: Service) -> list[GradingRound]:
 
 @dataclass(frozen=True)
 class GraderShare:
-    """What a plan gives to a grader."""
+    """Part of a plan that a grader is given."""
 
     grader: str
     queries: tuple[str, ...]
@@ -508,7 +508,7 @@ class GraderShare:
 
 @dataclass(frozen=True)
 class PlanOverview:
-    """How far a plan is.
+    """Progress of a plan.
 
     Parameters
     ----------
@@ -548,14 +548,14 @@ class PlanOverview:
 
 
 def look_over_plan(plan: RoundPlan) -> PlanOverview:
-    """How far a plan is, by its files, whoever has written them."""
+    """Describe the progress of a plan by its files, whoever has written them."""
     troubles: dict[str, str] = {}
 
     def read(name: str, function: Callable[[Path], _T], otherwise: _T) -> _T:
         try:
             return function(plan.folder / name) if plan.has(name) else otherwise
         except MirflowError as error:
-            troubles[name] = plan.tell(error)
+            troubles[name] = plan.message_of(error)
             return otherwise
 
     collection = read(PIECES, lambda path: read_collection(plan), None)
@@ -597,7 +597,7 @@ def _missing(plan: RoundPlan, pieces: Collection[str], troubles: dict[str, str])
     try:
         return sorted(one for one in pieces if not find_recording(plan.root, plan.planning.audio, one).is_file())
     except MirflowError as error:
-        troubles["audio"] = plan.tell(error)
+        troubles["audio"] = plan.message_of(error)
         return []
 
 

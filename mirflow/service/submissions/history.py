@@ -1,4 +1,4 @@
-"""What happened in a campaign: submissions that were scored, refused or withdrawn, and versions of the rules."""
+"""History of a campaign: submissions that were scored, refused or withdrawn, and versions of the rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOKED_AT = 200
 
 
 def read_history(session: Session, campaign: Campaign, viewer: Viewer | None, most: int) -> list[NewsItem]:
-    """What happened, as far as somebody may know it.
+    """Read the history of a campaign, as far as somebody may know it.
 
     Parameters
     ----------
