@@ -286,6 +286,8 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
             near = re.fullmatch(r"did you mean '(\w+)'\?", phrase)
             if near:
                 misspelt.add((*place[:-1], near[1]))
+            elsewhere = _place_of(str(place[-1]), model)
+            phrase = f"it is a key of {elsewhere}" if elsewhere and near is None else phrase
             problems.append(document.problem(place, f"unknown key; {phrase}"))
     for one in found:
         if one["type"] == "missing" and one["loc"] not in misspelt:
@@ -294,6 +296,14 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
             place = one["loc"][:-1] if one["loc"][-1:] == ("[key]",) else one["loc"]  # pydantic's step to a key itself
             problems.append(document.problem(place, _words(one)))
     return problems
+
+
+def _place_of(key: str, model: type[BaseModel]) -> str:
+    """Where a file has a key that stands in a wrong place, in words; empty if nowhere near its top."""
+    if key in model.model_fields:
+        return "the file itself"
+    inner = ((name, _model_in(field.annotation)) for name, field in model.model_fields.items())
+    return " and ".join(repr(name) for name, one in inner if one is not None and key in one.model_fields)
 
 
 def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:

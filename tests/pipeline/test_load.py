@@ -320,6 +320,18 @@ store: b.zarr
     assert caught.value.path == str(data / "p.yaml")
 
 
+def test_a_key_in_a_wrong_place_is_told_its_own(data: Path) -> None:
+    evaluation = "{task: chord, reference: 'ref/{track}.lab', estimates: '{system}/{track}.lab', store: a.zarr}"
+    text = f"name: p\nsystems: [A]\nscheduler: threads\nevaluations:\n  - {evaluation}\nstore: a.zarr\n"
+    with pytest.raises(PipelineError) as caught:
+        plan_pipeline(write(data, text))
+    assert [str(problem) for problem in caught.value.problems] == [
+        "evaluations[0].store: unknown key; it is a key of the file itself (line 5)",
+        "systems: unknown key; it is a key of 'evaluations' (line 2)",
+        "scheduler: unknown key; it is a key of 'execution' (line 3)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
