@@ -436,6 +436,8 @@ async def progress(request: Request) -> Response:
 
 async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> AsyncIterator[str]:
     """Events of changes, each with an id by which a browser that comes again gets only what it has not seen."""
+    if _watched[who] >= WATCHED:
+        return  # others that were asked for at the same moment have begun in between
     _watched[who] += 1
     try:
         loop = asyncio.get_running_loop()

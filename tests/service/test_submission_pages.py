@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
@@ -312,6 +313,19 @@ def test_nobody_watches_too_much(service: Service, monkeypatch: pytest.MonkeyPat
     ada = Browser(service, "ada", "submitter")
     address = send(ada, "draft-1").headers["location"]
     assert ada.get(f"{address}progress", headers={"Accept": "text/event-stream"}).status_code == 429
+
+
+def test_what_is_watched_at_the_same_moment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def watch() -> list[str]:
+        streams = [submission_pages._events({"open": True}, None, "", "user 1") for _ in range(5)]
+        begun = [await anext(one, "") for one in streams]
+        for one in streams:
+            await one.aclose()
+        return begun
+
+    monkeypatch.setattr(submission_pages, "WATCHED", 2)
+    assert sum(map(bool, asyncio.run(watch()))) == 2
+    assert not +submission_pages._watched
 
 
 def test_a_campaign_without_results_says_so(service: Service) -> None:

@@ -193,6 +193,13 @@ def test_arrays_of_objects_are_not_read(tmp_path: Path) -> None:
     assert "objects would be read as pickles" in message
 
 
+@pytest.mark.parametrize("shape", ["(" * 5000, "[" * 100 + "]" * 100, "-" * 5000 + "1", "'", "(1,)\n+"])
+def test_headers_of_arrays_that_cannot_be_read(shape: str, tmp_path: Path) -> None:
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".encode()
+    data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+    assert refused(tmp_path, zipped({"a.npy": data}), task=MATRICES) == "a.npy is not an array of numbers"
+
+
 def test_arrays_of_numbers_are_taken(tmp_path: Path) -> None:
     assert unpacked(tmp_path, zipped({"a.npy": array(float)}), "a.zip", task=MATRICES).files == ("a.npy",)
 

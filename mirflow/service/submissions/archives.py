@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from tokenize import TokenError
 from typing import IO, Protocol
 
 from ...errors import AnnotationError
@@ -274,7 +275,7 @@ def _array_trouble(path: Path) -> str:
             version = npy.read_magic(file)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             _, _, dtype = read(file)
-    except (ValueError, EOFError, OSError, TypeError, SyntaxError):
+    except (ValueError, EOFError, OSError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
         return "is not an array of numbers"
     return "" if dtype.kind in "biuf" else "is not an array of numbers: objects would be read as pickles"
 
