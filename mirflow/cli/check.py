@@ -76,14 +76,24 @@ def check_command(
 
 def _check_campaign(path: Path) -> None:
     """Print what a campaign file leads to, for those who are about to serve it."""
-    from ..pipeline.campaign import check_campaign
+    from ..pipeline.campaign import check_campaign, load_campaign
     from ..store.packs import open_pack
 
-    found = check_campaign(path, open_pack)
+    found, campaign = check_campaign(path, open_pack), load_campaign(path)
     for split, evaluations in found.tracks.items():
         for name, tracks in evaluations.items():
             click.echo(f"{split}: {name}: {counted(tracks, 'track')}")
-    for note in found.notes:
+    notes = list(found.notes)
+    if campaign.grading:
+        from .serve import demand_packages
+
+        demand_packages()
+        from ..service.grading.rounds import check_round
+    for one in campaign.grading:
+        pairs, note = check_round(one, path.resolve().parent / campaign.root)
+        click.echo(f"{one.name}: {counted(pairs, 'pair')} to judge")
+        notes += [f"grading.{one.name}: {note}"] if note else []
+    for note in notes:
         click.echo(f"note: {note}", err=True)
 
 

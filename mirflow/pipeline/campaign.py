@@ -466,7 +466,23 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
     if problems:
         raise PipelineError(problems, path)
     counts = {split: {name: len(own) for name, own in found.items()} for split, found in tracks.items()}
-    return CampaignCheck(counts, tuple(_notes(campaign)))
+    silent = [] if campaign.audio is None else _without_recording(path, campaign, campaign.audio, tracks)
+    return CampaignCheck(counts, (*_notes(campaign), *silent))
+
+
+def _without_recording(
+    path: str | Path, campaign: Campaign, audio: AudioFiles, tracks: Mapping[str, Mapping[str, set[str]]]
+) -> Iterator[str]:
+    """Splits some of whose tracks nobody can listen to, here."""
+    pattern = Pattern(audio.pattern)
+    if pattern.names != ("track",):
+        return
+    for split, found in tracks.items():
+        own, root = sorted(set().union(*found.values())), split_root(path, campaign, split)
+        missing = [name for name in own if not (root / audio.pattern.replace("{track}", name)).is_file()]
+        if missing:
+            some = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
+            yield f"audio: {len(missing)} of {len(own)} tracks of {split} have no recording here: {some}"
 
 
 def _shared_tracks(tracks: Mapping[str, Mapping[str, set[str]]]) -> Iterator[tuple[str, str]]:

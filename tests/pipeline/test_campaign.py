@@ -106,6 +106,12 @@ def test_a_whole_campaign_is_checked(tmp_path: Path) -> None:
     assert printed("check", str(path)) == "dev: chord: 2 tracks\ntest: chord: 2 tracks\n"
     bare = written(tmp_path, CAMPAIGN.replace(", quota: 3, ladder: 0.005", ""))
     assert [note.partition(":")[0] for note in check_campaign(bare).notes] == ["splits.test", "splits.test"]
+    (tmp_path / "dev" / "dev0.ogg").write_bytes(b"")
+    heard = written(tmp_path, f'{CAMPAIGN}audio: "{{track}}.ogg"\n')
+    assert check_campaign(heard).notes == (
+        "audio: 1 of 2 tracks of dev have no recording here: 'dev1'",
+        "audio: 2 of 2 tracks of test have no recording here: 'test0', 'test1'",
+    )
 
 
 @pytest.mark.parametrize(

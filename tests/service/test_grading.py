@@ -26,6 +26,7 @@ from mirflow.service.grading.grading_tables import (
 from mirflow.service.grading.rounds import open_rounds
 from mirflow.service.service import Service, open_service
 
+from ..commands import invoke, refused
 from .accounts import Browser, Clock
 from .rounds import CAMPAIGN, make_campaign, make_service, tone
 
@@ -111,6 +112,17 @@ def test_nothing_is_asked_before_the_consent_and_its_version_is_kept(service: Se
     [mine], [text] = rows(service, Participation), rows(service, ConsentText)
     assert (mine.consent, mine.consented) == (text.version, text.since) or mine.consent == text.version
     assert "data-assignment" in grader.get(ROUND).text
+
+
+def test_a_round_is_checked_before_it_is_served(tmp_path: Path) -> None:
+    done = invoke("check", make_campaign(tmp_path), code=0)
+    assert (done.stdout, done.stderr) == ("similarity: 16 pairs to judge\n", "")
+    (tmp_path / "grading" / "audio" / "q1.wav").unlink()
+    done = invoke("check", tmp_path / "campaign.yaml", code=0)
+    assert done.stderr == "note: grading.similarity: 1 piece without a recording, such as q1\n"
+    (tmp_path / "grading" / "queries.csv").write_text("query\nq2\n")
+    assert "query 'q1' is not in grading/queries.csv" in refused("check", tmp_path / "campaign.yaml")
+    assert not (tmp_path / "state").exists()
 
 
 def test_a_new_text_is_asked_for_again(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -169,13 +169,33 @@ def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) 
         session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
     pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, root)}
     _update(session, row.id, pairs)
-    opened = OpenRound(config, root, row.id, text, version)
-    pieces = {piece for pair in pairs.values() for piece in (pair.query_piece, pair.piece)}
-    missing = tuple(sorted(piece for piece in pieces if not opened.recording(piece).is_file()))
+    missing = _without_recording(config, root, pairs.values())
     if missing:
-        shown = ", ".join(missing[:3])
-        _LOG.warning("round %s: %s without a recording, such as %s", config.name, counted(len(missing), "piece"), shown)
+        _LOG.warning("round %s: %s", config.name, _shown(missing))
     return OpenRound(config, root, row.id, text, version, missing)
+
+
+def check_round(config: GradingRound, root: Path) -> tuple[int, str]:
+    """The number of pairs that a round asks about, and what should be looked at in it; no database is opened.
+
+    Raises
+    ------
+    GradingError
+        If a table does not name what it should.
+    """
+    _read_consent(config, root)
+    pairs = list(_pairs(config, root))
+    missing = _without_recording(config, root, pairs)
+    return sum(not pair.training for pair in pairs), _shown(missing) if missing else ""
+
+
+def _without_recording(config: GradingRound, root: Path, pairs: Iterable[StoredPair]) -> tuple[str, ...]:
+    pieces = sorted({piece for pair in pairs for piece in (pair.query_piece, pair.piece)})
+    return tuple(piece for piece in pieces if not find_recording(root, config.audio, piece).is_file())
+
+
+def _shown(missing: Sequence[str]) -> str:
+    return f"{counted(len(missing), 'piece')} without a recording, such as {', '.join(missing[:3])}"
 
 
 def _read_consent(config: GradingRound, root: Path) -> str:
