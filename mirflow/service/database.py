@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import (
@@ -146,6 +147,7 @@ class Database:
             reading, writing = {}, {}
         self._reading = self.engine.execution_options(**reading)
         self._writing = self.engine.execution_options(writes=True, **writing)
+        self._turn = Lock()
 
     @property
     def is_sqlite(self) -> bool:
@@ -188,8 +190,15 @@ class Database:
 
         It excludes other writers from its beginning on, so that what is read in it stays true.
         """
-        with Session(self._writing, expire_on_commit=False) as session, session.begin():
-            yield session
+        # Threads of this process take turns here: SQLite has writers sleep and look again, the unlucky ones for
+        # seconds, and each would hold a connection meanwhile. What takes longer is left to the database to refuse.
+        mine = self._turn.acquire(timeout=WAIT)
+        try:
+            with Session(self._writing, expire_on_commit=False) as session, session.begin():
+                yield session
+        finally:
+            if mine:
+                self._turn.release()
 
     def close(self) -> None:
         """Close all connections."""

@@ -106,6 +106,32 @@ def test_a_reader_sees_one_state_and_is_not_kept_waiting(url: str) -> None:
         assert reading.scalar(select(User.name)) == "ada"
 
 
+def test_writers_who_wait_for_their_turn_hold_no_connection(url: str) -> None:
+    database = Database(url)
+    database.create()
+    number = 40
+    came = threading.Barrier(number + 1)
+
+    def write(one: int) -> None:
+        came.wait()
+        with database.write() as session:
+            add_user(session, f"writer {one}", "reader", BEGIN)
+
+    with ThreadPoolExecutor(number) as threads:
+        with database.write() as session:
+            add_user(session, "first", "reader", BEGIN)
+            session.flush()
+            waiting = [threads.submit(write, one) for one in range(number)]
+            came.wait()
+            with database.read() as reading:  # connections are fewer than the writers who wait
+                assert reading.scalar(select(func.count()).select_from(User)) == 0
+            assert database.engine.pool.checkedout() == 1  # type: ignore[attr-defined]
+        for one in waiting:
+            one.result()
+    with database.read() as session:
+        assert session.scalar(select(func.count()).select_from(User)) == number + 1
+
+
 def test_an_error_leaves_nothing(url: str) -> None:
     database = Database(url)
     database.create()
