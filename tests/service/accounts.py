@@ -7,10 +7,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlalchemy.orm import Session
 from starlette.testclient import TestClient
 
-from mirflow.service.accounts import LIFETIMES, Kind, Role, add_user, find_user, issue
+from mirflow.service.accounts import LIFETIMES, AccountError, Kind, Role, add_user, find_user, issue
 from mirflow.service.app import create_app
+from mirflow.service.database import User
 from mirflow.service.service import Service
 
 BEGIN = dt.datetime(2027, 1, 1, tzinfo=dt.UTC)
@@ -31,14 +33,19 @@ class Clock:
         self.now += dt.timedelta(**time)
 
 
+def find_or_add(service: Service, session: Session, name: str, role: Role) -> User:
+    """An account of a name, which is added if there is none."""
+    try:
+        return find_user(session, name)
+    except AccountError:
+        return add_user(session, name, role, service.clock())
+
+
 def account(service: Service, name: str, role: Role, kind: Kind = "link") -> str:
     """Add an account, or take one that is there; the secret of a new link, session or token."""
     assert service.database is not None
     with service.database.write() as session:
-        try:
-            user = find_user(session, name)
-        except Exception:
-            user = add_user(session, name, role, service.clock())
+        user = find_or_add(service, session, name, role)
         return issue(session, user, kind, service.clock(), LIFETIMES[kind])
 
 

@@ -8,13 +8,13 @@ import zipfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
-from mirflow.service.accounts import Role, Viewer, add_user, find_user
+from mirflow.service.accounts import Role, Viewer
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.entries import enter, find_submission, results_of
 from mirflow.service.submissions.submission_tables import Released, Submission
 from mirflow.service.submissions.uploads import Upload, receive
 
-from .accounts import BASE, Clock
+from .accounts import BASE, Clock, find_or_add
 from .databases import with_database
 
 TRACKS = 6
@@ -116,11 +116,7 @@ def member(service: Service, name: str = "ada", role: Role = "submitter") -> Vie
     """An account as it sees pages."""
     assert service.database is not None
     with service.database.write() as session:
-        try:
-            user = find_user(session, name)
-        except Exception:
-            user = add_user(session, name, role, service.clock())
-        return Viewer(user.id, name, role, 0)
+        return Viewer(find_or_add(service, session, name, role).id, name, role, 0)
 
 
 def submit(

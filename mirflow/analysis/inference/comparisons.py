@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import QueryError, counted
 from ...ragged import Bool, Float, Int
 from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, origin_of, reduce, show_span
-from ..per_class import rated_kind
+from ..per_class import TableSelection, rated_kind
 from ..policies import alpha_of
 from ..queries import is_deviation, names_across
 from ..scores import Array, names_of
@@ -212,18 +212,9 @@ def _compare_rates(
     _check_groups(query)
     selection, result = select_rates(ds, query, attrs["unit_of_comparison"], group)
     part, kind = selection.ds, selection.kind
-    if not selection.adds_up:
-        raise QueryError(
-            f"aggregate {kind!r}: affinities of two systems have different scales, and cannot be swapped for a "
-            "test; rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
-        )
+    _check_swapping(selection)
     _check_systems(part)
-    tests = choose_tests(attrs["test"], [kind], [result.attrs["metric"]], cluster)
-    if tests != [DEFAULT_TEST]:
-        raise QueryError(
-            f"test {tests[0]!r} takes one number a track, and metric {result.attrs['metric']!r} has dims; choose test "
-            "permutation, or reduce them (over, --over)"
-        )
+    tests = _tests_of_rates(attrs["test"], kind, result.attrs["metric"], cluster)
     correction = choose_correction(correction, tests)
     value = result["value"].values.reshape(part.sizes["system"], -1)
     arrays, columns = empty_arrays(*value.shape), value.shape[1]
@@ -250,6 +241,25 @@ def _compare_rates(
     attrs |= {"undefined": query.undefined, "left_out": "", "along": ", ".join(map(str, result["value"].dims[1:]))}
     along = {"aggregate": [kind] * columns, "test": tests * columns}
     return comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
+
+
+def _check_swapping(selection: TableSelection) -> None:
+    if not selection.adds_up:
+        raise QueryError(
+            f"aggregate {selection.kind!r}: affinities of two systems have different scales, and cannot be swapped for "
+            "a test; rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
+        )
+
+
+def _tests_of_rates(test: str, kind: str, metric: str, cluster: str | None) -> list[str]:
+    """The test of a metric with dims, which can only be a permutation test."""
+    tests = choose_tests(test, [kind], [metric], cluster)
+    if tests != [DEFAULT_TEST]:
+        raise QueryError(
+            f"test {tests[0]!r} takes one number a track, and metric {metric!r} has dims; choose test permutation, or "
+            "reduce them (over, --over)"
+        )
+    return tests
 
 
 def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
