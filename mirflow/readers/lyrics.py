@@ -25,7 +25,7 @@ Piece = tuple[str, float, float, int | None]
 """Text, start and end in seconds (NaN where it is not known), and the number of the line that it is a word of."""
 Times = tuple[list[Piece], list[int]]
 """Pieces, and the line of the file of each."""
-_STAMP = re.compile(r"\[(\d+):(\d+(?:[.:,]\d+)?)\]")
+_STAMP = re.compile(r"\[(\d+):(\d+(?:[.:,]\d+)?)\]\s*")
 _WORD_STAMP = re.compile(r"[<\[](\d+):(\d+(?:[.:,]\d+)?)[>\]]")
 _HEAD = re.compile(r"^\[([A-Za-z#][\w# -]*):(.*)\]$")
 _ARROW = re.compile(r"\s*\d+:\d\d?:\d\d?[,.:]\d+\s*-->\s*\d+:\d\d?:\d\d?[,.:]\d+(\s.*)?")
@@ -172,10 +172,11 @@ def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
             shift = _milliseconds(head[2], name, number)
         if not line or head:
             continue
-        stamps, rest = [], line
-        while stamp := _STAMP.match(rest):
+        stamps, begin = [], 0
+        while stamp := _STAMP.match(line, begin):
             stamps.append(_seconds(stamp[1], stamp[2]))
-            rest = rest[stamp.end() :].lstrip()
+            begin = stamp.end()
+        rest = line[begin:]
         if not stamps:
             raise InvalidAnnotationError(f"no time such as [00:12.00] before {line!r}", path=name, line=number)
         found += [(stamp, number, rest) for stamp in stamps]
