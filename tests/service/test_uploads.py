@@ -155,8 +155,11 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "twice by accents": (
         zipped({"\u00e9.lab": LAB, "e\u0301.lab": LAB}),
         "a.zip",
-        "but for its case or the writing of accents",
+        "but for its case, the writing of accents or what is not seen",
     ),
+    "twice by what is not seen": (zipped({"a.lab": LAB, "a\u200b.lab": LAB}), "a.zip", "has the name of 'a.lab'"),
+    "twice by a variant": (zipped({"a.lab": LAB, "a\ufe0f.lab": LAB}), "a.zip", "has the name of 'a.lab'"),
+    "end of a paragraph": (zip_entry("a\u2029.lab", flags=0x800), "a.zip", "U+2029"),
     "file and folder": (zipped({"a.lab": LAB, "a.lab/b.lab": LAB}), "a.zip", "has the name of a folder"),
     "link in zip": (zip_entry("a.lab", mode=0o120777, data=b"/etc/passwd"), "a.zip", "a.lab is a link"),
     "device in zip": (zip_entry("a.lab", mode=0o020666), "a.zip", "a.lab is no plain file"),

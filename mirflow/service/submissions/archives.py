@@ -33,6 +33,8 @@ _SLACK = 2**20
 _DRIVE = re.compile(r"[A-Za-z]:")
 _HIDDEN = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 """Marks that turn or hide text."""
+_ODD = frozenset({"Cc", "Cs", "Cn", "Zl", "Zp"})
+"""Categories of characters that no name has: of control, halves, none, and ends of lines and paragraphs."""
 _JUNK = re.compile(r"(?:.*/)?(?:\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)|(?:.*/)?__MACOSX/.*")
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     *((0, magic, "an archive") for magic in (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")),
@@ -123,7 +125,7 @@ def name_trouble(name: str, depth: int) -> str:
         return "is an absolute path"
     if "\\" in name:
         return "has a backslash in its name; folders are divided by /"
-    odd = next((one for one in name if unicodedata.category(one) in ("Cc", "Cs", "Cn") or one in _HIDDEN), None)
+    odd = next((one for one in name if unicodedata.category(one) in _ODD or one in _HIDDEN), None)
     if odd is not None:
         return f"has the character U+{ord(odd):04X} in its name"
     parts = name.split("/")
@@ -224,15 +226,27 @@ def _refused_names(members: Sequence[Member], limits: Bounds, fits: Callable[[st
     folders: dict[str, str] = {}
     for one in members:
         why = one.trouble or name_trouble(one.name, limits.depth) or fits(one.name)
-        key = unicodedata.normalize("NFC", one.name).casefold()
+        key = _seen_name(one.name)
         if not why and key in seen:
-            why = f"has the name of {seen[key]!r}, but for its case or the writing of accents"
+            why = f"has the name of {seen[key]!r}, but for its case, the writing of accents or what is not seen"
         if not why and (key in folders or any(str(above) in seen for above in PurePosixPath(key).parents)):
             why = "has the name of a folder"
         seen.setdefault(key, one.name)
         folders.update((str(above), one.name) for above in PurePosixPath(key).parents)
         if why:
             yield Refusal(one.name, why)
+
+
+def _seen_name(name: str) -> str:
+    """A name without its case, the way in which accents are written, and characters that are not seen.
+
+    Examples
+    --------
+    >>> _seen_name("E\u0301tude\u200b") == _seen_name("\u00e9tude\ufe0f")
+    True
+    """
+    seen = (one for one in name if unicodedata.category(one) != "Cf" and not "\ufe00" <= one <= "\ufe0f")
+    return unicodedata.normalize("NFC", "".join(seen)).casefold()
 
 
 def _copy(member: Member, target: Path, left: int, ratio: float) -> tuple[int, str, bytes]:
