@@ -299,7 +299,7 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
 
 
 def _place_of(key: str, model: type[BaseModel]) -> str:
-    """Where a file has a key that stands in a wrong place, in words; empty if nowhere near its top."""
+    """The right place of a key that stands in a wrong one, in words; empty if there is none near the top of a file."""
     if key in model.model_fields:
         return "the file itself"
     inner = ((name, _model_in(field.annotation)) for name, field in model.model_fields.items())

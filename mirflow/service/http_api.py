@@ -238,7 +238,7 @@ class ChangedError(MirflowError):
 
 @dataclass(frozen=True)
 class SeenStores:
-    """What a request sees of the stores.
+    """Stores as a request sees them.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class SeenStores:
 
     @property
     def view(self) -> str:
-        """What tells it from that which others see; empty for what everybody sees."""
+        """A mark of the view among those of others; empty for what everybody sees."""
         return "" if self.tokens is None else msgspec.json.encode(sorted(self.tokens.items())).decode()
 
     def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
@@ -276,7 +276,7 @@ class SeenStores:
 
 
 def _see(views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
-    """What somebody sees now of some stores, or of all that there are (none is named)."""
+    """The parts that somebody sees of some stores now, or of all that there are (none is named)."""
     tokens = {}
     for name in names or views.names(viewer):
         try:

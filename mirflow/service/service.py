@@ -35,7 +35,7 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """What is given away of a store.
+    """Parts of a store that are given away.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Disclosure:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is withheld, so that the files of the store may be read."""
+        """True if nothing is withheld, so that the files of the store may be read."""
         return self.references and self.by_track
 
 
@@ -134,7 +134,7 @@ class Service:
         return LiveLinks(self.prefix)
 
     def disclosure(self, store: str) -> Disclosure:
-        """What is given away of a store or split."""
+        """The parts of a store or split that are given away."""
         given: Campaign | Split | None = self.campaign
         if self.campaign is not None and store in self.campaign.splits:
             given = self.campaign.splits[store]
@@ -154,7 +154,7 @@ class Service:
         return self.open_stores({**copies, **self.stores})
 
     def has_archive(self) -> bool:
-        """Whether there is a page of years: a table of them, or stores whose systems have years."""
+        """True if there is a page of years: a table of them, or stores whose systems have years."""
         return self.archive is not None or any(map(self._has_years, list(self.shelf)))
 
     def _has_years(self, store: str) -> bool:
