@@ -445,6 +445,19 @@ def test_trouble_is_told_and_waited_out(
         assert session.scalars(select(Trouble)).all() == []
 
 
+def test_the_trouble_of_a_worker_that_is_gone_ends_with_the_next_one(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.database is not None
+    with service.database.write() as session:
+        session.add(Trouble(id=1, message="no disk", since=service.clock()))
+    worker = worker_of(service, confinement)
+    monkeypatch.setattr(worker, "step", worker.stop)
+    worker.run()
+    with service.database.read() as session:
+        assert session.scalars(select(Trouble)).all() == []
+
+
 def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ class Worker:
         self._stopped = threading.Event()
         self._tracks: tuple[float, dict[str, Any]] | None = None
         self._wait = 0.0
+        self._troubled = True  # perhaps a worker before this one was
         self._beaten = 0.0
         self._looked = time.monotonic()
 
@@ -551,7 +552,7 @@ class Worker:
 
     def _back_off(self, trouble: Exception) -> None:
         """Say what is wrong, and wait: longer each time."""
-        self._wait = min(PATIENCE, 2 * self._wait or 1.0)
+        self._wait, self._troubled = min(PATIENCE, 2 * self._wait or 1.0), True
         _LOG.error("%s (next try in %g s)", trouble, self._wait)
         try:
             with self.database.write() as session:
@@ -563,8 +564,8 @@ class Worker:
         self._stopped.wait(self._wait)
 
     def _recover(self) -> None:
-        if self._wait:
-            self._wait = 0.0
+        if self._troubled:
+            self._wait, self._troubled = 0.0, False
             with self.database.write() as session:
                 session.execute(delete(Trouble))
 
