@@ -411,6 +411,11 @@ def test_only_tables_of_the_plan_are_downloaded(service: Service) -> None:
         assert organiser.get(f"{PLAN}/files/{name}").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["a" * 5000, "a" * 256, "A_PLAN", "%2e%2e", "..%2Fx", "a%00"])
+def test_names_of_no_plan(service: Service, name: str) -> None:
+    assert Organiser(service).get(f"/grading/{name}/plan").status_code == 404
+
+
 def test_an_open_round_stays_as_it_is(service: Service, path: Path, at_once: None) -> None:
     organiser = Organiser(service).pooled()
     before = Browser(service, "gil", "grader")

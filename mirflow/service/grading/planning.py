@@ -43,6 +43,8 @@ TABLES = (".csv", ".tsv", ".txt")
 """Suffixes of tables of pieces."""
 LIST_SUFFIXES = (*TABLES, ".lists", ".run", ".matrix")
 """Suffixes of lists that may be uploaded: text alone."""
+LONGEST_NAME = 64
+"""Characters of the name of a round that is planned."""
 MOST_GRADERS, MOST_JUDGEMENTS = 1000, 200_000
 SHORTEST_SECRET = 12
 """Characters of a secret that somebody chooses: who guesses it finds the pieces behind the ids."""
@@ -110,6 +112,8 @@ def find_plan(service: Service, name: str) -> RoundPlan | None:
     campaign = service.campaign
     if campaign is None or campaign.planning is None or not (name.isidentifier() and name.isascii()):
         return None
+    if len(name) > LONGEST_NAME:
+        return None
     folder = _folder(service) / name
     if not folder.is_dir():
         return None
@@ -142,7 +146,7 @@ def begin_plan(service: Service, name: str) -> RoundPlan:
         raise PlanError(f"the name {error}") from None
     assert service.campaign is not None
     taken = {one.name for one in service.campaign.grading} | {one.name for one in find_plans(service)}
-    if name.casefold() in {one.casefold() for one in taken} | _RESERVED or len(name) > 64:
+    if name.casefold() in {one.casefold() for one in taken} | _RESERVED or len(name) > LONGEST_NAME:
         raise PlanError(f"the name {name!r} is taken, or too long; give another")
     folder = _folder(service) / name
     folder.mkdir(mode=0o700, parents=True)
