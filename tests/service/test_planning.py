@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mirflow.errors import GradingError, MirflowError
+from mirflow.service.backup import make_backup, restore_backup
 from mirflow.service.grading import planning, pooling
 from mirflow.service.grading.planning import PlanError, list_patterns, planned_rounds
 from mirflow.service.grading.rounds import open_rounds
@@ -473,6 +474,22 @@ def test_nothing_is_planned_where_the_campaign_does_not_say_with_what(tmp_path: 
     (tmp_path / "campaign.yaml").write_text("campaign: C\nstores: []\nplanning: audio/x.wav\n")
     with pytest.raises(MirflowError, match=r"needs \{piece\} where the name of a piece stands"):
         open_service([tmp_path / "campaign.yaml"])
+
+
+def test_backups_hold_plans_and_closed_rounds(service: Service, tmp_path: Path, at_once: None) -> None:
+    organiser = Organiser(service).pooled()
+    organiser.step("open", **SETTINGS)
+    judge_all(service)
+    organiser.submit("/grading/ams/close", what="close", sure="yes")
+    make_backup(service, tmp_path / "backup.tar.gz")
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    path = write_campaign(other)
+    restore_backup(tmp_path / "backup.tar.gz", other / "state")
+    restored = Organiser(open_service([path]))
+    assert files_of(restored) == files_of(organiser)
+    assert restored.get("/grading/ams/closed.zip").status_code == 200
+    assert "is closed" in Browser(restored.service, "gil", "grader").get("/grading/ams/").text
 
 
 class TestClosing:
