@@ -162,7 +162,7 @@ def _routes(service: Service) -> list[BaseRoute]:
         *stores_http.routes(service),
         *result_pages.routes(service, views),
         *grader_pages.routes(service),
-        *submission_pages.routes(service),
+        *submission_pages.routes(service, views),
     ]
 
 

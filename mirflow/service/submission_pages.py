@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, get_args
 
 from sqlalchemy.orm import Session
@@ -16,15 +17,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute
 
-from ..errors import MirflowError, counted
+from ..errors import MirflowError, QueryError, StoreError, UnknownNameError, counted
 from ..pipeline.campaign import Campaign, Visibility
+from ..reports.page.assembly import report_link
 from ..store.read import read_scores
 from .accounts import Viewer, is_current
 from .database import Database
 from .limits import shown_size
+from .result_pages import report_of
 from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
-from .submissions.comparison import TrackChanges, track_changes
+from .submissions.comparison import TrackChanges, first_difference, track_changes
 from .submissions.entries import (
     SubmissionError,
     demand_entry,
@@ -52,6 +55,7 @@ from .submissions.submission_tables import (
 )
 from .submissions.uploads import Fields, Upload, UploadError, discard, receive
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
+from .views import Views
 
 MOST_LISTED = 500
 """Submissions in the list, and findings on a page."""
@@ -86,7 +90,7 @@ _REACHED = {"received": 1, "checking": 1, "refused": 1, "accepted": 2, "scoring"
 _watched: Counter[str] = Counter()
 
 
-def routes(service: Service) -> list[BaseRoute]:
+def routes(service: Service, views: Views) -> list[BaseRoute]:
     """The routes; none where nothing can be submitted."""
     if service.database is None or service.campaign is None or not service.campaign.splits:
         return []
@@ -100,6 +104,12 @@ def routes(service: Service) -> list[BaseRoute]:
         GuardedRoute(f"{one}/", show, role=None, rate="query"),
         GuardedRoute(f"{one}/findings.csv", findings_table, role="submitter"),
         GuardedRoute(f"{one}/progress", progress, role=None),
+        GuardedRoute(
+            f"{one}/changes/{{split:name}}/{{evaluation:name}}/{{track:name}}/{{other:name}}",
+            partial(show_change, views),
+            role=None,
+            rate="query",
+        ),
         GuardedRoute(f"{one}/visibility", change_visibility, role="submitter", methods=("POST",)),
         GuardedRoute(f"{one}/withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
     ]
@@ -375,6 +385,33 @@ def show(request: Request) -> Response:
         visibilities=VISIBILITIES,
         most=MOST_LISTED,
     )
+
+
+def show_change(views: Views, request: Request) -> Response:
+    """Lead to the timeline of a track, to the second from which a submission and an earlier one differ."""
+    service, database, campaign = _of(request)
+    viewer: Viewer | None = request.state.viewer
+    split, evaluation, track, name = (request.path_params[key] for key in ("split", "evaluation", "track", "other"))
+    with database.read() as session:
+        submission = _find(session, request)
+        results = {one.split: one for one in results_of(session, campaign, submission)}
+        verdicts = results[split].verdicts if split in results and not results[split].hidden else ()
+        found = [one for one in verdicts if (one.evaluation, one.other.name) == (evaluation, name)]
+        if not any(one.relation == "own" and may_see(one.other, viewer) for one in found):
+            raise HTTPException(404)
+        own, metric = submission.name, found[0].metric
+    try:
+        report = views.ask(split, viewer, partial(report_of, service))
+        estimates = report.estimates(evaluation, track, [own, name])
+    except (QueryError, StoreError, UnknownNameError):
+        raise HTTPException(404) from None
+    known = [one for one in estimates if one is not None]
+    if not known:  # there are no timelines here
+        address = service.links.url("track", store=split, evaluation=evaluation, track=track)
+        return RedirectResponse(address, 303)
+    second = first_difference(*known) if len(known) == 2 else None
+    place = report_link(evaluation, track, second, metric, own)
+    return RedirectResponse(service.links.url("store", store=split) + place, 303)
 
 
 def findings_table(request: Request) -> Response:

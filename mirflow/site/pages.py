@@ -45,6 +45,7 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "submission_findings": "/submissions/{submission}/findings.csv",
         "submission_progress": "/submissions/{submission}/progress",
         "submission_visibility": "/submissions/{submission}/visibility",
+        "submission_change": "/submissions/{submission}/changes/{split}/{evaluation}/{track}/{other}",
         "submission_withdraw": "/submissions/{submission}/withdraw",
         "grading": "/grading/",
         "new_round": "/grading/new",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -531,3 +532,28 @@ def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(
     (service.submissions_folder / odd / "received" / "000000").unlink()
     worker_of(service, confinement).work_off()
     assert [state(service, id).state for id in (gone, odd, good)] == ["refused", "refused", "scored"]
+
+
+def test_a_track_that_changed_leads_to_the_second_from_which_it_did(service: Service, confinement: Confinement) -> None:
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates(wrong=2), visibility="private")
+    worker.work_off()
+    id = submit(service, "elm", estimates(), visibility="public")
+    worker.work_off()
+    ada = Browser(service, "ada", "submitter")
+    page = ada.get(f"/submissions/{id}/").text
+    links = re.findall(r'href="(/submissions/\w+/changes/[^"]*)"', page)
+    assert [one.partition("/changes/")[2] for one in links] == ["dev/chord/dev0/oak", "dev/chord/dev1/oak"]
+    answer = ada.get(links[0])
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/stores/dev/#evaluation=chord&metric=majmin&track=dev0&time=10&ear=elm"
+    # The earlier one is private: nobody else learns when it differs, or that there is one.
+    for other in (Browser(service, "bob", "submitter"), Browser(service)):
+        assert "/changes/" not in other.get(f"/submissions/{id}/").text
+        assert other.get(links[0]).status_code == 404
+    for address in ("dev/chord/dev0/elm", "test/chord/test0/oak", "dev/chords/dev0/oak", "dev/chord/dev0/nobody"):
+        assert ada.get(f"/submissions/{id}/changes/{address}").status_code == 404
+    assert ada.get(f"/submissions/{id}/changes/dev/chord/nothing/oak").headers["location"].endswith("/tracks/nothing/")
+    service.without_references = True
+    again = Browser(service, "ada", "submitter").get(links[0])
+    assert again.headers["location"] == "/stores/dev/chord/tracks/dev0/"

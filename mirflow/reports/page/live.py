@@ -15,6 +15,7 @@ from typing import Any
 
 from ...analysis.evaluations import Scored
 from ...analysis.scores import names_of
+from ...annotations.annotation import Annotation
 from ..origins import Roots, Shelf
 from .assembly import assemble_shell, script, style
 from .contents import describe_page, read_subject
@@ -164,6 +165,24 @@ class LivePage:
         asked = metric if metric in self._metrics else ""
         made = self._recent.get(f"track {asked} {track}", lambda: self._make_timeline(track, asked))
         return made[:-1] + b',"audio":' + pack_json(audio) + b"}"
+
+    def estimates(self, evaluation: str, track: str, systems: Sequence[str]) -> list[Annotation | None]:
+        """Estimates of a track as their files have them now; None for those that are gone or not shown.
+
+        Parameters
+        ----------
+        evaluation, track : str
+        systems : sequence of str
+        """
+        shows = self._shown.references and self._shown.by_track and evaluation in self._origins
+        files = self._origins[evaluation].files if shows else []
+        shelf, found = Shelf(), []
+        for system in systems:
+            sources = (one.estimates.get(system, {}).get(track) for one in files)
+            source = next((one for one in sources if one is not None), None)
+            read = None if source is None else shelf.read(source)
+            found.append(read if isinstance(read, Annotation) else None)
+        return found
 
     @cached_property
     def _tracks(self) -> frozenset[str]:

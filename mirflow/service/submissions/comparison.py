@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...analysis.inference.comparisons import compare
 from ...analysis.scores import names_of
 from ...analysis.selection import Query, headline_metric
+from ...annotations.annotation import Annotation
 from ...errors import QueryError
 from .submission_tables import Outcome
 
@@ -144,6 +146,52 @@ def track_changes(
     changes = (TrackChange(str(names[at]), _number(scores[0, at]), _number(scores[1, at])) for at in order)
     same = int(np.isfinite(gain).sum()) - better - worse
     return TrackChanges(metric, system, other, better, worse, same, tuple(changes))
+
+
+def first_difference(one: Annotation, other: Annotation) -> float | None:
+    """The time in seconds from which two estimates of a track say different things; None if they never do.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import Annotation
+    >>> one = Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 4.0])}, ["C", "G"])
+    >>> other = Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 4.0])}, ["C", "A:min"])
+    >>> later = Annotation("intervals", {"start": np.array([0.0, 3.0]), "end": np.array([3.0, 4.0])}, ["C", "G"])
+    >>> first_difference(one, other), first_difference(one, later), first_difference(one, one)
+    (2.0, 2.0, None)
+    """
+    mine, theirs = Counter(_items(one)), Counter(_items(other))
+    lone = sorted((mine - theirs).elements()), sorted((theirs - mine).elements())
+    first = [rows[0] for rows in lone if rows]
+    if not first:
+        return None
+    begins = [start for start, _, _ in first]
+    if len(first) == 2 and begins[0] == begins[1] and first[0][2] == first[1][2]:
+        return min(end for _, end, _ in first)  # the same item ends earlier in one of them
+    return min(begins)
+
+
+def _items(annotation: Annotation) -> list[tuple[float, float, str]]:
+    """Start, end and all else of each item; nothing of kinds without times."""
+    columns = annotation.columns
+    start = columns.get("start", columns.get("time"))
+    if start is None:
+        return []
+    size, depths = len(start), {one.name: one.depth for one in annotation.schema.variables}
+    end, counts = columns.get("end", start), annotation.inner_counts
+    others: list[Sequence[Any]] = []
+    if annotation.labels is not None and len(annotation.labels) == size:
+        others.append(annotation.labels)
+    for name, column in columns.items():
+        if name in ("start", "end", "time"):
+            continue
+        if depths.get("time") is not None and depths.get(name) is None:
+            # Several values at a time, such as the pitches of a frame.
+            others.append([part.tolist() for part in np.split(column, np.cumsum(counts[-1])[:-1])] if size else [])
+        elif len(column) == size:
+            others.append(column.tolist())
+    rest = map(repr, zip(*others, strict=True)) if others else [""] * size
+    return [*zip(start.tolist(), end.tolist(), rest, strict=True)]
 
 
 def _number(value: float) -> float | None:
