@@ -180,12 +180,17 @@ def closed(service: Service) -> bytes:
     return bytes(answer.content)
 
 
-def judge_all(service: Service) -> None:
-    """Judge all pairs of the round, by a form without scripts."""
-    grader = Browser(service, "gil", "grader")
+def agree(grader: Browser) -> None:
+    """Agree to the text of the round."""
     version = re.search(r'name="version" value="(\w+)"', grader.get("/grading/ams/").text)
     assert version is not None
     grader.submit("/grading/ams/consent", version=version[1])
+
+
+def judge_all(service: Service) -> None:
+    """Judge all pairs of the round, by a form without scripts."""
+    grader = Browser(service, "gil", "grader")
+    agree(grader)
     while asked := re.findall(r'data-assignment="(\d+)"', text := grader.get("/grading/ams/").text):
         number = re.findall(r'data-page="(\d+)"', text)[0]
         judged = {f"broad-{one}": "SS" for one in asked} | {f"fine-{one}": "5.5" for one in asked}
@@ -386,9 +391,7 @@ def test_graders_see_nothing_of_a_plan(service: Service, at_once: None) -> None:
         assert browser.submit(f"{PLAN}/discard").status_code == 403
     grader = Browser(service, "gil", "grader")
     assert "Plan a round" not in grader.get("/grading/").text
-    version = re.search(r'name="version" value="(\w+)"', grader.get("/grading/ams/").text)
-    assert version is not None
-    grader.submit("/grading/ams/consent", version=version[1])
+    agree(grader)
     text = grader.get("/grading/ams/").text
     assert "data-assignment" in text
     assert not any(row[name] in text for row in key for name in ("piece", "candidate", "query"))
@@ -516,6 +519,22 @@ class TestClosing:
             assert "unjudged=zero" in archive.read("ams/similarity.yaml").decode()
         assert "Close the round</button>" in organiser.get("/grading/ams/close").text
         assert Browser(service, "gil", "grader").get("/grading/ams/").status_code == 200
+
+    @pytest.mark.parametrize(("unjudged", "warned"), [("refuse", True), ("zero", False)])
+    def test_says_which_lists_are_not_scored(
+        self, service: Service, at_once: None, unjudged: str, warned: bool
+    ) -> None:
+        organiser = self.opened(service)
+        grader = Browser(service, "gil", "grader")
+        agree(grader)
+        text = grader.get("/grading/ams/").text
+        one, number = re.findall(r'data-assignment="(\d+)"', text)[0], re.findall(r'data-page="(\d+)"', text)[0]
+        judged = {f"broad-{one}": "SS", f"fine-{one}": "5.5"}
+        assert grader.submit("/grading/ams/judgements", page=number, plain="1", **judged).status_code == 303
+        organiser.submit("/grading/ams/close", what="close", sure="yes", unjudged=unjudged)
+        text = organiser.get("/grading/ams/close").text
+        assert "<dt>judgements</dt><dd>1</dd>" in text
+        assert ("Nobody judged" in text) == warned
 
     def test_is_done_once_and_stays(self, service: Service, path: Path, at_once: None) -> None:
         organiser = self.opened(service)

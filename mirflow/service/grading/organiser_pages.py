@@ -397,7 +397,7 @@ class OrganiserPages:
                 raise PlanError("the round is closed already")
         folder = self._closed_folder(opened.name)
         closed, _ = close_round(self.service, opened.name, folder, known=known, unjudged=unjudged)
-        write_synced(folder.with_suffix(".json"), json.dumps(_counts(closed)).encode())
+        write_synced(folder.with_suffix(".json"), json.dumps(_counts(closed, unjudged)).encode())
 
     def _tables_of_now(self, request: Request, opened: OpenRound, known: Any, unjudged: Any) -> Response:
         with tempfile.TemporaryDirectory(prefix="mirflow-") as place:
@@ -425,8 +425,9 @@ class OrganiserPages:
         return opened
 
 
-def _counts(closed: Closed) -> dict[str, Any]:
-    return {"counts": dict(closed.counts), "unjudged": len(closed.unjudged)}
+def _counts(closed: Closed, unjudged: Unjudged) -> dict[str, Any]:
+    """What is told of a closed round: its quantities, and pairs whose lists are not scored."""
+    return {"counts": dict(closed.counts), "unscored": len(closed.unjudged) if unjudged == "refuse" else 0}
 
 
 def _zipped(folder: Path) -> Response:
