@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +52,17 @@ def _connections_are_closed(_databases: list[Database]) -> Iterator[None]:
     for one in _databases:
         one.close()
     _databases[:] = [one for one in _databases if not one.is_sqlite]
+
+
+@pytest.fixture
+def folder_in_memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where the system has one, for tests that wait for the disk all the time.
+
+    Processes that are killed lose nothing that the system has taken from them, whether or not a disk has it.
+    """
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < 10**9:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory, prefix="mirflow-") as folder:
+        yield Path(folder)

@@ -105,13 +105,13 @@ def assert_all_scored_once(service: Service, names: set[str], splits: tuple[str,
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_a_hundred_submissions_at_the_same_moment_are_all_scored_once_in_order(tmp_path: Path) -> None:
-    path = write_campaign(tmp_path, ROOMY)
+def test_a_hundred_submissions_at_the_same_moment_are_all_scored_once_in_order(folder_in_memory: Path) -> None:
+    path = write_campaign(folder_in_memory, ROOMY)
     service = open_service([path])
     tokens = [account(service, f"account {number}", "submitter", "token") for number in range(100)]
-    server = Server(path, tmp_path / "server.log", "--no-worker")
+    server = Server(path, folder_in_memory / "server.log", "--no-worker")
     names = [f"system-{number}" for number in range(100)]
-    with server, Process(["serve", "worker", str(path)], tmp_path / "worker.log"):
+    with server, Process(["serve", "worker", str(path)], folder_in_memory / "worker.log"):
         start = threading.Barrier(100)
 
         def one(number: int) -> int:
@@ -125,22 +125,32 @@ def test_a_hundred_submissions_at_the_same_moment_are_all_scored_once_in_order(t
         wait_for_scores(service, 1200)
         print(f"taken in {taken:.1f} s ({max(tries)} tries at most), scored in {time.monotonic() - began:.1f} s")
     assert_all_scored_once(service, set(names), ("dev",))
-    assert "Traceback" not in (tmp_path / "server.log").read_text() + (tmp_path / "worker.log").read_text()
+    assert (
+        "Traceback" not in (folder_in_memory / "server.log").read_text() + (folder_in_memory / "worker.log").read_text()
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_one_of_two_workers_of_a_cluster_is_killed_under_twenty_submissions(tmp_path: Path) -> None:
+def test_one_of_two_workers_of_a_cluster_is_killed_under_twenty_submissions(folder_in_memory: Path) -> None:
     cluster = f"tcp://127.0.0.1:{free_port()}"
-    path = write_campaign(tmp_path, ROOMY.replace("serial", cluster))
+    path = write_campaign(folder_in_memory, ROOMY.replace("serial", cluster))
     service = open_service([path])
     token = account(service, "ada", "submitter", "token")
     words = ["--host", "127.0.0.1", "--port", cluster.rpartition(":")[2], "--no-dashboard"]
-    scheduler = Process(words, tmp_path / "scheduler.log", "distributed.cli.dask_scheduler")
-    words = [cluster, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path / "dask")]
-    first, second = (Process(words, tmp_path / f"{one}.log", "distributed.cli.dask_worker") for one in (1, 2))
-    server = Server(path, tmp_path / "server.log", "--no-worker")
-    worker = Process(["serve", "worker", str(path)], tmp_path / "worker.log")
+    scheduler = Process(words, folder_in_memory / "scheduler.log", "distributed.cli.dask_scheduler")
+    words = [
+        cluster,
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+        "--local-directory",
+        str(folder_in_memory / "dask"),
+    ]
+    first, second = (Process(words, folder_in_memory / f"{one}.log", "distributed.cli.dask_worker") for one in (1, 2))
+    server = Server(path, folder_in_memory / "server.log", "--no-worker")
+    worker = Process(["serve", "worker", str(path)], folder_in_memory / "worker.log")
     names = [f"system-{number}" for number in range(20)]
     with scheduler, first, second, server, worker:
         for name in names:
@@ -158,12 +168,12 @@ def test_one_of_two_workers_of_a_cluster_is_killed_under_twenty_submissions(tmp_
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(tmp_path: Path) -> None:
-    path = write_campaign(tmp_path, ROOMY)
+def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(folder_in_memory: Path) -> None:
+    path = write_campaign(folder_in_memory, ROOMY)
     service = open_service([path])
     token = account(service, "ada", "submitter", "token")
-    server = Server(path, tmp_path / "server.log", "--no-worker")
-    worker = Process(["serve", "worker", str(path)], tmp_path / "worker.log")
+    server = Server(path, folder_in_memory / "server.log", "--no-worker")
+    worker = Process(["serve", "worker", str(path)], folder_in_memory / "worker.log")
     names: set[str] = set()
 
     def send_on(sender: int) -> None:
@@ -182,18 +192,20 @@ def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(tmp_p
         assert killer.killed == KILLS
         wait_for_scores(service, 1200)
     assert_all_scored_once(service, names, ("dev", "test"))
-    assert "Traceback" not in (tmp_path / "server.log").read_text() + (tmp_path / "worker.log").read_text()
+    assert (
+        "Traceback" not in (folder_in_memory / "server.log").read_text() + (folder_in_memory / "worker.log").read_text()
+    )
     print(f"{killer.killed} kills, {len(names)} submissions")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_worker_that_is_told_to_end_gives_back_what_it_does(tmp_path: Path) -> None:
-    path = write_campaign(tmp_path, ROOMY)
+def test_a_worker_that_is_told_to_end_gives_back_what_it_does(folder_in_memory: Path) -> None:
+    path = write_campaign(folder_in_memory, ROOMY)
     service = open_service([path])
     token = account(service, "ada", "submitter", "token")
-    server = Server(path, tmp_path / "server.log", "--no-worker")
-    worker = Process(["serve", "worker", str(path)], tmp_path / "worker.log")
+    server = Server(path, folder_in_memory / "server.log", "--no-worker")
+    worker = Process(["serve", "worker", str(path)], folder_in_memory / "worker.log")
     with server, worker:
         for number in range(4):
             send_until_taken(server.address, token, f"system-{number}")

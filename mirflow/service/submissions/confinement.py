@@ -38,7 +38,10 @@ JOBS: Mapping[str, str] = {
     "pool": "..grading.pooling:pool_job",
 }
 """Jobs by name: modules of this package, and their functions."""
-PRELOADED = (".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "xarray", "pandas", "scipy.stats")
+PRELOADED = (
+    ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "xarray", "pandas", "scipy.stats", "dask.array",
+    "filelock",
+)  # fmt: skip
 """Modules that jobs of submissions need, imported once for all of them."""
 MAX_MESSAGES = 64 * 2**20
 """Bytes that a job may send."""
