@@ -18,11 +18,10 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics import alignment
 from mirflow.metrics.alignment import clean
-from mirflow.metrics.base import get_task
 
 from .batches import Pair, assert_batches_do_not_matter, score_pairs
 
-CONVENTION = get_task("alignment").convention("mir_eval")
+CONVENTION = alignment.TASK.convention("mir_eval")
 DEFAULT = CONVENTION.select()
 ALL = (*DEFAULT, *CONVENTION.select(["percentage_correct@0.1", "percentage_correct_segments@200.0"]))
 Times = list[float]
@@ -163,7 +162,7 @@ def test_real_beats_as_if_they_were_aligned(shared_data: Path) -> None:
 
 
 def test_asynchrony_has_the_shares_within_25_to_200_ms_and_the_median() -> None:
-    rules = get_task("alignment").convention("asynchrony")
+    rules = alignment.TASK.convention("asynchrony")
     found = score_pairs(rules, annotations(([1.0, 2.0, 3.0, 4.0], [1.0, 2.03, 3.125, 5.0])))
     names = [f"percentage_correct@{window}" for window in (0.025, 0.05, 0.1, 0.2)]
     assert [str(one) for one in rules.select()] == [*names, "median_absolute_error", "mean_absolute_error"]

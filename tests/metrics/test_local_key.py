@@ -13,12 +13,11 @@ import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError
 from mirflow.metrics import key, local_key
-from mirflow.metrics.base import get_task
 from mirflow.metrics.local_key import clean
 
 from .batches import assert_batches_do_not_matter, score_pairs
 
-CONVENTION = get_task("local_key").convention()
+CONVENTION = local_key.TASK.convention()
 CLASSES = ("same", "fifth", "relative", "parallel", "relative_of_fifth", "other")
 KEYS = ("C major", "G:maj", "F major", "A minor", "C minor", "E minor", "D:min", "X", "D dorian", "Eb major")
 
@@ -44,7 +43,7 @@ def by_definition(reference: list[Stretch], estimate: list[Stretch], descending:
     """The scores of single keys, quarter of a second by quarter of a second."""
     own, others = ticks(reference), ticks(estimate)
     others += [None] * (len(own) - len(others))
-    rules = get_task("key").convention("mirex2017" if descending else "mirex2005")
+    rules = key.TASK.convention("mirex2017" if descending else "mirex2005")
     rows = []
     for one, other in zip(own, others, strict=False):
         if one is not None:
@@ -61,7 +60,7 @@ def by_definition(reference: list[Stretch], estimate: list[Stretch], descending:
 def test_scores_are_means_over_the_time_of_those_of_single_keys(
     reference: list[Stretch], estimate: list[Stretch], descending: bool
 ) -> None:
-    rules = get_task("local_key").convention("mirex2017" if descending else "mirex2005")
+    rules = local_key.TASK.convention("mirex2017" if descending else "mirex2005")
     found = score_pairs(
         rules, [(annotation(reference), annotation(estimate))], rules.select(["weighted_score", *CLASSES])
     )
@@ -82,7 +81,7 @@ def test_batches_do_not_matter(pairs: list[tuple[list[Stretch], list[Stretch]]],
 def test_one_key_throughout_scores_like_the_key_of_a_track() -> None:
     pair = annotation([(40, "C major")]), annotation([(80, "F major")])
     for name, points in (("mirex2017", 0.5), ("mirex2005", 0.0)):
-        rules = get_task("local_key").convention(name)
+        rules = local_key.TASK.convention(name)
         assert score_pairs(rules, [pair], rules.select(["weighted_score"])).score[0].tolist() == [points]
         assert key.weighted_score("C major", "F major", allow_descending_fifths=points > 0) == points
 

@@ -16,7 +16,6 @@ from hypothesis import assume, given, settings
 import mirflow
 from mirflow.errors import MetricError
 from mirflow.metrics import segment
-from mirflow.metrics.base import get_task
 
 from .chord_pairs import to_rows
 from .segment_pairs import Segments, intervals_of, segments
@@ -71,7 +70,7 @@ def harmonic(precision: float, recall: float) -> list[float]:
 
 
 def scores(reference: Segments, estimate: Segments, convention: str = "mir_eval") -> np.ndarray:
-    rules = get_task("segment").convention(convention)
+    rules = segment.TASK.convention(convention)
     sides = [rules.clean(to_rows([side])).rows for side in (reference, estimate)]
     return rules.score_pair(*sides, rules.select(EXACT if convention == "mir_eval" else NAMES))
 
@@ -127,12 +126,12 @@ def test_other_words_are_no_frame_sizes(size: object) -> None:
     with pytest.raises(ValueError, match="a frame size has to be above 0"):
         segment.pairwise(song, ["a"], song, ["a"], frame_size=size)
     with pytest.raises(MetricError, match="needs a float or 'exact', not 'exct'"):
-        get_task("segment").convention().select(["v_measure@exct"])
+        segment.TASK.convention().select(["v_measure@exct"])
 
 
 def test_metrics_that_count_frames_by_chance_have_frames() -> None:
     with pytest.raises(MetricError, match="needs a float, not 'exact'"):
-        get_task("segment").convention().select(["adjusted_rand_index@exact"])
+        segment.TASK.convention().select(["adjusted_rand_index@exact"])
     song = np.array([[0.0, 1.0]])
     with pytest.raises(ValueError, match="a frame size has to be above 0: 'exact'"):
         segment.ari(song, ["a"], song, ["a"], frame_size="exact")

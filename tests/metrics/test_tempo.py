@@ -15,12 +15,11 @@ import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, MirflowWarning
 from mirflow.metrics import tempo
-from mirflow.metrics.base import get_task
 from mirflow.metrics.tempo import clean
 
 from .batches import score_pairs
 
-CONVENTION = get_task("tempo").convention("mir_eval")
+CONVENTION = tempo.TASK.convention("mir_eval")
 SINGLE = CONVENTION.select(["accuracy0", "absolute_error", "accuracy1", "accuracy2", "oe1", "oe2", "aoe1", "aoe2"])
 ALL = (*CONVENTION.select(), *CONVENTION.select(["p_score@0.04", "both_correct@1.0"]), *SINGLE)
 NAN = float("nan")

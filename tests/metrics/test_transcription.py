@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from mirflow.errors import MirflowWarning
 from mirflow.metrics import transcription, transcription_velocity
-from mirflow.metrics.base import get_task
 from tests.note_strategies import Notes, pairs, to_annotation
 
 from .batches import score_pairs
 
-TASK = get_task("transcription")
+TASK = transcription.TASK
 Pair = tuple[Notes, Notes]
 A4 = np.array([440.0])
 FUNCTIONS = [(transcription, name) for name in transcription.__all__ if name.islower()]

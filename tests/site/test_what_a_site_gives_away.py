@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.analysis.scores import read_store
 from tests.datasets import write_hidden
 
 from ..commands import printed
@@ -51,7 +50,7 @@ def test_with_aggregates_only_no_file_holds_a_track_or_a_score_of_one(tmp_path):
     group = random_group(3, 8, 2, tracks=names, track_meta={"artist": [f"singer-{name}" for name in names]})
     store = write_store(tmp_path / "s.zarr", {"chord": group})
     printed("site", store, "-o", tmp_path / "site", "--only-aggregates")
-    score = read_store(store)["chord"]["score"].values
+    score = mirflow.open_store(store)["chord"]["score"].values
     figures = {f"{one:.4f}" for one in score.ravel()} | {repr(float(one)) for one in score.ravel()}
     raw = [np.float64(one).tobytes().decode("latin-1") for one in score.ravel()]
     aggregates = {f"{one:.4f}" for one in mirflow.query(store, ci=0.95).dataset["value"].values.ravel()}
