@@ -526,3 +526,11 @@ def test_candidates_have_letters() -> None:
     assert names[:3] == ["A", "B", "C"]
     assert names[701:703] == ["ZZ", "AAA"]
     assert len(set(names)) == 800
+
+
+def test_grading_is_in_the_navigation_of_those_who_may_grade(service: Service) -> None:
+    people: dict[str, Any] = {"reader": False, "submitter": False, "grader": True, "organiser": True}
+    for role, may in people.items():
+        page = Browser(service, f"a {role}", role).get("/account").text  # type: ignore[arg-type]
+        assert ('<a href="/grading/">Grade</a>' in page) == may, role
+    assert "Grade</a>" not in Browser(service).get("/").text

@@ -106,8 +106,6 @@ def _too_many(sizes: Sequence[int]) -> str:
 
 INTERVALS = 20
 """Metrics of an evaluation that have intervals, the main ones first."""
-REPLICATES = 2_000
-"""Permutations of each test."""
 _METHODS = {"bca": "BCa", "percentile": "percentiles"}
 
 
@@ -170,7 +168,7 @@ def _end(value: float) -> float | str:
 def _significance_groups(scores: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[list[str], str]]:
     """For each metric the letters of the systems, none where no two can be told apart, and what they mean."""
     try:
-        ds = compare(scores, Query(list(names), exact=True), replicates=REPLICATES, sizes=False)
+        ds = compare(scores, Query(list(names), exact=True), sizes=False)
     except QueryError:  # of one system
         return {}
     found = {}
