@@ -356,6 +356,21 @@ def test_lists_with_a_wrong_line_name_it(service: Service, at_once: None) -> Non
     assert "occurs twice" in answer.text
 
 
+def test_a_body_that_is_no_form_says_nothing(pooled: Organiser) -> None:
+    before = files_of(pooled)
+    headers = {"X-CSRF-Token": pooled.csrf()}
+    for step in ("pieces", "draw", "pool", "assign", "open"):
+        assert told(pooled.post(f"{PLAN}/{step}", json={"number": 1, "same": ["artist"]}, headers=headers))
+    assert pooled.post("/grading/new", json={}, headers=headers).status_code == 400
+    assert files_of(pooled) == before
+
+
+def test_what_was_ticked_stays_ticked_beside_an_error(pooled: Organiser) -> None:
+    answer = pooled.submit(f"{PLAN}/pool", lists="0", top="0", same="genre")
+    assert re.findall(r'name="same" value="(\w+)" checked', answer.text) == ["genre"]
+    assert re.findall(r'name="same" value="(\w+)" checked', pooled.get(PLAN).text) == ["artist"]
+
+
 def test_names_of_lists() -> None:
     assert list_patterns(["oak/a.b.txt", "elm/q.csv"], []) == ["{system}/{track}.csv", "{system}/{track}.txt"]
     assert list_patterns(["run/q1.txt"], ["q1"]) == ["{system}/{track}.txt"]

@@ -162,6 +162,7 @@ class OrganiserPages:
             step=step,
             trouble=trouble,
             given=given or {},
+            same=_several(given or {}, "same") if step == "pool" else ["artist"],
             downloads=[name for name in DOWNLOADS if plan.has(name)],
             most={"graders": MOST_GRADERS, "top": MOST_TOP, "number": MOST_NUMBER, "seed": MOST_SEED},
             secret=SHORTEST_SECRET,
@@ -281,8 +282,7 @@ class OrganiserPages:
             sent = _text(form, "lists") == "sent"
             source = None if sent else _number(form, "lists", "the lists", 0, offered - 1)
             top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
-            same = [str(one) for one in form.getlist("same")] if isinstance(form, FormData) else []
-            pool_candidates(self.service, plan, source, top, same, _text(form, "secret"))
+            pool_candidates(self.service, plan, source, top, _several(form, "same"), _text(form, "secret"))
 
         return self._step(request, "pool", make)
 
@@ -453,6 +453,10 @@ def _minute(time: dt.datetime | None) -> str:
 def _text(form: Form, name: str) -> str:
     found = form.get(name, "")
     return found.strip() if isinstance(found, str) else ""
+
+
+def _several(form: Form, name: str) -> list[str]:
+    return [str(one) for one in form.getlist(name)] if isinstance(form, FormData) else []
 
 
 def _number(form: Form, name: str, what: str, least: int, most: int) -> int:
