@@ -25,10 +25,10 @@ Piece = tuple[str, float, float, int | None]
 """Text, start and end in seconds (NaN where it is not known), and the number of the line that it is a word of."""
 Times = tuple[list[Piece], list[int]]
 """Pieces, and the line of the file of each."""
-_STAMP = re.compile(r"\[(\d+):(\d+(?:[.:,]\d+)?)\]\s*")
-_WORD_STAMP = re.compile(r"[<\[](\d+):(\d+(?:[.:,]\d+)?)[>\]]")
+_STAMP = re.compile(r"\[(\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)\]\s*")
+_WORD_STAMP = re.compile(r"[<\[](\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)[>\]]")
 _HEAD = re.compile(r"^\[([A-Za-z#][\w# -]*):(.*)\]$")
-_ARROW = re.compile(r"\s*\d+:\d\d?:\d\d?[,.:]\d+\s*-->\s*\d+:\d\d?:\d\d?[,.:]\d+(\s.*)?")
+_ARROW = re.compile(r"\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})\s*-->\s*(\d\d?:\d\d?:\d\d?[.,]\d{1,3})(\s.*)?")
 _BEFORE_ZERO = re.compile(r"\s*(?:(?:xmin|xmax|number|time)\s*=\s*)?-(?=[\d.]*[1-9])[\d.]+\s*")
 _SIZE = re.compile(r"^\s*(?:intervals|points):\s*size\s*=\s*(\d+)", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d+\.\d+")
@@ -219,13 +219,18 @@ def _milliseconds(value: str, name: str | Path, line: int) -> float:
 
 def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:
     """The lines of subtitles in order of time, those of one with the same times, without marks of layout."""
-    arrows = [number for number, line in enumerate(text.split("\n"), 1) if "-->" in line]
+    arrows: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
-        if "-->" in line and not _ARROW.fullmatch(line):
-            message = f"not the times of a subtitle: {line.strip()!r}; they are written 00:00:01,000 --> 00:00:02,000"
-            raise InvalidAnnotationError(message, path=name, line=number)
+        if "-->" in line:
+            if not _ARROW.fullmatch(line):
+                message = f"not the times of a subtitle: {line.strip()[:60]!r}; write 00:00:01,000 --> 00:00:02,000"
+                raise InvalidAnnotationError(message, path=name, line=number)
+            arrows.append(number)
     subtitles = _package("pysubs2", name).SSAFile.from_string(text, format_="srt")
-    if text.strip() and not len(subtitles):
+    if len(subtitles) != len(arrows):
+        message = f"has {len(arrows)} lines with --> and two times, which are {len(subtitles)} subtitles"
+        raise InvalidAnnotationError(message, path=name)
+    if text.strip() and not arrows:
         raise InvalidAnnotationError("holds no subtitle (a number, 00:00:01,000 --> 00:00:02,000, text)", path=name)
     rows: list[tuple[Piece, int]] = []
     for one, number in zip(subtitles, arrows, strict=True):

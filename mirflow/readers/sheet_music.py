@@ -29,7 +29,10 @@ QUARTER = 0.5
 """Seconds of a quarter note of a score, which says nothing of its tempo."""
 _CONTAINER, _LONGEST_CONTAINER = "META-INF/container.xml", 2**16
 _ROOT_FILE = re.compile(r"""<rootfile\s[^>]*?full-path\s*=\s*["']([^"']+)["']""")
-_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+_DECLARED = re.compile(
+    rb"""<\?xml[^>]*?\sencoding\s*=\s*["']((?:iso-8859|windows|cp|us-ascii|koi8|shift|euc|gb|big5)[\w.-]*)["']""",
+    re.IGNORECASE,
+)
 _MODES = ("major", "minor")
 _KEYS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 
@@ -146,7 +149,7 @@ def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_
     max_bytes : int
         A compressed score that is larger is unreadable.
     encoding : str
-        Of the text; MusicXML may say another one itself, which holds where this is the default.
+        Of the text; MusicXML that is not UTF-8 may say another one itself, which holds where this is the default.
 
     Raises
     ------
@@ -210,11 +213,17 @@ def _main_score(archive: zipfile.ZipFile) -> str | None:
 
 
 def _encoding_of(data: bytes) -> str:
-    """The encoding that the first bytes of an XML file tell, else UTF-8."""
+    """The encoding of an XML file: UTF-8 if it is, whatever it says, else what its first bytes say."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    declared = _DECLARED.match(data.removeprefix(codecs.BOM_UTF8))
-    return declared[1].decode("ascii").lower() if declared is not None else "utf-8"
+    declared = _DECLARED.match(data)
+    if declared is None:
+        return "utf-8"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return declared[1].decode("ascii").lower()
+    return "utf-8"
 
 
 def _refuse_entities(text: str, name: str | Path) -> None:

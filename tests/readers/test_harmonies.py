@@ -123,10 +123,13 @@ def test_a_score_may_say_its_encoding(tmp_path: Path, encoding: str) -> None:
     assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
 
 
-def test_an_encoding_that_is_none_is_refused_and_a_declared_one_holds(tmp_path: Path) -> None:
+def test_utf8_is_read_whatever_a_score_says_and_a_declared_encoding_holds(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
-    path.write_text(score().replace("?>", " encoding='klingon'?>", 1))
-    with pytest.raises(UnreadableError, match="cannot be decoded: unknown encoding: klingon; declare its encoding"):
+    for said in ("utf-16", "iso-8859-1"):  # what is UTF-8 is read as that
+        path.write_text(score(harmony("major")).replace("?>", f" encoding='{said}'?>", 1))
+        assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
+    path.write_bytes(score().replace("?>", " encoding='punycode'?><!-- Dvořák -->", 1).encode("iso-8859-2"))
+    with pytest.raises(UnreadableError, match=r"cannot be decoded: byte 0xf8 on line 1 is not utf-8; declare its enc"):
         mirflow.load(path, task="key")
     path.with_suffix(".krn").write_bytes(f"!!!COM: Dvo\xe9\n{KERN}".encode("latin-1"))
     assert len(mirflow.load(path.with_suffix(".krn"), task="chord", encoding="latin-1").label)
