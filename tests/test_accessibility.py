@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .accessibility import assert_accessible, assert_fits
+from .accessibility import assert_accessible, assert_fits, assert_prints_whole
 
 POLICY = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'\">"
 GOOD = f"<!DOCTYPE html><html lang='en'><head>{POLICY}<title>Page</title></head><body><main><h1>Page</h1></main></body>"
@@ -38,3 +38,27 @@ def test_wide_pages_are_named(show):
     page = show(GOOD.replace("</main>", f"<pre>{'wide ' * 400}</pre></main>"))
     with pytest.raises(AssertionError, match="px wide on a screen of"):
         assert_fits(page)
+
+
+def test_what_cannot_be_read_in_the_dark_is_named(show):
+    dark = "<style>@media (prefers-color-scheme: dark) { body { background: #000; color: #111 } }</style>"
+    page = show(GOOD.replace(POLICY, dark))
+    with pytest.raises(AssertionError, match="dark: color-contrast"):
+        assert_accessible(page)
+
+
+@pytest.mark.parametrize(
+    ("style", "message"),
+    [
+        ("div { width: 300px; overflow: auto } td { white-space: nowrap }", "cuts"),
+        ("td { max-width: 50px; overflow: hidden; white-space: nowrap }", "cell cut: wide wide"),
+        ("td { white-space: nowrap }", "px wide on 718 px of paper"),
+    ],
+)
+def test_tables_that_are_cut_on_paper_are_named(show, style, message):
+    table = f"<div><table><tr><td>{'wide ' * 400}</td></tr></table></div>"
+    whole = show(GOOD.replace(POLICY, "").replace("</main>", f"{table}</main>"))
+    assert_prints_whole(whole)
+    cut = show(GOOD.replace(POLICY, f"<style>{style}</style>").replace("</main>", f"{table}</main>"))
+    with pytest.raises(AssertionError, match=message):
+        assert_prints_whole(cut)
