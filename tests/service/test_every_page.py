@@ -50,6 +50,8 @@ FILLED: Mapping[str, Sequence[str]] = {
     "track": ("dev0", "t0"),
     "round": ("similarity", "last_year", "begun", "ready", "opened"),
     "file": ("pool.csv",),
+    "split": ("dev",),
+    "other": ("oak",),
 }
 """What stands for the parameters of routes; those of submissions and secrets are made anew."""
 PICTURES = os.environ.get("MIRFLOW_PICTURES", "")
