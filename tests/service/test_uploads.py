@@ -25,7 +25,7 @@ from mirflow.pipeline.campaign import Limits
 from mirflow.pipeline.model import Evaluation
 from mirflow.service.submissions import uploads
 from mirflow.service.submissions.archives import ArchiveError, Unpacked, unpack
-from mirflow.service.submissions.checking import CheckAnswer, misfit
+from mirflow.service.submissions.checking import CheckAnswer, Expected, _track_problems, misfit
 from mirflow.service.submissions.confinement import (
     Confinement,
     Confines,
@@ -306,6 +306,18 @@ def test_a_million_files_in_a_tar_are_refused_on_the_way(check: Callable[..., Ch
     packed = gzip.compress(header * 10**6, 1)
     (finding,) = check(packed, "a.tar.gz").findings
     assert "holds more than 10000 files" in finding[4]
+
+
+def test_very_many_wrong_names_are_told_in_time() -> None:
+    places = [{"track": f"the_beatles-{number:05d}-some-title"} for number in range(1000)]
+    own = Evaluation.model_validate(EVALUATION)
+    expected = Expected("dev", own.name, places, asked=True, hidden=False, named=True)
+    began = time.monotonic()
+    found = list(_track_problems([f"the_beetles_{number:05d}.lab" for number in range(5000)], [own], [expected]))
+    assert time.monotonic() - began < 20
+    wrong = [one.message for one in found if one.rule == "unknown_track"]
+    assert len(wrong) == 5000
+    assert "did you mean 'the_beatles-00000-some-title'" in wrong[0]
 
 
 def test_a_huge_label_is_cut_in_messages(check: Callable[..., CheckAnswer]) -> None:

@@ -208,8 +208,10 @@ def _track_problems(
     if not all(one.named for one in expected):
         return  # which tracks there are is not to be told
     names = sorted({place["track"] for one in expected for place in one.places if "track" in place})
-    for name in sorted(judged - known_files):
-        near = difflib.get_close_matches(_track_of(name, evaluations), names, n=1, cutoff=0.6)
+    for place, name in enumerate(sorted(judged - known_files)):
+        # Names that are like a wrong one take long to find; those of a few files tell what is wrong with all.
+        wrong = [_track_of(name, evaluations)] if place < _NAMED else []
+        near = [one for text in wrong for one in difflib.get_close_matches(text, names, n=1, cutoff=0.6)]
         hint = f"; did you mean {near[0]!r}?" if near else ""
         yield FoundProblem(name, None, "warning", "unknown_track", f"is of no track that is scored{hint}")
 
