@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from mirflow.service.service import Service, open_service
 from ..accessibility import PHONE, assert_accessible, assert_fits
 from ..commands import invoke
 from .accounts import account
-from .campaigns import estimates, write_campaign
+from .campaigns import estimates, submit, write_campaign
 from .processes import Server
+from .test_submission_pages import change
 
 pytestmark = pytest.mark.slow
 SCORED = 60_000
@@ -106,6 +108,25 @@ def test_from_findings_to_a_score(enter: Callable[..., Any], server: Server, tmp
     for address in ("/account", "/nowhere", "/login/x", "/submissions/"):
         page.goto(server.address + address)
         assert_accessible(page)
+
+
+def test_the_steps_follow_the_progress(browser: Any, tmp_path: Path) -> None:
+    path = write_campaign(tmp_path)
+    with Server(path, tmp_path / "server.log", "--no-worker") as server:
+        service = open_service([path])
+        with ThreadPoolExecutor(1) as elsewhere:  # the browser has the loop of this thread
+            id = elsewhere.submit(submit, service, "oak", estimates()).result()
+        page = browser.new_page()
+        page.goto(f"{server.address}/login/{account(service, 'ada', 'submitter')}")
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_url(f"{server.address}/")
+        page.goto(f"{server.address}/submissions/{id}/")
+        steps = page.locator(".steps small")
+        assert steps.all_inner_texts() == ["done", "now", "to come", "to come"]
+        change(service, "oak", state="scoring")
+        page.locator(".steps [aria-current]", has_text="Scored").wait_for(timeout=20_000)
+        assert steps.all_inner_texts() == ["done", "done", "now", "to come"]
+        page.context.close()
 
 
 def test_without_scripts(enter: Callable[..., Any], server: Server, tmp_path: Path) -> None:

@@ -11,11 +11,17 @@ function show(now) {
   done.hidden = !now.total;
   done.max = now.total || 1;
   done.value = now.done;
-  for (const step of document.querySelectorAll(".steps li")) {
-    const isNow = step.dataset.states.split(" ").includes(now.state);
+  const steps = [...document.querySelectorAll(".steps li")];
+  const reached = steps.findIndex((step) => step.dataset.states.split(" ").includes(now.state));
+  if (reached < 0) return;
+  steps.forEach((step, at) => {
+    const isNow = at === reached;
     if (isNow) step.setAttribute("aria-current", "step");
     else step.removeAttribute("aria-current");
-  }
+    const words = isNow ? "now" : at < reached ? "done" : "to come";
+    step.className = words.replace(" ", "-");
+    step.querySelector("small").textContent = words;
+  });
 }
 
 const events = new EventSource(shown.dataset.events);
