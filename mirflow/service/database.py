@@ -35,6 +35,8 @@ SCHEMA = 1
 """Version of the tables; raised when they change."""
 WAIT = 30.0
 """Seconds to wait for another writer."""
+SILENCE = 60.0
+"""Seconds after which a writer of PostgreSQL that says nothing loses its transaction."""
 _TABLES = (".submissions.submission_tables", ".grading.grading_tables")
 """Modules that declare tables."""
 _WRITERS = 0x6D697266
@@ -253,6 +255,6 @@ def _begin_postgres(connection: Any) -> None:
         # One lock for all writers. Whoever has it and says nothing any more, as its host is gone, loses it.
         connection.exec_driver_sql(
             f"SELECT set_config('lock_timeout', '{WAIT:g}s', true), "
-            f"set_config('idle_in_transaction_session_timeout', '{2 * WAIT:g}s', true), "
+            f"set_config('idle_in_transaction_session_timeout', '{SILENCE:g}s', true), "
             f"pg_advisory_xact_lock({_WRITERS})"
         )
