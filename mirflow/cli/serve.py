@@ -43,12 +43,15 @@ def demand_packages() -> None:
     """
     for name in ("httptools", "jinja2", "pyloudnorm", "python_multipart", "sqlalchemy", "starlette", "uvicorn"):
         if find_spec(name) is None:
-            raise MirflowError(f"this needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
+            raise MirflowError(f"the server needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
 
 
 @click.group("serve", cls=_Serve, place=8, short_help="Serve stores, or a campaign with submissions and grading.")
 def serve_command() -> None:
-    """Serve STORE..., or a campaign: mirflow serve STORE..., mirflow serve CAMPAIGN.yaml."""
+    """Serve STORE..., or a campaign: mirflow serve STORE..., mirflow serve CAMPAIGN.yaml.
+
+    Options of the server, such as --port, are those of `mirflow serve start`.
+    """
 
 
 @serve_command.command(_START, cls=Command)
@@ -88,10 +91,15 @@ def start_command(
     whom it has let in.
     """
     demand_packages()
+    from ..pipeline.campaign import is_campaign
     from ..service.app import serve
     from ..service.service import check_address
+    from ..store.generations import resolve
 
     check_address(base_url)
+    for path in paths:
+        if not is_campaign(path):
+            resolve(path)
     if user_header and not proxies:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
     with nullcontext() if no_worker else _worker(paths):

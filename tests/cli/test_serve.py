@@ -69,3 +69,7 @@ def test_accounts_are_added_by_the_dozen(campaign: Path) -> None:
     assert len(set(links)) == 12
     names = [row["name"] for row in rows("serve", "users", "list", campaign)]
     assert names == [f"grader{number:02}" for number in range(1, 13)]
+
+
+def test_what_is_no_store_is_not_served(tmp_path: Path) -> None:
+    assert "is not a store of mirflow (it has no zarr.json)" in invoke("serve", tmp_path, code=4).output
