@@ -44,6 +44,7 @@ from .submissions.entries import (
     submissions_of,
     withdraw,
 )
+from .submissions.releases import decimals_of
 from .submissions.submission_tables import (
     OPEN,
     Released,
@@ -173,6 +174,7 @@ class SplitResult:
 
     split: str
     hidden: bool
+    decimals: int | None
     scores: tuple[Score, ...]
     comparisons: tuple[Comparison, ...]
     changes: tuple[tuple[str, TrackChanges], ...] = ()
@@ -580,8 +582,8 @@ def _results(
         earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
         if not result.hidden and earlier and service.disclosure(result.split).by_track:
             changes = _changes(service, result.split, submission.name, earlier)
-        scores = tuple(map(_score, result.scores))
-        found.append(SplitResult(result.split, result.hidden, scores, comparisons, changes))
+        scores, decimals = tuple(map(_score, result.scores)), decimals_of(campaign.splits.get(result.split))
+        found.append(SplitResult(result.split, result.hidden, decimals, scores, comparisons, changes))
     return found
 
 

@@ -43,6 +43,7 @@ from .service import Service
 from .snapshots import Snapshot
 from .submissions.entries import board, visible_systems
 from .submissions.history import read_history
+from .submissions.releases import decimals_of
 from .submissions.submission_tables import Released, Submission
 
 if TYPE_CHECKING:
@@ -260,17 +261,18 @@ class Views:
         if not ranked:
             return None
         whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
-        return StoreContents(name, whole, {}, references=False, has_report=False)
+        decimals = decimals_of(campaign.splits[name])
+        return StoreContents(name, whole, {}, references=False, has_report=False, decimals=decimals)
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
     """Coordinates of a submission's system in tables, and who sees it."""
     marks = submission.marks
     if submission.visibility == "lab":
-        marks[SEEN_BY] = "the lab sees it"
+        marks[SEEN_BY] = "the lab"
     elif submission.visibility == "private":
         own = viewer is not None and viewer.user == submission.user_id
-        marks[SEEN_BY] = "only you see it" if own else "only who sent it"
+        marks[SEEN_BY] = "you alone" if own else "its sender alone"
     return marks
 
 

@@ -61,6 +61,8 @@ class StoreContents:
         What the store is called; its name, if it is empty.
     has_report : bool
         Whether there is a report of the store to link to.
+    decimals : int or None
+        Digits after the point of scores that were rounded; None: they were not.
     """
 
     name: str
@@ -69,6 +71,7 @@ class StoreContents:
     references: bool = True
     title: str = ""
     has_report: bool = True
+    decimals: int | None = None
 
     @cached_property
     def ranked(self) -> dict[str, RankedEvaluation]:

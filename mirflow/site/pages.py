@@ -324,18 +324,28 @@ def environment() -> Environment:
     )
     made.globals["report_link"] = report_link
     made.filters |= {"number": show_number, "interval": show_ends, "day": show_day, "fact": show_fact}
+    made.filters["gain"] = show_gain
     return made
 
 
-def show_number(value: float | str | None) -> str:
+def show_number(value: float | str | None, decimals: int | None = None) -> str:
     """A value for people; a dash where there is none.
+
+    Parameters
+    ----------
+    value : float, str or None
+    decimals : int or None
+        Digits after the point of a value that was rounded; None: as many as tables have.
 
     Examples
     --------
-    >>> show_number(0.81234), show_number(None), show_number("inf")
-    ('0.8123', '-', 'inf')
+    >>> show_number(0.81234), show_number(None), show_number("inf"), show_number(0.8, decimals=2)
+    ('0.8123', '-', 'inf', '0.80')
     """
-    return show_value(np.nan if value is None else float(value), percent=False)
+    number = np.nan if value is None else float(value)
+    if decimals is None or not np.isfinite(number):
+        return show_value(number, percent=False)
+    return f"{number:z.{decimals}f}"
 
 
 def show_ends(score: Any) -> str:
@@ -350,15 +360,15 @@ def show_ends(score: Any) -> str:
     return show_interval((float(score.low), float(score.high)), False, 0.0)
 
 
-def show_gain(value: float) -> str:
-    """A difference with its sign.
+def show_gain(value: float | None, decimals: int | None = None) -> str:
+    """A difference with its sign; a dash where there is none.
 
     Examples
     --------
-    >>> show_gain(0.01234), show_gain(-0.5)
-    ('+0.0123', '-0.5000')
+    >>> show_gain(0.01234), show_gain(-0.5), show_gain(0.01, decimals=2)
+    ('+0.0123', '-0.5000', '+0.01')
     """
-    return f"{value:+z.4f}"
+    return "-" if value is None else f"{value:+z.{4 if decimals is None else decimals}f}"
 
 
 def show_fact(value: object) -> str:

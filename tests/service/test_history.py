@@ -56,7 +56,7 @@ def told(service: Service, viewer: Viewer | None, most: int = 20) -> list[str]:
         return [one.title for one in read_history(session, service.campaign, viewer, most)]
 
 
-OAK = "was scored: dev, chord 0.8123; test, chord 0.8"
+OAK = "was scored: dev, chord 0.8123; test, chord 0.800"
 
 
 def test_everybody_is_told_what_they_may_know(service: Service) -> None:

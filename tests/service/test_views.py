@@ -19,7 +19,7 @@ CAMPAIGN = """\
 campaign: Onsets all the year round
 evaluations:
   - {task: onset, reference: "reference/{track}.txt", estimates: "{track}.txt"}
-splits: {dev: dev, test: {root: test, hidden: true}}
+splits: {dev: dev, test: {root: test, hidden: true, round: 0.01}}
 """
 NOW = dt.datetime(2027, 3, 1, tzinfo=dt.UTC)
 SYSTEMS = (
@@ -113,7 +113,23 @@ def test_a_board_has_the_systems_that_somebody_may_see(
             shown = name in answer.text
             assert shown <= (name in seen), (address, name)
     page = client.get(f"/stores/{split}/onset/", headers=headers).text
-    assert ("only you see it" in page) == (who in ("ada", "bob"))
+    assert ("seen by you alone" in page) == (who in ("ada", "bob"))
+
+
+def test_the_report_names_who_sees_a_system_in_words(client: TestClient, service: Service) -> None:
+    contents = client.get("/stores/dev/report/contents.json", headers=token(service, "ada")).text
+    assert "you alone" in contents
+
+
+def test_scores_of_a_hidden_split_have_the_digits_of_its_rounding(client: TestClient, service: Service) -> None:
+    headers = token(service, "ada")
+    sent = client.get("/submissions/", headers={**headers, "Accept": "application/json"}).json()["submissions"]
+    own = next(f"/submissions/{one['id']}/" for one in sent if one["name"] == "draft-7")
+    for address in ("/", "/stores/test/", "/stores/test/onset/", "/stores/test/onset/systems/draft-7/", own):
+        page = client.get(address, headers=headers).text
+        assert ">0.70" in page
+        assert "0.7000" not in page
+    assert "test, onset 0.70" in client.get("/", headers=headers).text
 
 
 def test_the_leader_of_a_hidden_split_is_by_what_was_released(client: TestClient, service: Service) -> None:

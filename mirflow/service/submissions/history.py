@@ -15,6 +15,7 @@ from ...site.front_page import NewsItem
 from ...site.pages import show_number
 from ..accounts import Viewer
 from .entries import may_see
+from .releases import decimals_of
 from .submission_tables import CLOSED, Released, RulesVersion, Submission
 
 LOOKED_AT = 200
@@ -70,7 +71,5 @@ def _items(
 
 def _score(row: Released, campaign: Campaign) -> str:
     """A released score; of a hidden split it was rounded, and has no more digits than that."""
-    split = campaign.splits.get(row.split)
-    hidden = split is None or split.hidden
-    value = "-" if row.value is None else f"{row.value:g}" if hidden else show_number(row.value)
+    value = show_number(row.value, decimals_of(campaign.splits.get(row.split)))
     return f"{row.split}, {row.evaluation} {value}{'' if row.improved else ', the best before'}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import select
@@ -32,6 +33,25 @@ def round_to(value: float, step: float) -> float:
     (0.815, 0.8)
     """
     return float(f"{round(value / step) * step:.12g}")
+
+
+def decimals_of(split: Split | None) -> int | None:
+    """Digits after the point that scores of a split are shown with; None where they are not rounded.
+
+    Parameters
+    ----------
+    split : Split or None
+        None: one that the campaign no longer has, of which nothing is shown that it would hide.
+
+    Examples
+    --------
+    >>> decimals_of(Split(root="test", hidden=True, round=0.05)), decimals_of(Split(root="dev"))
+    (2, None)
+    """
+    if split is not None and not split.hidden:
+        return None
+    step = Decimal(repr(ROUND if split is None or split.round is None else split.round)).normalize()
+    return max(0, -int(step.as_tuple().exponent))
 
 
 def climb(value: float, best: float | None, split: Split, *, lower_is_better: bool = False) -> tuple[float, bool]:

@@ -73,7 +73,7 @@ export function table(heads, rows, { label = null, box = "scroll", ...properties
 
 /** What a track or a system is by its coordinates, in a line. */
 export const detailsOf = (coords, place) => coords.map(([name, values]) => [name, values[place]])
-  .filter(([, value]) => value !== "" && value !== null).map((pair) => pair.join(" "));
+  .filter(([, value]) => value !== "" && value !== null).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
 
 /** What was warned of when an evaluation was scored. */
 export const warningsOf = ({ warnings }) => warnings.map((text) => el("p", { class: "warning", role: "note" }, `Warning: ${text}.`));
