@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ..reports.tables import Entry, Table
     from ..service.client import Client
 
+_LONG, _BETWEEN = 30.0, 180.0
+"""Seconds of waiting until a line in a log says so, and until the next."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
@@ -82,19 +85,36 @@ def _send(client: Client, path: Path, name: str, splits: tuple[str, ...], visibi
 
 
 def _wait(client: Client, id: str) -> dict[str, Any]:
-    """Wait for a submission; on a terminal with a line about where it is."""
+    """Wait for a submission, on a terminal with a line about where it is; elsewhere with one now and then."""
     if not sys.stderr.isatty():
-        return client.wait(id)
+        return client.wait(id, _WaitingLines())
     from rich.console import Console
 
     with Console(stderr=True).status("waiting") as status:
+        return client.wait(id, lambda progress: status.update(_where(progress)))
 
-        def show(progress: Mapping[str, Any]) -> None:
-            done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
-            before = f", {progress['before']} before it" if progress["before"] else ""
-            status.update(f"{progress['words']}{done}{before}")
 
-        return client.wait(id, show)
+def _where(progress: Mapping[str, Any]) -> str:
+    """Where a submission is, in words."""
+    done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
+    before = f", {progress['before']} before it" if progress["before"] else ""
+    return f"{progress['words']}{done}{before}"
+
+
+class _WaitingLines:
+    """Lines for logs about a submission that is waited for: one when that becomes long, then one in some minutes."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._next = _LONG
+
+    def __call__(self, progress: Mapping[str, Any]) -> None:
+        """Print a line, if it is time for one."""
+        waited = time.monotonic() - self._began
+        if progress["open"] and waited >= self._next:
+            self._next = waited + _BETWEEN
+            minutes, seconds = divmod(int(waited), 60)
+            click.echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
 
 
 def _print_findings(found: Mapping[str, Any]) -> None:

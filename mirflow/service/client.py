@@ -32,6 +32,7 @@ _LARGEST = 50_000_000
 _PAUSES = (0.5, 1.0, 2.0, 3.0)
 """Seconds between questions, the last one again and again."""
 _LOST = 300.0
+_AWAY = {"open": True, "words": "the server does not answer", "done": 0, "total": 0, "before": 0}
 """Seconds that a server may be away while a submission is waited for."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 Advance = Callable[[int, int], None]
@@ -146,7 +147,7 @@ class Client:
         ----------
         id : str
         seen : callable
-            Called with the progress at each answer.
+            Called with the progress at each answer, and with words alone while there is none.
         """
         number, lost = 0, None
         while True:
@@ -162,6 +163,7 @@ class Client:
                 lost = time.monotonic() if lost is None else lost
                 if time.monotonic() - lost > _LOST:
                     raise
+                seen(_AWAY)
             time.sleep(_PAUSES[min(number, len(_PAUSES) - 1)])
             number += 1
 

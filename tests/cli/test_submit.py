@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ class Answers:
 
     url = "http://127.0.0.1:1/"
 
-    def __init__(self, found: Mapping[str, Any]) -> None:
+    def __init__(self, found: Mapping[str, Any], progress: Iterable[Mapping[str, Any]] = ()) -> None:
+        self.progress = progress
         self.found = {"name": "oak", "findings": [], "counts": {}, "results": [], **found}
 
     def __call__(self, url: str, token: str) -> Answers:
@@ -29,7 +30,9 @@ class Answers:
     def submit(self, path: Path, name: str, splits: Sequence[str], visibility: str) -> dict[str, Any]:
         return {"id": "0123456789abcdef", "address": ADDRESS, "state": "received"}
 
-    def wait(self, id: str) -> dict[str, Any]:
+    def wait(self, id: str, seen: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+        for progress in self.progress:
+            seen(progress)
         return self.found
 
 
@@ -61,3 +64,20 @@ def test_findings_of_no_file_are_those_of_the_submission(answer: Callable[..., N
     shown = invoke("submit", Answers.url, tmp_path, "--token", "x", "--name", "oak", code=3).stderr
     assert "oak: error: 1 track has no estimate [missing]" in shown
     assert "oak: refused: mend it" in shown
+
+
+def test_a_log_is_told_now_and_then_that_it_takes_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("mirflow.cli.submit.time.monotonic", lambda: clock[0])
+
+    def progress() -> Iterator[Mapping[str, Any]]:
+        for clock[0] in range(0, 301, 3):
+            yield {"open": clock[0] < 300, "words": "is waiting", "done": 0, "total": 0, "before": 2}
+
+    found = {"state": "failed", "words": "could not be scored"}
+    monkeypatch.setattr("mirflow.service.client.Client", Answers(found, progress()))
+    shown = invoke("submit", Answers.url, tmp_path, "--token", "x", "--name", "oak", code=3).stderr
+    assert [line for line in shown.splitlines() if line.startswith("waiting")] == [
+        "waiting for 0:30 min: is waiting, 2 before it",
+        "waiting for 3:30 min: is waiting, 2 before it",
+    ]

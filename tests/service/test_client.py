@@ -93,6 +93,17 @@ def test_a_token_does_not_follow_to_another_server(
     assert tokens == ["Bearer secret"]
 
 
+def test_a_server_that_is_away_is_waited_for_with_a_word(
+    answers: tuple[str, list[tuple[int, dict[str, str], bytes]], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, given, _ = answers
+    monkeypatch.setattr("mirflow.service.client._PAUSES", (0.0,))
+    given += [(503, {}, b""), (200, {}, b'{"open": false, "words": "scored"}'), (200, {}, b'{"state": "scored"}')]
+    said: list[str] = []
+    assert Client(address, "secret").wait("1", lambda progress: said.append(progress["words"])) == {"state": "scored"}
+    assert said == ["the server does not answer", "scored"]
+
+
 @pytest.mark.parametrize(
     ("status", "body", "said"),
     [
