@@ -81,7 +81,7 @@ class Ragged:
         for outer, inner in zip(self.counts, self.counts[1:], strict=False):
             if len(inner) != int(outer.sum()):
                 raise ValueError(f"nested counts do not fit: {int(outer.sum())} items, {len(inner)} inner counts")
-        totals = [int(counts.sum()) for counts in self.counts]
+        totals = [int(counts[0] if len(counts) == 1 else counts.sum()) for counts in self.counts]
         for name, column in self.columns.items():
             expected = totals[self.depth(name) - 1]
             if len(column) != expected:

@@ -139,6 +139,9 @@ def batches(sizes: Int, limit: int) -> Iterator[slice]:
     >>> [(s.start, s.stop) for s in batches(np.array([3, 4, 9, 1]), 8)]
     [(0, 2), (2, 3), (3, 4)]
     """
+    if len(sizes) == 1:
+        yield slice(0, 1)
+        return
     ends = np.cumsum(sizes)
     start = 0
     while start < len(sizes):

@@ -44,6 +44,10 @@ def within_reach(
     >>> within_reach(np.array([0.0, 1.0, 2.0]), 3 * one, np.array([1.5]), one, 0.5)
     (array([1]), array([3]))
     """
+    if len(reference_counts) == 1 and window >= 0:
+        one, other = reference_counts, estimate_counts
+        first = search_rows(references, one, estimates - window, other)
+        return first, search_rows(references, one, estimates + window, other, "right")
     end = np.repeat(offsets_of(reference_counts)[1:], estimate_counts)
     if not window >= 0:
         return end, end
@@ -66,12 +70,12 @@ def within_distance(
     [1, 0]
     """
     offsets = offsets_of(reference_counts)
-    starts, ends = np.repeat(offsets[:-1], estimate_counts), np.repeat(offsets[1:], estimate_counts)
+    starts, ends = offsets[:-1].repeat(estimate_counts), offsets[1:].repeat(estimate_counts)
     first, last = within_reach(references, reference_counts, estimates, estimate_counts, window)
 
     def move(place: Int, limit: Int, step: int, beside: int, near: bool) -> None:
         """Move places step by step, up to their limits, past references that are near, or that are not."""
-        moving = np.flatnonzero(place != limit)
+        moving = (place != limit).nonzero()[0]
         while len(moving):
             distance = np.abs(estimates[moving] - references[place[moving] + beside])
             moving = moving[(distance <= window) == near]
@@ -115,11 +119,17 @@ def match(
     ([0, 1], [0, 1], [2])
     """
     first, last = reach(references, reference_counts, estimates, estimate_counts, window)
-    candidate = np.flatnonzero(last > first)
+    candidate = (last > first).nonzero()[0]
     matched, reference = _assign(first[candidate], last[candidate])
     estimate = candidate[matched]
-    counts = np.bincount(rows_of(estimate_counts)[estimate], minlength=len(estimate_counts))
-    return Matching(reference[matched], estimate, counts.astype(np.int64, copy=False))
+    return Matching(reference[matched], estimate, _count(estimate, estimate_counts))
+
+
+def _count(matched: Int, counts: Int) -> Int:
+    """The number of matched events of each pair: int64 (pairs,)."""
+    if len(counts) == 1:
+        return np.array([len(matched)], dtype=np.int64)
+    return np.bincount(rows_of(counts)[matched], minlength=len(counts)).astype(np.int64, copy=False)
 
 
 def match_greedily(
@@ -148,8 +158,7 @@ def match_greedily(
     # What earlier references have claimed ends where the previous one's window does.
     np.maximum(first[1:], last[:-1], out=free[1:])
     reference = np.flatnonzero(last > free)
-    counts = np.bincount(rows_of(reference_counts)[reference], minlength=len(reference_counts))
-    return Matching(reference, free[reference], counts.astype(np.int64, copy=False))
+    return Matching(reference, free[reference], _count(reference, reference_counts))
 
 
 def match_ranges(first: Int, last: Int) -> Bool:
@@ -212,7 +221,7 @@ def _assign(first: Int, last: Int) -> tuple[Bool, Int]:
     free = first + 1
     taken = np.ones(len(first), dtype=np.bool_)
     # Where a range lies behind the one before it, nothing before it matters.
-    chained = np.flatnonzero(first[1:] < last[:-1]) + 1
+    chained = (first[1:] < last[:-1]).nonzero()[0] + 1
     if len(chained):
         free[chained] = _chain(first, last, chained)
         taken[chained] = free[chained] > np.maximum(first[chained], free[chained - 1])
@@ -279,8 +288,7 @@ def match_nearest_first(
         left = ~taken[reference] & (partner[estimate] < 0)
         reference, estimate = reference[left], estimate[left]
     matched = np.flatnonzero(partner >= 0)
-    counts = np.bincount(pair[matched], minlength=len(reference_counts)).astype(np.int64)
-    return Matching(partner[matched], matched, counts)
+    return Matching(partner[matched], matched, _count(matched, estimate_counts))
 
 
 def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place: Int | None = None) -> Int:

@@ -189,6 +189,8 @@ def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, si
     >>> search_rows(times, np.array([3, 1]), np.array([1.0, 2.0, 0.5]), np.array([2, 1]), "right").tolist()
     [3, 3, 4]
     """
+    if len(counts) == 1:  # a row alone needs no keys
+        return times.searchsorted(queries, side).astype(np.int64, copy=False)
     offsets = offsets_of(counts)
     if not len(times) or not len(queries):
         return np.repeat(offsets[:-1], query_counts)

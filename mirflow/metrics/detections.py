@@ -74,13 +74,18 @@ class Detected:
     @classmethod
     def join(cls, parts: Sequence[Detected]) -> Detected:
         """Consecutive pairs as one."""
+        if len(parts) == 1:
+            return parts[0]
         return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
 
     def rates(self) -> tuple[Float, Float]:
         """Precision, 1 without estimates, and recall, 1 without references: float64 (pairs,) each."""
-        every = (self.estimates, self.references)
-        precision, recall = (np.divide(self.hits, side, out=np.ones(len(self.hits)), where=side > 0) for side in every)
-        return precision, recall
+        return self.rate(self.estimates), self.rate(self.references)
+
+    def rate(self, whole: Int) -> Float:
+        """The share of matched events in some number of them, 1 in none: float64 (pairs,)."""
+        share: Float = np.divide(self.hits, whole, out=np.ones(len(self.hits)), where=whole > 0)
+        return share
 
 
 Detect = Callable[[Any, Measure], Detected]
@@ -89,19 +94,19 @@ Detect = Callable[[Any, Measure], Detected]
 
 def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Read:
     found = detect(computed, measure)
-    hits, references, estimates = (side.astype(np.float64) for side in (found.hits, found.references, found.estimates))
-    precision, recall = found.rates()
     if name == "precision":
-        return precision, estimates
+        return found.rate(found.estimates), found.estimates.astype(np.float64)
     if name == "recall":
-        return recall, references
+        return found.rate(found.references), found.references.astype(np.float64)
     if name == "f_measure":
+        precision, recall = found.rates()
         either = precision + recall
-        f = np.divide(2 * precision * recall, either, out=np.zeros(len(hits)), where=either > 0)
-        return f, 0.5 * (references + estimates)
+        f = np.divide(2 * precision * recall, either, out=np.zeros(len(either)), where=either > 0)
+        return f, 0.5 * (found.references + found.estimates).astype(np.float64)
     if name == "accuracy":
-        union = references + estimates - hits
-        return np.divide(hits, union, out=np.ones(len(hits)), where=union > 0), union
+        union = found.references + found.estimates - found.hits
+        return found.rate(union), union.astype(np.float64)
+    hits = found.hits.astype(np.float64)
     if name == "mean_error":
         return np.divide(found.total, hits, out=np.full(len(hits), np.nan), where=hits > 0), hits
     return found.deviation, hits

@@ -62,13 +62,13 @@ class Ranked:
         most : int
             Only so many of each row; 0: all.
         """
-        counts = rows.counts[0][chosen]
-        item = ranges(rows.offsets[chosen], counts)
-        pair = rows_of(counts)
-        tempo, strength = rows.columns["tempo"][item], np.zeros(len(item))
+        if not len(rows) == len(chosen) == 1:
+            rows = rows.take(chosen)
+        counts, tempo, pair = rows.counts[0], rows.columns["tempo"], rows_of(rows.counts[0])
+        strength = np.zeros(len(tempo))
         if "salience" in rows.columns:
             # As a table has a column of strengths or none, a row that lacks one has none.
-            strength = rows.columns["salience"][item]
+            strength = rows.columns["salience"]
             unknown = np.isnan(strength)
             if np.count_nonzero(unknown):
                 lacking = np.bincount(pair[unknown], minlength=len(counts)) > 0
@@ -131,7 +131,7 @@ class ManyTempi(Shared):
         def compare() -> Bool:
             pair = reference.pair
             number = estimate.counts[pair]
-            tempo = np.repeat(np.arange(len(pair)), number)
+            tempo = np.arange(len(pair)).repeat(number)
             other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
             near = is_near(reference.tempo[tempo], other, float(measure["tol"]))
             found = np.zeros(len(pair), dtype=np.bool_)

@@ -249,11 +249,17 @@ class Boundaries:
 
 def find_boundaries(spans: LabelledSpans, decimals: int | None = DECIMALS) -> Boundaries:
     """The distinct times at which intervals start or end, rounded first unless `decimals` is None."""
-    time = np.column_stack([spans.start, spans.end]).ravel()
+    time = np.array([spans.start, spans.end]).ravel("F")
     if decimals is not None:
-        time = np.round(time, decimals)
-    pair = rows_of(2 * spans.counts)
+        time = time.round(decimals)
     fresh = np.ones(len(time), dtype=np.bool_)
+    if len(spans.counts) == 1:  # a pair alone, where each call of numpy counts
+        if (time[1:] < time[:-1]).any():
+            time.sort(kind="stable")
+        np.not_equal(time[1:], time[:-1], out=fresh[1:])
+        time = time[fresh]
+        return Boundaries(time, np.array([len(time)], dtype=np.int64))
+    pair = rows_of(2 * spans.counts)
     if ((time[1:] < time[:-1]) & (pair[1:] == pair[:-1])).any():
         time = time[np.lexsort((time, pair))]
     fresh[1:] = (time[1:] != time[:-1]) | (pair[1:] != pair[:-1])

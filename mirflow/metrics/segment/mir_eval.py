@@ -130,11 +130,15 @@ def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> li
         return [0.0] * len(measures)
     sides, ends = [], []
     for intervals, labels in (reference, estimate):
-        row = row_of_intervals(intervals, [""] * len(intervals) if labels is None else labels)
-        code = encode(row.labels).of_label[row.columns["label"]]
-        sides.append(LabelledSpans(row.columns["start"], row.columns["end"], code, row.counts[0]))
+        row = row_of_intervals(intervals, labels)
+        start, end, counts = row.columns["start"], row.columns["end"], row.counts[0]
+        if labels is None:
+            sides.append(LabelledSpans(start, end, np.zeros(len(start), dtype=np.int64), counts))
+            ends.append(np.zeros(1))  # boundaries have no frames
+            continue
+        sides.append(LabelledSpans(start, end, encode(row.labels).of_label[row.columns["label"]], counts))
         ends.append(sides[-1].latest())
-        frame_size = EXACT if labels is None else measures[0]["frame_size"]
+        frame_size = measures[0]["frame_size"]
         if frame_size != EXACT and too_long(ends[-1], float(frame_size))[0]:
             raise ValueError(f"{ends[-1][0]} s make more than {MOST_FRAMES} frames of {float(frame_size)} s")
     scores = FittedScores(sides[0], sides[1], *ends)
