@@ -95,7 +95,7 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
     columns, column = _classes(pair, right.code[line.right[kept]], count, pairs)
     # The places of rows ascend with the pair, so that these keys order the cells by pair as well.
     size = len(columns.pair) + 1
-    key, cell = np.unique(row * size + column, return_inverse=True)
+    key, cell = _distinct(row * size + column)
     place = key // size
     return ContingencyTables(
         sum_by(pair, count.astype(np.float64), pairs),
@@ -108,10 +108,24 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
     )
 
 
+_MARKED = 8
+"""So many times as many numbers as keys are marked one by one instead of sorting the keys."""
+
+
+def _distinct(keys: Int) -> tuple[Int, Int]:
+    """The distinct ones of some numbers from 0, ascending, and the place of each number among them: int64."""
+    size = int(keys.max(initial=-1)) + 1
+    if size > _MARKED * len(keys):
+        return np.unique(keys, return_inverse=True)
+    there = np.zeros(size, dtype=np.bool_)
+    there[keys] = True
+    return there.nonzero()[0], (there.cumsum() - 1)[keys]
+
+
 def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[FrameLabels, Int]:
     """The classes of one side, and the place of each stretch among them."""
     size = int(code.max(initial=0)) + 1
-    key, place = np.unique(pair * size + code, return_inverse=True)
+    key, place = _distinct(pair * size + code)
     owner = key // size
     of_pair = np.bincount(owner, minlength=pairs).astype(np.int64)
     return FrameLabels(owner, key - owner * size, sum_by(place, count.astype(np.float64), len(key)), of_pair), place

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -39,8 +40,8 @@ def rank(*columns: Float) -> tuple[Float, tuple[Int, ...]]:
     np.not_equal(ascending[1:], ascending[:-1], out=fresh[1:])
     ranks = np.empty(len(every), dtype=np.int64)
     ranks[order] = np.cumsum(fresh) - 1
-    ends = np.cumsum([len(column) for column in columns])
-    return ascending[fresh], tuple(np.split(ranks, ends[:-1])) if columns else ()
+    ends = list(accumulate(map(len, columns), initial=0))
+    return ascending[fresh], tuple(ranks[low:high] for low, high in pairwise(ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +295,8 @@ def _join(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
     gap = stop < after
     lead = np.ones(len(counts), dtype=np.bool_)
     lead[filled] = first[offsets[:-1][filled]] > 0
+    if not gap.any() and not lead.any():
+        return Runs(first, code, counts, frames)
     gaps = offsets_of(gap.astype(np.int64))
     place = np.arange(len(first)) + gaps[:-1] + np.repeat(np.cumsum(lead), counts)
     total = len(first) + int(gaps[-1]) + int(lead.sum())

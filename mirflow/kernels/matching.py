@@ -370,20 +370,12 @@ def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> In
     crowded_left[left[branching]] = True
     crowded_right[right[branching]] = True
     tangled = crowded_left[left] | crowded_right[right]
-    simple = np.flatnonzero(~tangled)
-    first = np.zeros(len(left), dtype=np.bool_)
-    first[simple[_first_edges(left[simple])]] = True
-    second = np.zeros(len(left), dtype=np.bool_)
-    second[simple[_first_edges(right[simple])]] = True
-    chosen = np.flatnonzero(first & second)
-    rest = np.flatnonzero(tangled)
+    rest = tangled.nonzero()[0]
     if not len(rest):
-        return chosen
+        return np.asarray((_first_of(left, left_size) & _first_of(right, right_size)).nonzero()[0])
+    simple = (~tangled).nonzero()[0]
+    chosen = simple[_first_of(left[simple], left_size) & _first_of(right[simple], right_size)]
     return np.sort(np.concatenate([chosen, _match(left, right, rest)]))
-
-
-def _first_edges(vertex: Int) -> Int:
-    return np.unique(vertex, return_index=True)[1]
 
 
 def _match(left: Int, right: Int, edges: Int) -> Int:

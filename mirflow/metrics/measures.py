@@ -431,9 +431,9 @@ class Measure:
         return self.metric.read(computed, self)
 
     def __getitem__(self, name: str) -> Value:
-        for place, parameter in enumerate(self.metric.parameters):
+        for parameter, value in zip(self.metric.parameters, self.values, strict=True):
             if parameter.name == name:
-                return self.values[place]
+                return value
         raise KeyError(name)
 
     def __str__(self) -> str:

@@ -74,7 +74,7 @@ class Ranked:
                 lacking = np.bincount(pair[unknown], minlength=len(counts)) > 0
                 strength = np.where(lacking[pair], 0.0, strength)
             if ranked:
-                order = np.lexsort((-strength, pair))
+                order = np.lexsort((-strength, pair)) if len(counts) > 1 else (-strength).argsort(kind="stable")
                 tempo, strength = tempo[order], strength[order]
         if most:
             kept = np.arange(len(pair)) - offsets_of(counts)[:-1][pair] < most
@@ -116,6 +116,9 @@ class ManyTempi(Shared):
 
     def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
         """The tempi that count under a measure's parameters."""
+        return self.once(("sides of", measure.values), lambda: self._sides(measure))
+
+    def _sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
         ranked, most = bool(measure["sort"]), int(measure["max_len"])
 
         def lay_out() -> tuple[Ranked, Ranked]:
@@ -138,7 +141,7 @@ class ManyTempi(Shared):
             found[tempo[near]] = True
             return found
 
-        return self.once(("hits", measure["sort"], measure["max_len"], measure["tol"]), compare)
+        return self.once(("hits", measure.values), compare)
 
     def numbers(self, measure: Measure) -> Int:
         """Numbers of tempi of each reference that the estimate has: int64 (pairs,)."""
@@ -147,7 +150,7 @@ class ManyTempi(Shared):
         def count() -> Int:
             return np.bincount(reference.pair[self.hits(measure)], minlength=len(reference.counts))
 
-        return self.once(("numbers", measure["sort"], measure["max_len"], measure["tol"]), count)
+        return self.once(("numbers", measure.values), count)
 
     def weigh(self, score: Column) -> Read:
         """Scores of the pairs, 1 where both sides are empty, and 1 for each pair with a reference."""

@@ -364,8 +364,19 @@ def _within(one: Float, other: Float, tolerance: Float, rule: Rule) -> Bool:
 
 def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float) -> Edges:
     """All times of each pair that may lie within the tolerance of each other, and some more."""
-    order, first, number = _reach(reference, reference_counts, estimate, estimate_counts, tolerance)
+    if len(reference_counts) == 1:  # a pair alone needs no keys
+        order = estimate.argsort(kind="stable")
+        times, reach = estimate[order], _tolerated(reference, tolerance)
+        first = times.searchsorted(reference - reach)
+        number = np.maximum(times.searchsorted(reference + reach, side="right") - first, 0)
+    else:
+        order, first, number = _reach(reference, reference_counts, estimate, estimate_counts, tolerance)
     return rows_of(number), order[ranges(first, number)]
+
+
+def _tolerated(reference: Float, tolerance: Float) -> Float:
+    """The distance from each reference within which all times are that rounding may bring into the tolerance."""
+    return np.asarray(tolerance + _SLACK + 4 * np.spacing(reference + tolerance))
 
 
 def _reach(
@@ -388,7 +399,7 @@ def _reach(
     keys = key(estimate, estimate_counts)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    reach = tolerance + _SLACK + 4 * np.spacing(reference + tolerance)
+    reach = _tolerated(reference, tolerance)
     first = np.searchsorted(keys, key(reference - reach, reference_counts))
     last = np.searchsorted(keys, key(reference + reach, reference_counts), side="right")
     return order, first, np.maximum(last - first, 0)
@@ -446,13 +457,16 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.
     (array([0.66666667]), array([1.5]))
     """
     found, wanted = estimates.astype(np.float64), references.astype(np.float64)
-    precision, recall = (np.divide(hits, one, out=np.zeros(len(hits)), where=hits > 0) for one in (found, wanted))
+    some = hits > 0
+    if what != "recall":
+        precision = np.divide(hits, found, out=np.zeros(len(hits)), where=some)
     if what == "precision":
         return precision, found
+    recall = np.divide(hits, wanted, out=np.zeros(len(hits)), where=some)
     if what == "recall":
         return recall, wanted
     product, whole = (1 + beta**2) * precision * recall, beta**2 * precision + recall
-    f = np.divide(product, whole, out=np.zeros(len(hits)), where=hits > 0)
+    f = np.divide(product, whole, out=np.zeros(len(hits)), where=some)
     return f, (beta**2 * wanted + found) / (1 + beta**2)
 
 
