@@ -181,6 +181,8 @@ def match_ranges(first: Int, last: Int) -> Bool:
     >>> int(match_ranges(np.array([0, 0, 0]), np.array([2, 1, 2])).sum())
     2
     """
+    if (first[1:] >= first[:-1]).all() and (last[1:] >= last[:-1]).all():
+        return _assign(first, last)[0]
     order = np.lexsort((last, first))
     lows, highs = first[order], last[order]
     apart = lows[1:] >= np.maximum.accumulate(highs)[:-1]
@@ -218,13 +220,15 @@ def _assign(first: Int, last: Int) -> tuple[Bool, Int]:
     Both ends of the ranges must not descend, and no range may be empty. After item j the first free element is
     ``free[j] = min(last[j], max(first[j], free[j - 1]) + 1)``. With j subtracted that is a clamp of what was before.
     """
-    free = first + 1
     taken = np.ones(len(first), dtype=np.bool_)
     # Where a range lies behind the one before it, nothing before it matters.
-    chained = (first[1:] < last[:-1]).nonzero()[0] + 1
-    if len(chained):
-        free[chained] = _chain(first, last, chained)
-        taken[chained] = free[chained] > np.maximum(first[chained], free[chained - 1])
+    chained = (first[1:] < last[:-1]).nonzero()[0]
+    if not len(chained):
+        return taken, first
+    chained += 1
+    free = first + 1
+    free[chained] = _chain(first, last, chained)
+    taken[chained] = free[chained] > np.maximum(first[chained], free[chained - 1])
     return taken, free - 1
 
 

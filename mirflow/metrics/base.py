@@ -511,6 +511,11 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
     return Scores(found[0], found[1], {one.variable: one.read(computed) for one in measures if one.metric.dims})
 
 
+def read_pair(measures: Sequence[Measure], computed: Any) -> list[float]:
+    """Scores of measures without extra dims that are read off what the task's kernel has computed of a single pair."""
+    return [float(measure.read(computed)[0][0]) for measure in measures]
+
+
 def score_by(
     compute: Callable[[Pairs], Any], what: str, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union"
 ) -> Scores:

@@ -13,7 +13,7 @@ from ..annotations.schema import LATEST
 from ..errors import warn_caller
 from ..kernels.matching import Matching, match, match_greedily, match_nearest_first, within_distance
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, refuse_unjudged
+from .base import Convention, Pairs, refuse_unjudged
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .measures import Measure, Metric
 from .util import BOUNDED, Array, are_times, validate_events
@@ -91,13 +91,19 @@ def events_of(rows: Ragged, chosen: Int) -> Events:
     return Events(times[ranges(starts, counts)], counts)
 
 
-def score_pair(convention: Convention, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    """Scores of one pair of event times: float64 (measures,); see `Convention.score_pair`."""
+def pair_of(reference: Array, estimate: Array) -> Pairs:
+    """Two arrays of event times as a single pair."""
     left, right = (
         Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
         for times in (reference, estimate)
     )
-    return convention.score_pair(left, right, measures)
+    return Pairs.in_order(left, right)
+
+
+def score_pair(convention: Convention, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
+    """Scores of one pair of event times: float64 (measures,); see `Convention.score_pair`."""
+    pair = pair_of(reference, estimate)
+    return convention.score_pair(pair.references, pair.estimates, measures)
 
 
 MADMOM = "madmom"

@@ -38,7 +38,7 @@ from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Float, Int, rows_of
 from . import onset_madmom as madmom
-from .base import Convention, Pairs, Shared, Sparse, Task, score_by
+from .base import Convention, Pairs, Shared, Sparse, Task, read_pair, score_by
 from .events import (
     CHECKS,
     CLOSE,
@@ -49,7 +49,7 @@ from .events import (
     events_of,
     evidence,
     f_measure_of,
-    score_pair,
+    pair_of,
     validate_pair,
 )
 from .measures import LABELS, Measure, Parameter, Weight, metric, metrics_in
@@ -297,7 +297,7 @@ _documented = documented(
 )
 _scores = PairFunctions(
     METRICS,
-    partial(score_pair, MIR_EVAL),
+    lambda reference, estimate, measures: read_pair(measures, Onsets(pair_of(reference, estimate))),
     lambda reference, estimate, measures: validate_pair(reference, estimate, "onsets"),
 )
 

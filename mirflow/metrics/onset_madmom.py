@@ -10,10 +10,10 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..ragged import Column
-from .base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_unjudged
+from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_unjudged
 from .cleaning import usable_pair
 from .detections import Detected, metrics_of_detections
-from .events import MADMOM, Events, clean, events_of, matched, score_pair, validate_pair
+from .events import MADMOM, Events, clean, events_of, matched, pair_of, validate_pair
 from .measures import Measure, Parameter, Value
 from .pair import EVERY, PairFunctions, documented
 from .util import Array
@@ -138,7 +138,7 @@ CONVENTION = Convention(
 )
 _scores = PairFunctions(
     METRICS,
-    partial(score_pair, CONVENTION),
+    lambda reference, estimate, measures: read_pair(measures, OnsetPairs(pair_of(reference, estimate))),
     lambda reference, estimate, measures: validate_pair(reference, estimate, "onsets"),
 )
 

@@ -41,7 +41,7 @@ from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from . import tempo_madmom as madmom
 from .arguments import first_share
-from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid, refuse_unjudged
+from .base import Convention, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -377,8 +377,8 @@ def _main(values: Array) -> Tempi:
     return Tempi(tempo, np.ones(1), np.array([np.size(values)]))
 
 
-def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    return read_scores(measures, TempoPairs(_main(reference), _main(estimate)), 1).score.reshape(-1)
+def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+    return read_pair(measures, TempoPairs(_main(reference), _main(estimate)))
 
 
 def _check_singles(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:

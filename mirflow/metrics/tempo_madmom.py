@@ -13,7 +13,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_grid, refuse_unjudged
+from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
 from .measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from .pair import EVERY, PairFunctions, documented
@@ -267,8 +267,8 @@ def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> No
                 raise ValueError(f"{side}: {flaw.message}")
 
 
-def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    return CONVENTION.score_pair(_row(reference), _row(estimate), measures)
+def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+    return read_pair(measures, ManyTempi(Pairs.in_order(_row(reference), _row(estimate))))
 
 
 _scores = PairFunctions(METRICS, _score_pair, _check)

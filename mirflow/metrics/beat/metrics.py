@@ -280,7 +280,10 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     found = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     for trim in dict.fromkeys(float(measure["trim"]) for measure in measures):
-        late = replace(pairs, references=_trimmed(pairs.references, trim), estimates=_trimmed(pairs.estimates, trim))
+        late = pairs
+        if trim > -np.inf:
+            references, estimates = _trimmed(pairs.references, trim), _trimmed(pairs.estimates, trim)
+            late = replace(pairs, references=references, estimates=estimates)
         columns = [place for place, measure in enumerate(measures) if float(measure["trim"]) == trim]
         for batch in batches(late.sizes, _BATCH):
             alike = _score(late[batch], measures, columns, found[:, batch])
@@ -296,14 +299,15 @@ def _trimmed(rows: Ragged, trim: float) -> Ragged:
 
 def _score(pairs: Pairs, measures: Sequence[Measure], columns: Sequence[int], out: Float) -> list[int]:
     """Write scores and weights of some measures, float64 (2, pairs, measures); returns the refused pairs."""
-    fewest = np.minimum(*pairs.counts)
+    counts = pairs.counts
+    fewest = np.minimum(*counts)
     batch: dict[int, Batch] = {}
     refused: list[int] = []
     for column in columns:
         measure = measures[column]
         needed = 2 if measure.metric.needs == "intervals" else 1
-        enough = np.flatnonzero(fewest >= needed)
-        out[1, :, column] = measure.metric.few(*pairs.counts)
+        enough = (fewest >= needed).nonzero()[0]
+        out[1, :, column] = measure.metric.few(*counts)
         if not len(enough):
             continue
         if needed == 1 and (fewest[enough] > 1).all():

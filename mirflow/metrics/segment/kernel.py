@@ -313,7 +313,9 @@ class PairScores(Shared):
 
     def scores(self, kind: str, measure: Measure) -> Any:
         """Scores of a kind with the parameters of a measure, computed once."""
-        given = {"beta": 1.0, **measure.parameters}
+        return self.once((kind, measure.values), lambda: self._scores(kind, {"beta": 1.0, **measure.parameters}))
+
+    def _scores(self, kind: str, given: Given) -> Any:
         return self.once((kind, *sorted(given.items())), lambda: getattr(self, kind)(given))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import warn_caller
+from ..base import read_pair
 from ..measures import Measure
 from ..pair import PairFunctions, are_close, documented, row_of_intervals
 from ..util import BOUNDED, Array, adjust_intervals, are_times, validate_intervals
@@ -130,19 +131,21 @@ def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> li
         return [0.0] * len(measures)
     sides, ends = [], []
     for intervals, labels in (reference, estimate):
-        row = row_of_intervals(intervals, labels)
-        start, end, counts = row.columns["start"], row.columns["end"], row.counts[0]
         if labels is None:
-            sides.append(LabelledSpans(start, end, np.zeros(len(start), dtype=np.int64), counts))
+            start, end = np.asarray(intervals, dtype=np.float64).reshape(-1, 2).T
+            number = np.array([len(start)], dtype=np.int64)
+            sides.append(LabelledSpans(start, end, np.zeros(len(start), dtype=np.int64), number))
             ends.append(np.zeros(1))  # boundaries have no frames
             continue
-        sides.append(LabelledSpans(start, end, encode(row.labels).of_label[row.columns["label"]], counts))
+        row = row_of_intervals(intervals, labels)
+        code = encode(row.labels).of_label[row.columns["label"]]
+        sides.append(LabelledSpans(row.columns["start"], row.columns["end"], code, row.counts[0]))
         ends.append(sides[-1].latest())
         frame_size = measures[0]["frame_size"]
         if frame_size != EXACT and too_long(ends[-1], float(frame_size))[0]:
             raise ValueError(f"{ends[-1][0]} s make more than {MOST_FRAMES} frames of {float(frame_size)} s")
     scores = FittedScores(sides[0], sides[1], *ends)
-    return [float(measure.read(scores)[0][0]) for measure in measures]
+    return read_pair(measures, scores)
 
 
 _scores = PairFunctions(METRICS, _score, _check)

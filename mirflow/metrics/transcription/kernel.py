@@ -275,8 +275,12 @@ class NoteBatch(Shared):
             return reference
         times = self.estimate.end if rule.onset is None else self.estimate.start
         place = np.empty(len(times), dtype=np.int64)
-        place[np.lexsort((times, self.estimate.pair))] = np.arange(len(times))
-        begins = np.flatnonzero(np.append(True, reference[1:] != reference[:-1]))
+        alone = len(self) == 1
+        order = times.argsort(kind="stable") if alone else np.lexsort((times, self.estimate.pair))
+        place[order] = np.arange(len(times))
+        fresh = np.ones(len(reference), dtype=np.bool_)
+        np.not_equal(reference[1:], reference[:-1], out=fresh[1:])
+        begins = fresh.nonzero()[0]
         first, last = (end.reduceat(place[estimate], begins) for end in (np.minimum, np.maximum))
         return self.reference.pair[reference[begins[match_ranges(first, last + 1)]]]
 
