@@ -291,13 +291,38 @@ def test_the_next_query_waits_for_what_is_not_saved(enter: Callable[..., Any], s
 
 def test_what_waits_here_is_forgotten_on_logging_out(enter: Callable[..., Any], server: Server) -> None:
     page = enter()
-    page.evaluate("localStorage.setItem('mirflow-grading:x:y', '{}')")
+    for path in (ROUND, f"/elsewhere{ROUND}"):
+        page.evaluate("(path) => localStorage.setItem(`mirflow-grading:${path}judgements:1:2`, '{}')", path)
     page.goto(f"{server.address}/account")
     page.get_by_role("button", name="Log out on this device").click()
     page.get_by_text("not saved yet").wait_for()
     page.get_by_role("button", name="Log out on this device").click()
     page.wait_for_url(lambda address: "/account" not in address)
-    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('mirflow-grading:'))") == []
+    # Another server of the host keeps what is its own.
+    left = page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('mirflow-grading:'))")
+    assert left == [f"mirflow-grading:/elsewhere{ROUND}judgements:1:2"]
+
+
+def test_what_waits_for_another_server_or_round_of_the_host_is_not_sent(
+    enter: Callable[..., Any], service: Service
+) -> None:
+    page = enter()
+    page.context.set_offline(True)
+    judge(page, 0)
+    wait_for_trouble(page)
+    own = page.evaluate("Object.keys(localStorage).find((key) => key.startsWith('mirflow-grading:'))")
+    assert own.startswith(f"mirflow-grading:{ROUND}judgements:")
+    moved = own.replace(ROUND, f"/elsewhere{ROUND}")
+    move = "([from, to]) => { localStorage.setItem(to, localStorage[from]); localStorage.removeItem(from); }"
+    for key in page.evaluate("Object.keys(localStorage)"):
+        page.evaluate(move, [key, key.replace(ROUND, f"/elsewhere{ROUND}")])
+    page.context.set_offline(False)
+    page.reload()
+    wait_for_scripts(page)
+    page.wait_for_timeout(300)
+    assert rows(service, StoredAssignment)
+    assert not judged(service)
+    assert page.evaluate("(key) => key in localStorage", moved)
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])

@@ -3,13 +3,14 @@
 import { forget, isWaiting } from "./grade-queue.js";
 
 for (const form of document.querySelectorAll('form[action$="/logout"]')) {
+  const rounds = new URL("grading/", form.action).pathname;
   const said = document.createElement("p");
   said.setAttribute("role", "status");
   form.append(said);
   form.addEventListener("submit", (event) => {
-    if (isWaiting() && !said.textContent) {
+    if (isWaiting(rounds) && !said.textContent) {
       event.preventDefault();
       said.textContent = "Some judgements are not saved yet: open Grade to save them, or log out once more and lose them.";
-    } else forget();
+    } else forget(rounds);
   });
 }

@@ -21,13 +21,16 @@ function storage() {
   }
 }
 
-/** Forget whatever is kept here of all rounds and graders. */
-export function forget() {
-  for (const key of Object.keys(kept)) if (key.startsWith(PREFIX)) kept.removeItem(key);
+/** Keys of what is kept of all rounds and graders of a server; others of this host have other folders. */
+const keysBelow = (folder) => Object.keys(kept).filter((key) => key.startsWith(PREFIX + folder));
+
+/** Forget whatever is kept here of the rounds below a path. */
+export function forget(folder) {
+  for (const key of keysBelow(folder)) kept.removeItem(key);
 }
 
-/** Whether anything is kept that no server has. */
-export const isWaiting = () => Object.keys(kept).some((key) => key.startsWith(PREFIX));
+/** Whether anything is kept of the rounds below a path that their server has not. */
+export const isWaiting = (folder) => keysBelow(folder).length > 0;
 
 /** A name for this window that no other has; there may be no `crypto.randomUUID` without TLS. */
 export function newClient() {
@@ -41,7 +44,7 @@ export function newClient() {
  */
 export class Queue {
   /**
-   * @param {{address: string, csrf: string, owner: string, client: string}} where
+   * @param {{address: string, csrf: string, owner: string, client: string}} where the owner is who judges in the round
    * @param {Listener} listener
    */
   constructor(where, listener) {
@@ -56,7 +59,7 @@ export class Queue {
   }
 
   get prefix() {
-    return `${PREFIX}${this.owner}:`;
+    return `${PREFIX}${new URL(this.address, document.baseURI).pathname}:${this.owner}:`;
   }
 
   /** Keys of what is not saved, the oldest first; those of windows that were closed are among them. */

@@ -151,7 +151,7 @@ const candidates = [...form.querySelectorAll("[data-assignment]")].map((section)
 const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
 let unsaved = false;
 
-const queue = new Queue({ address: dataset.judgements, csrf, owner: `${dataset.round}:${dataset.grader}`, client }, {
+const queue = new Queue({ address: dataset.judgements, csrf, owner: dataset.grader, client }, {
   saved(change, answer) {
     unsaved = false;
     const time = new Date(answer.saved).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
