@@ -63,6 +63,8 @@ def submit_command(
         return
     found = _wait(client, str(sent["id"]))
     _print_findings(found)
+    if found.get("same_as"):
+        click.echo(f"{chosen}: the same files as {_plain(found['same_as'])}", err=True)
     if found["state"] != "scored":
         reason = f": {found['reason']}" if found.get("reason") else ""
         click.echo(f"{chosen}: {found['words']}{reason}", err=True)

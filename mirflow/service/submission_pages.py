@@ -42,6 +42,7 @@ from .submissions.entries import (
     results_of,
     set_visibility,
     submissions_of,
+    twin_of,
     withdraw,
 )
 from .submissions.releases import decimals_of
@@ -206,6 +207,7 @@ class SubmissionView:
     findings: tuple[SubmissionFinding, ...]
     results: tuple[SplitResult, ...]
     may_change: bool
+    same_as: tuple[str, str] | None
     is_open: bool
     status: Mapping[str, Any]
 
@@ -554,7 +556,7 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
 def _shown(
     service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
 ) -> SubmissionView:
-    mine = may_change(submission, viewer)
+    mine, twin = may_change(submission, viewer), twin_of(session, submission, viewer)
     return SubmissionView(
         _summary(submission, viewer),
         submission.reason if mine else "",
@@ -567,6 +569,7 @@ def _shown(
         tuple(findings_of(session, submission)[:MOST_LISTED]) if mine else (),
         tuple(_results(service, campaign, session, submission, viewer)),
         mine,
+        None if twin is None else (twin.id, twin.name),
         submission.state in OPEN,
         _status(session, submission),
     )
@@ -633,6 +636,7 @@ def _as_json(shown: SubmissionView) -> dict[str, Any]:
         for one in shown.results
     ]
     plain = {name: getattr(shown, name) for name in ("reason", "digest", "files", "rules", "mirflow", "may_change")}
+    plain["same_as"] = "" if shown.same_as is None else shown.same_as[1]
     progress = {"progress": dict(shown.status), "counts": dict(shown.counts)}
     return {**asdict(shown.summary), **plain, **progress, "findings": findings, "results": results}
 

@@ -60,10 +60,12 @@ def test_scores_that_the_ladder_keeps_back_are_marked(answer: Callable[..., None
 def test_findings_of_no_file_are_those_of_the_submission(answer: Callable[..., None], tmp_path: Path) -> None:
     finding = {"path": "", "line": None, "severity": "error", "rule": "missing", "message": "1 track has no estimate"}
     counts = {"error": 1, "warning": 0, "note": 0}
-    answer(state="refused", words="refused", reason="mend it", findings=[finding], counts=counts)
+    same = {"same_as": "draft-1"}
+    answer(state="refused", words="refused", reason="mend it", findings=[finding], counts=counts, **same)
     shown = invoke("submit", Answers.url, tmp_path, "--token", "x", "--name", "oak", code=3).stderr
     assert "oak: error: 1 track has no estimate [missing]" in shown
     assert "oak: refused: mend it" in shown
+    assert "oak: the same files as draft-1" in shown
 
 
 def test_a_log_is_told_now_and_then_that_it_takes_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

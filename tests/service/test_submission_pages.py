@@ -231,6 +231,22 @@ def test_only_who_sent_it_changes_a_submission(service: Service) -> None:
     assert [line["action"] for line in service.audit.read()][-1] == "withdraw"
 
 
+def test_the_same_files_under_another_name_are_noted_for_whom_they_are_for(service: Service) -> None:
+    ada, bob = Browser(service, "ada", "submitter"), Browser(service, "bob", "submitter")
+    data = archive(a="0 1 C\n")
+    pages = {name: send(who, name, data).headers["location"] for name, who in (("1", ada), ("2", ada), ("3", bob))}
+    assert "The same files as" in ada.get(pages["2"]).text, "by what was sent, before it is checked"
+    change(service, "1", state="scored", digest="a" * 64)
+    change(service, "2", state="scored", digest="a" * 64, visibility="public")
+    change(service, "3", state="scored", digest="a" * 64)
+    told = {name: f'The same files as <a href="{pages[name]}">{name}</a>' for name in pages}
+    assert told["1"] in ada.get(pages["2"]).text
+    assert program(service, "ada").get(pages["2"]).json()["same_as"] == "1"
+    for who, name in ((ada, "1"), (bob, "3"), (bob, "2")):  # the first, another account's, and of one that is private
+        assert "The same files" not in who.get(pages[name]).text
+    assert program(service, "bob").get(pages["2"]).json()["same_as"] == ""
+
+
 def test_programs_have_json(service: Service) -> None:
     ada = program(service, "ada")
     terms = ada.get("/submissions/new").json()

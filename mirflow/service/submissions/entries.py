@@ -317,6 +317,25 @@ def findings_of(session: Session, submission: Submission) -> list[SubmissionFind
     )
 
 
+def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> Submission | None:
+    """The account's first submission of the same files, before this one, that a viewer may see; None: there is none.
+
+    Until the files are unpacked they are told by the bytes that were sent.
+    """
+    of, same = (
+        (submission.digest, Submission.digest)
+        if submission.digest
+        else (submission.sent_digest, Submission.sent_digest)
+    )
+    if not of:
+        return None
+    earlier = select(Submission).where(
+        Submission.user_id == submission.user_id, Submission.number < submission.number, same == of
+    )
+    found = session.scalars(earlier.order_by(Submission.number))
+    return next((one for one in found if may_see(one, viewer)), None)
+
+
 def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
     """A table of findings for spreadsheets, in which nothing that was sent is taken for a formula."""
     text = io.StringIO()
