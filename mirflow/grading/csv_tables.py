@@ -16,6 +16,8 @@ from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
 
 COMMENT = "#"
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of texts that spreadsheets take for formulas."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from ..readers.patterns import Match, Pattern
 from ..readers.sources import matched_file
 from ..readers.tables.table import holds_tracks, open_table, spread_table
 from .assignment import Pair
-from .csv_tables import CsvTable, read_table, write_table
+from .csv_tables import FORMULA, CsvTable, read_table, write_table
 from .query_draw import PieceTable
 
 SYSTEM = "system"
@@ -221,7 +221,12 @@ class _Ids:
 
 
 def read_rankings(
-    paths: Iterable[str], queries: Sequence[str], pieces: Collection[str] = (), **options: Any
+    paths: Iterable[str],
+    queries: Sequence[str],
+    pieces: Collection[str] = (),
+    *,
+    trusted: bool = True,
+    **options: Any,
 ) -> dict[str, dict[str, list[str]]]:
     """The lists of systems for some queries, in any format that the task ``retrieval`` reads.
 
@@ -233,6 +238,8 @@ def read_rankings(
     queries : sequence of str
     pieces : collection of str
         All pieces. Where a system has none of their names, folders and suffixes are left out on both sides.
+    trusted : bool
+        False: names that a spreadsheet takes for formulas are refused, unless `pieces` or `queries` has them.
     **options
         Of reading, such as ``format="matrix"``.
 
@@ -247,21 +254,28 @@ def read_rankings(
         With the file and line of what is wrong, and for a pattern that matches nothing.
     """
     found: dict[str, dict[str, list[str]]] = {}
+    formulas: dict[str, list[tuple[str, str, int | None]]] = {}
     for path in paths:
         for system, query, source in _sources(Path(path).as_posix(), queries, Reading.of("retrieval", **options)):
             lists = found.setdefault(system, {})
             if query in lists:
                 raise InvalidAnnotationError(f"a second list of system {system!r} for {query!r}", path=source.label)
-            lists[query] = _pieces_of(source)
-    known = pieces or queries
+            lists[query], lines = _pieces_of(source)
+            names = [(one, source.label, line) for one, line in lines.items()]
+            formulas.setdefault(system, []).extend([*names, (system, source.label, None)] if not trusted else ())
+    known, own = pieces or queries, {*pieces, *queries}
     for system, lists in found.items():
         called = call_alike((piece for one in lists.values() for piece in one), known)
         found[system] = {query: [called[piece] for piece in one] for query, one in lists.items()}
+        for name, label, line in formulas[system]:
+            if name.startswith(FORMULA) and called.get(name) not in own:
+                message = f"{name!r}: a spreadsheet takes a name that begins with {name[0]!r} for a formula; rename it"
+                raise InvalidAnnotationError(message, path=label, line=line)
     return found
 
 
-def _pieces_of(source: Source) -> list[str]:
-    """The pieces of a list in the order of rank, each of which occurs once."""
+def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
+    """The pieces of a list in the order of rank, each of which occurs once, and the lines of those like formulas."""
     annotation = source.read()[0]
     labels = list(annotation.labels or ())
     first: dict[str, int] = {}
@@ -269,7 +283,7 @@ def _pieces_of(source: Source) -> list[str]:
         if first.setdefault(name, place) != place:
             message = f"{name!r} occurs twice, first on line {annotation.line(first[name])}"
             raise InvalidAnnotationError(message, path=source.label, line=annotation.line(place))
-    return labels
+    return labels, {name: annotation.line(place) for name, place in first.items() if name.startswith(FORMULA)}
 
 
 def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[str, str, Source]]:

@@ -163,6 +163,18 @@ class TestRankings:
         np.savez(tmp_path / "S.npz", similarities=similar, items=["p0", "p1", "p2"])
         assert read_rankings([f"{tmp_path}/S.npz"], ["p1"], format="matrix") == {"S": {"p1": ["p0", "p2"]}}
 
+    def test_names_that_spreadsheets_compute_are_taken_of_the_table_of_pieces_alone(self, tmp_path: Path) -> None:
+        lists = tmp_path / "A.csv"
+        lists.write_text("query,item\nq,-x.mp3\nq,y.mp3\n")
+        assert read_rankings([str(lists)], ["q"], ["-x", "y"], trusted=False) == {"A": {"q": ["-x", "y"]}}
+        assert read_rankings([str(lists)], ["q"])["A"]["q"][0] == "-x.mp3"
+        with pytest.raises(InvalidAnnotationError, match=r"'-x\.mp3': a spreadsheet takes a name") as refused:
+            read_rankings([str(lists)], ["q"], ["x", "y"], trusted=False)
+        assert refused.value.line == 2
+        lists.rename(tmp_path / "=A.csv")
+        with pytest.raises(InvalidAnnotationError, match="'=A': a spreadsheet takes a name"):
+            read_rankings([f"{tmp_path}/{{system}}.csv"], ["q"], ["-x", "y"], trusted=False)
+
     def test_names_with_folders_and_suffixes(self, tmp_path: Path) -> None:
         (tmp_path / "A.csv").write_text("query,item\n/m/p0.mp3,/m/p1.mp3\n/m/p0.mp3,/m/p0.mp3\n")
         pieces = tmp_path / "pieces.csv"

@@ -356,6 +356,16 @@ def test_lists_with_a_wrong_line_name_it(service: Service, at_once: None) -> Non
     assert "occurs twice" in answer.text
 
 
+def test_names_in_lists_that_a_spreadsheet_would_compute_are_refused(service: Service, at_once: None) -> None:
+    organiser = Organiser(service).pooled()
+    query = table((service.folder / "grading" / "ams" / "queries.csv").read_text())[0]["query"]  # type: ignore[operator]
+    for name in ('"=HYPERLINK(""//x"")"', "+1", "-p01", "@p01"):
+        organiser.upload("upload-lists", {"S1.csv": f"query,candidate\n{query},p01\n{query},{name}\n"})
+        answer = organiser.submit(f"{PLAN}/pool", lists="sent", top="2")
+        assert told(answer).startswith("lists/S1.csv:3")
+        assert "for a formula; rename it" in answer.text
+
+
 def test_a_body_that_is_no_form_says_nothing(pooled: Organiser) -> None:
     before = files_of(pooled)
     headers = {"X-CSRF-Token": pooled.csrf()}

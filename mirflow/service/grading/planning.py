@@ -381,6 +381,7 @@ def pool_candidates(
         pieces = plan.folder / PIECES
         task = {
             "lists": paths,
+            "trusted": source is not None,
             "queries": str(plan.folder / QUERIES),
             "pieces": str(pieces) if pieces.exists() else None,
             "column": read_collection(plan).key if pieces.exists() else None,

@@ -55,8 +55,8 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Parameters
     ----------
     task : mapping
-        ``lists`` (patterns), ``queries``, ``pieces`` and its ``column`` (or None), ``top``, ``same``, ``secret``, and
-        ``out``, the table to write.
+        ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``, ``pieces`` and its ``column``
+        (or None), ``top``, ``same``, ``secret``, and ``out``, the table to write.
     send : callable
 
     Returns
@@ -66,7 +66,8 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """
     queries = read_queries(task["queries"])
     pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None
-    rankings = read_rankings(task["lists"], queries, () if pieces is None else pieces.names)
+    names = () if pieces is None else pieces.names
+    rankings = read_rankings(task["lists"], queries, names, trusted=task["trusted"])
     found = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"])
     write_pool(found, task["out"])
     return {"pairs": len(found.pairs)}

@@ -15,6 +15,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from ...errors import MirflowError, UnknownNameError
+from ...grading.csv_tables import FORMULA
 from ...pipeline.campaign import Campaign, Split, Visibility
 from ..accounts import Viewer
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
@@ -24,7 +25,6 @@ RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNO
 """Names that Windows keeps to itself, with or without a suffix."""
 MOST_WAITING = 200
 """Submissions of an account that wait at a time: others are in the queue, too, and the disk is finite."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class SubmissionError(MirflowError):
@@ -322,15 +322,14 @@ def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> 
 
     Until the files are unpacked they are told by the bytes that were sent.
     """
-    of, same = (
-        (submission.digest, Submission.digest)
-        if submission.digest
-        else (submission.sent_digest, Submission.sent_digest)
-    )
-    if not of:
+    by = "digest" if submission.digest else "sent_digest"
+    digest = getattr(submission, by)
+    if not digest:
         return None
     earlier = select(Submission).where(
-        Submission.user_id == submission.user_id, Submission.number < submission.number, same == of
+        Submission.user_id == submission.user_id,
+        Submission.number < submission.number,
+        getattr(Submission, by) == digest,
     )
     found = session.scalars(earlier.order_by(Submission.number))
     return next((one for one in found if may_see(one, viewer)), None)
@@ -347,7 +346,7 @@ def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
 
 
 def _plain(value: str) -> str:
-    return f"'{value}" if value.startswith(_FORMULA) else value
+    return f"'{value}" if value.startswith(FORMULA) else value
 
 
 def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SplitScores]:
