@@ -109,7 +109,7 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         counts = {
             name: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in ("user", "submission")
         }
-        rows = target.execute("SELECT id, name, state FROM submission").fetchall()
+        rows = target.execute("SELECT id, name, state, withdrawn IS NOT NULL FROM submission").fetchall()
     generations = {str(one.relative_to(folder)): resolve(one).name for one in _stores(folder)}
     date = service.clock().isoformat(timespec="seconds")
     manifest = {"format": FORMAT, "schema": SCHEMA, "mirflow": version("mirflow"), "date": date, "stores": generations}
@@ -122,8 +122,8 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         if audit.exists():
             lines = audit.read_bytes()
             _add_bytes(archive, AUDIT, lines[: lines.rfind(b"\n") + 1], service.clock())
-        for id, name, state in rows:
-            _add_files(archive, folder, id, name, state)
+        for id, name, state, withdrawn in rows:
+            _add_files(archive, folder, id, name, state, withdrawn=bool(withdrawn))
         for name in _GRADING:
             if (folder / name).is_dir():
                 _add_tree(archive, folder, folder / name)
@@ -133,11 +133,15 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
     return Backup(date, counts["user"], counts["submission"], files, generations)
 
 
-def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state: str) -> None:
-    """The files of a submission: as they were sent while it is not checked, and as they were checked afterwards."""
-    if state in CLOSED:
+def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state: str, *, withdrawn: bool) -> None:
+    """The files of a submission: as they were sent while it is not checked, and as they were checked afterwards.
+
+    Those of one that was withdrawn before its check may be gone, and nobody needs them.
+    """
+    unchecked = state in ("received", "checking")
+    if state in CLOSED or (unchecked and withdrawn):
         return
-    needed = folder / "submissions" / id if state in ("received", "checking") else folder / "systems" / name
+    needed = folder / "submissions" / id if unchecked else folder / "systems" / name
     if needed.parent.name == "submissions" and not (needed / NAMES).exists():
         raise _GoneError(f"what was sent as {name} is gone")
     _add_tree(archive, folder, needed)

@@ -97,12 +97,12 @@ def test_what_goes_on_in_between_begins_it_anew(
     id = send(program(service, "ada"), "draft-1").json()["id"]
     real, calls = backup._add_files, []
 
-    def add_files(*words: object) -> None:
+    def add_files(*words: object, **more: object) -> None:
         calls.append(words)
         if len(calls) == 1:  # the worker refuses it just now
             backup.shutil.rmtree(service.submissions_folder / id)
             change(service, "draft-1", state="refused")
-        real(*words)  # type: ignore[arg-type]
+        real(*words, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(backup, "_add_files", add_files)
     make_backup(service, tmp_path / "a.tar.gz")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from sqlalchemy import func, select
 import mirflow
 from mirflow.errors import MirflowError, PipelineError
 from mirflow.evaluation import evaluate_paths
+from mirflow.service.backup import make_backup, restore_backup
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions import entries
 from mirflow.service.submissions.comparison import track_changes
@@ -292,6 +294,31 @@ def test_a_withdrawn_submission_is_not_scored(service: Service, confinement: Con
         withdraw(session.scalars(select(Submission)).one(), viewer, service.clock())
     assert worker_of(service, confinement).work_off() == 0
     assert state(service, id).state == "received"
+
+
+def test_what_was_sent_goes_where_it_was_withdrawn_before_its_check(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    assert service.database is not None
+    withdrawn, checked, waiting = (submit(service, name, estimates()) for name in ("a", "b", "c"))
+    worker, viewer = worker_of(service, confinement), member(service)
+    with service.database.write() as session:
+        given_up, taken, _ = session.scalars(select(Submission).order_by(Submission.number))
+        for one in (given_up, taken):
+            withdraw(one, viewer, service.clock())
+        taken.state, taken.worker, taken.lease = "checking", "elsewhere:1:x", service.clock() + worker.lease
+    folders = {id: service.submissions_folder / id for id in (withdrawn, checked, waiting)}
+    for folder in folders.values():
+        os.utime(folder, (0, 0))
+    worker.prepare()
+    assert [folder.exists() for folder in folders.values()] == [False, True, True]
+    service.clock.advance(seconds=31)  # type: ignore[attr-defined]
+    worker.prepare()
+    assert [folder.exists() for folder in folders.values()] == [False, False, True]
+    made = make_backup(service, tmp_path / "a.tar.gz")
+    assert made.submissions == 3
+    restore_backup(tmp_path / "a.tar.gz", tmp_path / "there")
+    assert [one.name for one in (tmp_path / "there" / "submissions").iterdir()] == [waiting]
 
 
 def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confinement: Confinement) -> None:

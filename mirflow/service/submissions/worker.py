@@ -161,7 +161,7 @@ class Worker:
                     f"{self.path}: the evaluations are not those of {known.date:%Y-%m-%d}, but the rules still have "
                     f"the version {self.campaign.rules!r}: give them a new one, and name what is scored otherwise anew"
                 )
-            ids = frozenset(session.scalars(select(Submission.id)))
+            ids = frozenset(one.id for one in session.scalars(select(Submission)) if not self._is_given_up(one, now))
         sweep(self.service.submissions_folder, ids)
 
     def step(self) -> bool:
@@ -209,6 +209,11 @@ class Worker:
                     )
                     return row
         return None
+
+    def _is_given_up(self, row: Submission, now: dt.datetime) -> bool:
+        """True if a submission was withdrawn before its check, so that nobody needs what was sent."""
+        unchecked = row.state == "received" or (row.state == "checking" and self._abandoned(row, now))
+        return row.withdrawn is not None and unchecked
 
     def _abandoned(self, row: Submission, now: dt.datetime) -> bool:
         """True if the worker of a submission is gone."""
