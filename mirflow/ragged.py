@@ -83,7 +83,7 @@ class Ragged:
                 raise ValueError(f"nested counts do not fit: {int(outer.sum())} items, {len(inner)} inner counts")
         totals = [int(counts[0] if len(counts) == 1 else counts.sum()) for counts in self.counts]
         for name, column in self.columns.items():
-            expected = totals[self.depth(name) - 1]
+            expected = totals[self.depths[name] - 1 if name in self.depths else -1]
             if len(column) != expected:
                 raise ValueError(f"column {name!r} has {len(column)} items, the counts say {expected}")
 

@@ -115,18 +115,20 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
     """
     if not (left_counts.all() and right_counts.all()):
         raise ValueError("every pair needs at least one point on each side")
-    if not np.array_equal(left[offsets_of(left_counts)[:-1]], right[offsets_of(right_counts)[:-1]]):
+    alone = len(left_counts) == 1
+    starts = [slice(0, 1) if alone else offsets_of(counts)[:-1] for counts in (left_counts, right_counts)]
+    if (left[starts[0]] != right[starts[1]]).any():
         raise ValueError("both sides of a pair must start at the same time; pad the one that starts later")
     counts = left_counts + right_counts
     bits = int(max(left.max(initial=0), right.max(initial=0))).bit_length() + 1
     # pair | rank | side: one integer, so that one sort of plain integers orders everything
     keys = np.empty(len(left) + len(right), dtype=np.int64)
     pair = np.arange(len(counts), dtype=np.int64) << bits
-    keys[: len(left)] = np.repeat(pair, left_counts) + (left << 1)
-    keys[len(left) :] = np.repeat(pair + 1, right_counts) + (right << 1)
+    keys[: len(left)] = (pair if alone else np.repeat(pair, left_counts)) + (left << 1)
+    keys[len(left) :] = (pair + 1 if alone else np.repeat(pair + 1, right_counts)) + (right << 1)
     keys.sort()
     side = keys & 1
-    last_right = np.cumsum(side) - 1
+    last_right = side.cumsum() - 1
     last_left = np.arange(len(keys), dtype=np.int64) - last_right - 1
     ranks = keys >> 1 & ((1 << (bits - 1)) - 1)
     return Timeline(ranks, counts, side.astype(np.bool_), last_left, last_right)
@@ -273,7 +275,7 @@ def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
     >>> seen.first.tolist(), seen.code.tolist()
     ([0, 2, 6], [1, 2, 0])
     """
-    limit = np.repeat(frames, counts)
+    limit = frames if len(counts) == 1 else np.repeat(frames, counts)
     first, stop = np.minimum(first, limit), np.minimum(stop, limit)
     owner = rows_of(counts)
     inner = np.zeros(len(first), dtype=np.bool_)

@@ -323,16 +323,19 @@ def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place:
     if place is None:
         place = search_rows(times, counts, queries, query_counts)
     offsets = offsets_of(counts)
-    start, end = np.repeat(offsets[:-1], query_counts), np.repeat(offsets[1:], query_counts)
+    start, end = offsets[:-1], offsets[1:]
+    alone = len(counts) == 1
+    if not alone:
+        start, end = np.repeat(start, query_counts), np.repeat(end, query_counts)
     before, after = np.maximum(place - 1, start), np.minimum(place, end - 1)
     distance, other = np.abs(queries - times[before]), np.abs(queries - times[after])
     found = np.where(other < distance, after, before)
     np.minimum(distance, other, out=distance)
-    moving = np.flatnonzero(found > start)
+    moving = (found > start).nonzero()[0]
     while len(moving):
         moving = moving[np.abs(queries[moving] - times[found[moving] - 1]) <= distance[moving]]
         found[moving] -= 1
-        moving = moving[found[moving] > start[moving]]
+        moving = moving[found[moving] > (start if alone else start[moving])]
     return found
 
 

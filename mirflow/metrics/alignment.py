@@ -42,7 +42,7 @@ from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task, read_pair, refuse_grid
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -360,17 +360,19 @@ def _are_fit(times: Array) -> bool:
     return bool(times[0] >= 0 and times[-1] <= LATEST and (times[1:] >= times[:-1]).all())
 
 
-def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
+def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
     validate(reference, estimate)
     sides = np.asarray(reference, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
     for measure in measures:
-        duration = float(measure.parameters.get("duration", 0.0)) or np.inf
+        duration = float(measure.parameters.get("duration", 0.0))
+        if not duration:
+            continue
         for side, times in zip(("reference", "estimated"), sides, strict=True):
             if times[-1] > duration:
                 raise ValueError(too_late(side, float(times[-1]), duration))
     stamps = Timestamps(*sides, np.array([len(sides[0])], dtype=np.int64))
-    found = np.array([measure.read(stamps)[0][0] for measure in measures])
-    if np.isnan(found).any():
+    found = read_pair(measures, stamps)
+    if any(map(math.isnan, found)):
         raise ValueError("Reference timestamps are all identical, can not compute PCS metric!")
     return found
 

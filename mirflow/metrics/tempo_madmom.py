@@ -111,7 +111,7 @@ class ManyTempi(Shared):
         self._pairs = pairs
         references, estimates = pairs.counts
         self._weight = (references > 0).astype(np.float64)
-        self._both_empty = (references == 0) & (estimates == 0)
+        self._both_empty = references + estimates == 0
         self._any_empty = bool(self._both_empty.any())
 
     def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
@@ -216,7 +216,8 @@ def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
         levels = [reference]
         levels += [reference * 2, reference / 2] if measure["double"] else []
         levels += [reference * 3, reference / 3] if measure["triple"] else []
-    return tempi.weigh(np.logical_or.reduce(is_near(np.array(levels), estimate, float(measure["tol"]))))
+    right = is_near(np.array(levels), estimate, float(measure["tol"]))
+    return tempi.weigh(np.logical_or.reduce(right))
 
 
 METRICS = metrics_in(globals())

@@ -139,7 +139,7 @@ def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str])
         hits = batch.once(("hits", window, matching, level), partial(MATCHINGS[matching], *sides, window)).counts
         scores.append(f_measure_of(hits, beats.counts, estimates.counts))
         denominators.append((beats.counts + estimates.counts) / 2)
-    return np.column_stack(scores), np.column_stack(denominators)
+    return np.array(scores).T, np.array(denominators).T
 
 
 def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:

@@ -286,7 +286,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
             late = replace(pairs, references=references, estimates=estimates)
         columns = [place for place, measure in enumerate(measures) if float(measure["trim"]) == trim]
         for batch in batches(late.sizes, _BATCH):
-            alike = _score(late[batch], measures, columns, found[:, batch])
+            alike = _score(late[batch] if len(late) > 1 else late, measures, columns, found[:, batch])
             refused |= {batch.start + pair: TOO_CLOSE for pair in alike}
     found[0, list(refused)] = np.nan
     return Scores(found[0], found[1], refused=refused)

@@ -50,6 +50,8 @@ class LabelledSpans:
 
 def extreme(ufunc: np.ufunc, values: Float | Int, counts: Int, empty: float) -> Float:
     """The smallest or largest value of each row, `empty` for a row without values."""
+    if len(counts) == 1 and len(values):  # a pair alone, where each call of numpy counts
+        return np.array([ufunc.reduce(values)], dtype=np.float64)
     result = np.full(len(counts), empty)
     filled = counts > 0
     if len(values):
@@ -296,8 +298,10 @@ def deviate(references: Boundaries, estimates: Boundaries, median: str) -> tuple
     """Median distances of the boundaries of each side to the nearest of the other, with their weights."""
     sides = []
     for one, other in ((references, estimates), (estimates, references)):
-        answered = np.where(other.counts > 0, one.counts, 0)
-        time = one.time[np.repeat(other.counts > 0, one.counts)]
+        answered, time = one.counts, one.time
+        if not other.counts.all():
+            answered = np.where(other.counts > 0, answered, 0)
+            time = time[np.repeat(other.counts > 0, one.counts)]
         distance = np.abs(time - other.time[nearest(other.time, other.counts, time, answered)])
         sides.append((medians(distance, answered, median == "upper"), one.counts.astype(np.float64)))
     return sides[0], sides[1]

@@ -10,12 +10,13 @@ import numpy as np
 
 from ...errors import refuse_unknown, warn_caller
 from ...ragged import Float, Ragged
+from ..base import read_pair
 from ..measures import Measure, Value
 from ..pair import documented, row_of_intervals
 from ..util import BOUNDED, Array, are_times
 from ..util import validate_intervals as validate_one
 from .kernel import NO_OFFSET, NoteBatch, Notes, Rule
-from .metrics import METRICS, MIR_EVAL
+from .metrics import METRICS, MIR_EVAL, MOST_PAIRS
 
 Matching = list[tuple[int, int]]
 """Places of matched notes in the reference and the estimate, ascending."""
@@ -175,11 +176,14 @@ def _match(
     sides = []
     for intervals, pitches in ((ref_intervals, ref_pitches), (est_intervals, est_pitches)):
         _refuse_infinite(intervals)
-        row = one_row(intervals, pitches)
-        start, end, pitch = (row.columns[name] for name in ("start", "end", "pitch"))
-        sides.append(Notes(start, end, np.log2(pitch), row.counts[0]))
+        sides.append(_notes(one_row(intervals, pitches)))
     found = NoteBatch(sides[0], sides[1]).matches(rule)
     return list(zip(found.reference.tolist(), found.estimate.tolist(), strict=True))
+
+
+def _notes(row: Ragged) -> Notes:
+    start, end, pitch = (row.columns[name] for name in ("start", "end", "pitch"))
+    return Notes(start, end, np.log2(pitch), row.counts[0])
 
 
 def one_row(intervals: Array, pitches: Array | None = None, velocities: Array | None = None) -> Ragged:
@@ -239,6 +243,9 @@ def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapp
         metric = _METRICS[name]
         values = (given.get(parameter.name, parameter.default) for parameter in metric.parameters)
         measures.append(Measure(metric, tuple(value for value in values if value is not None)))
+    lacking_nothing = not any(measure.metric.needs for measure in measures)
+    if lacking_nothing and int(reference.counts[0][0]) * int(estimate.counts[0][0]) <= MOST_PAIRS:
+        return read_pair(measures, NoteBatch(_notes(reference), _notes(estimate)))
     found: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
     return found
 
