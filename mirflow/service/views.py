@@ -272,7 +272,7 @@ def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
         marks[SEEN_BY] = "the lab"
     elif submission.visibility == "private":
         own = viewer is not None and viewer.user == submission.user_id
-        marks[SEEN_BY] = "you alone" if own else "its sender alone"
+        marks[SEEN_BY] = "you and organisers" if own else "its sender and organisers"
     return marks
 
 
