@@ -33,6 +33,15 @@ def test_a_table_without_some_cells_has_only_the_classes_that_are_left() -> None
     assert left.right.frames.tolist() == [2.0]
 
 
+def test_codes_that_are_far_apart_make_the_same_table() -> None:
+    pairs = [([0, 0, 1, 2], [5, 6, 6, 6]), ([2, 0], [5, 5])]
+    near = of_labels(pairs)
+    far = of_labels([([10**6 * code for code in left], right) for left, right in pairs])
+    assert far.left.code.tolist() == [10**6 * code for code in near.left.code.tolist()]
+    for name in ("pair", "row", "column", "count", "frames"):
+        np.testing.assert_array_equal(getattr(far, name), getattr(near, name))
+
+
 def information_by_chance(left: list[int], right: list[int]) -> float:
     """The expectation term by term, from class sizes."""
     total = sum(left)

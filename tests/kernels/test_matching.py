@@ -55,6 +55,16 @@ def test_matched_events_are_of_one_pair_within_the_window_and_matched_once(
     np.testing.assert_array_equal(np.bincount(owners[0][found.reference], minlength=len(batch)), found.counts)
 
 
+@settings(deadline=None)
+@given(pair=pairs, other=pairs, window=windows, greedy=st.booleans())
+def test_a_pair_alone_is_matched_as_beside_another(pair: Pair, other: Pair, window: float, greedy: bool) -> None:
+    alone, beside = run([pair], window, greedy), run([pair, other], window, greedy)
+    matches = int(alone.counts[0])
+    assert beside.counts[0] == matches
+    np.testing.assert_array_equal(alone.reference, beside.reference[:matches])
+    np.testing.assert_array_equal(alone.estimate, beside.estimate[:matches])
+
+
 def claim(references: np.ndarray, estimates: np.ndarray, window: float) -> int:
     """The toolbox's hits, event by event."""
     left, hits = list(estimates), 0
