@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import warn_caller
-from ..events import CHECKS, score_pair, validate_pair
+from ..events import CHECKS, Events, score_pair, validate_pair
 from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import Array
+from .kernel import TOO_CLOSE, Batch
 from .metrics import METRICS, MIR_EVAL
 
 _documented = documented(
@@ -38,7 +38,21 @@ def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> No
             warn_caller(f"Only one {name} beat was provided, so beat intervals cannot be computed.")
 
 
-_scores = PairFunctions(METRICS, partial(score_pair, MIR_EVAL), _check, fixed={"trim": -np.inf})
+def _score(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Iterable[float]:
+    if min(len(reference), len(estimate)) < 2:  # beats that some measures cannot be read off
+        return score_pair(MIR_EVAL, reference, estimate, measures)
+    sides = [
+        Events(np.asarray(times, dtype=np.float64), np.array([len(times)], dtype=np.int64))
+        for times in (reference, estimate)
+    ]
+    batch = Batch(sides[0], sides[1])
+    found = [measure.read(batch) for measure in measures]
+    if not all(measurable.all() for _, _, *others in found for measurable in others):
+        raise ValueError(TOO_CLOSE)
+    return [score[0] for score, *_ in found]
+
+
+_scores = PairFunctions(METRICS, _score, _check, fixed={"trim": -np.inf})
 
 
 @_documented
