@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,9 @@ class Ranked:
         most : int
             Only so many of each row; 0: all.
         """
-        if not len(rows) == len(chosen) == 1:
-            rows = rows.take(chosen)
+        if len(rows) == len(chosen) == 1:
+            return cls._of_one(rows, ranked, most)
+        rows = rows.take(chosen)
         counts, tempo, pair = rows.counts[0], rows.columns["tempo"], rows_of(rows.counts[0])
         strength = np.zeros(len(tempo))
         if "salience" in rows.columns:
@@ -74,7 +76,7 @@ class Ranked:
                 lacking = np.bincount(pair[unknown], minlength=len(counts)) > 0
                 strength = np.where(lacking[pair], 0.0, strength)
             if ranked:
-                order = np.lexsort((-strength, pair)) if len(counts) > 1 else (-strength).argsort(kind="stable")
+                order = np.lexsort((-strength, pair))
                 tempo, strength = tempo[order], strength[order]
         if most:
             kept = np.arange(len(pair)) - offsets_of(counts)[:-1][pair] < most
@@ -83,9 +85,27 @@ class Ranked:
         share = np.divide(strength, total, out=1 / counts[pair], where=total > 0)
         return cls(tempo, share, counts, pair)
 
+    @classmethod
+    def _of_one(cls, rows: Ragged, ranked: bool, most: int) -> Ranked:
+        """The tempi of a single row, which are few: by plain numbers."""
+        tempo: list[float] = rows.columns["tempo"].tolist()
+        strength: list[float] = rows.columns["salience"].tolist() if "salience" in rows.columns else []
+        if any(map(math.isnan, strength)):
+            strength = []
+        if strength and ranked:
+            order = sorted(range(len(tempo)), key=lambda place: -strength[place])
+            tempo, strength = [tempo[place] for place in order], [strength[place] for place in order]
+        if most:
+            tempo, strength = tempo[:most], strength[:most]
+        count, total = len(tempo), reduce(add, strength, 0.0)  # in this order, as for several rows
+        share = [one / total for one in strength] if total > 0 else [1 / max(count, 1)] * count
+        return cls(np.array(tempo), np.array(share), np.array([count]), np.zeros(count, dtype=np.int64))
+
     @cached_property
     def first(self) -> Float:
         """The first tempo of each pair, NaN of none: float64 (pairs,)."""
+        if len(self.counts) == 1 and len(self.tempo):
+            return self.tempo[:1]
         found = np.full(len(self.counts), np.nan)
         found[self.pair[::-1]] = self.tempo[::-1]  # written backwards, the first is written last
         return found
@@ -111,8 +131,8 @@ class ManyTempi(Shared):
         self._pairs = pairs
         references, estimates = pairs.counts
         self._weight = (references > 0).astype(np.float64)
-        self._both_empty = references + estimates == 0
-        self._any_empty = bool(self._both_empty.any())
+        self._tempi = references + estimates
+        self._any_empty = np.count_nonzero(self._tempi) < len(self._tempi)
 
     def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
         """The tempi that count under a measure's parameters."""
@@ -133,6 +153,9 @@ class ManyTempi(Shared):
 
         def compare() -> Bool:
             pair = reference.pair
+            if len(reference.counts) == 1:
+                near = is_near(reference.tempo[:, np.newaxis], estimate.tempo, float(measure["tol"]))
+                return np.asarray(np.logical_or.reduce(near, axis=1))
             number = estimate.counts[pair]
             tempo = np.arange(len(pair)).repeat(number)
             other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
@@ -148,13 +171,16 @@ class ManyTempi(Shared):
         reference = self.sides(measure)[0]
 
         def count() -> Int:
-            return np.bincount(reference.pair[self.hits(measure)], minlength=len(reference.counts))
+            hits = self.hits(measure)
+            if len(reference.counts) == 1:
+                return np.array([np.count_nonzero(hits)])
+            return np.bincount(reference.pair[hits], minlength=len(reference.counts))
 
         return self.once(("numbers", measure.values), count)
 
     def weigh(self, score: Column) -> Read:
         """Scores of the pairs, 1 where both sides are empty, and 1 for each pair with a reference."""
-        return (np.where(self._both_empty, 1.0, score) if self._any_empty else score.astype(np.float64)), self._weight
+        return (np.where(self._tempi == 0, 1.0, score) if self._any_empty else score.astype(np.float64)), self._weight
 
 
 Read = tuple[Float, Float]
@@ -213,12 +239,17 @@ def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the first, or strongest, tempo of the estimate is that of the reference, or a multiple of it."""
     reference, estimate = (side.first for side in tempi.sides(measure))
     with np.errstate(over="ignore"):
-        levels = [reference]
-        levels += [reference * 2, reference / 2] if measure["double"] else []
-        levels += [reference * 3, reference / 3] if measure["triple"] else []
-    right = is_near(np.array(levels), estimate, float(measure["tol"]))
-    return tempi.weigh(np.logical_or.reduce(right))
+        factors = _FACTORS[bool(measure["double"]), bool(measure["triple"])]
+        levels = np.concatenate((reference * factors, reference / factors))  # once is there twice
+    return tempi.weigh(np.logical_or.reduce(is_near(levels, estimate, float(measure["tol"]))))
 
+
+_FACTORS = {
+    (double, triple): np.array([[1.0]] + [[2.0]] * double + [[3.0]] * triple)
+    for double in (False, True)
+    for triple in (False, True)
+}
+"""Multiples of a tempo, float64 (multiples, 1), by whether twice and three times are right."""
 
 METRICS = metrics_in(globals())
 

@@ -60,7 +60,7 @@ def service(tmp_path: Path) -> Service:
 def browser(service: Service, proxy: str) -> TestClient:
     """A browser behind a kind of proxy."""
     client = TestClient(PROXIES[proxy](create_app(service)), base_url="https://localhost", follow_redirects=False)
-    client.headers |= {"Accept": "text/html, */*", "Origin": "https://localhost"}
+    client.headers.update({"Accept": "text/html, */*", "Origin": "https://localhost"})
     return client
 
 
