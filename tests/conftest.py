@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -34,6 +35,14 @@ BUNDLED = {"demo", "mirex-demo"}
 """Pipelines whose data are shipped with them; real data are in folders of the pipelines' names, but for:"""
 FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription", "separation": "mir_eval-fixtures"}
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed() -> Iterator[None]:
+    """No test leaves figures open, of which matplotlib warns when there are more than 20."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")
