@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -74,6 +76,20 @@ def test_one_of_several_that_begin_at_once_makes_the_tables(url: str) -> None:
     at_once(6, lambda number: made[number].create())
     with made[0].read() as session:
         assert session.scalars(select(Version.number)).all() == [1]
+
+
+def test_whoever_begins_while_another_makes_the_file_waits_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other, ThreadPoolExecutor(1) as pool:
+        # As long as this transaction is open, nobody can choose the journal of the file.
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE begun (number INTEGER)")
+        created = pool.submit(Database(f"sqlite:///{path}").create)
+        assert wait([created], timeout=0.5).not_done
+        other.execute("COMMIT")
+        created.result()
+        assert other.execute("SELECT number FROM version").fetchall() == [(1,)]
+        assert other.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
 
 
 def test_a_writer_excludes_others_from_its_beginning_on(url: str) -> None:
