@@ -431,9 +431,9 @@ class Measure:
         return self.metric.read(computed, self)
 
     def __getitem__(self, name: str) -> Value:
-        for parameter, value in zip(self.metric.parameters, self.values, strict=True):
+        for place, parameter in enumerate(self.metric.parameters):
             if parameter.name == name:
-                return value
+                return self.values[place]
         raise KeyError(name)
 
     def __str__(self) -> str:

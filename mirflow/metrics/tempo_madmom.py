@@ -123,6 +123,10 @@ def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
         return np.asarray(np.abs(1 - estimate / reference) <= tolerance)
 
 
+_TIMES, _PARTS = np.array([[1.0], [2.0], [1.0], [3.0], [1.0]]), np.array([[1.0], [1.0], [2.0], [1.0], [3.0]])
+"""Levels of a tempo: what it is multiplied with, and what is divided by then."""
+
+
 class ManyTempi(Shared):
     """Tempi of both sides of some pairs."""
 
@@ -165,6 +169,19 @@ class ManyTempi(Shared):
             return found
 
         return self.once(("hits", measure.values), compare)
+
+    def levels(self, measure: Measure) -> Bool:
+        """Where the first tempo of the estimate is the reference's, twice, half, three times and a third of it.
+
+        bool (5, pairs), False where a side has none.
+        """
+
+        def compare() -> Bool:
+            reference, estimate = (side.first for side in self.sides(measure))
+            with np.errstate(over="ignore"):
+                return is_near(reference * _TIMES / _PARTS, estimate, float(measure["tol"]))
+
+        return self.once(("levels", measure["tol"], measure["sort"], measure["max_len"]), compare)
 
     def numbers(self, measure: Measure) -> Int:
         """Numbers of tempi of each reference that the estimate has: int64 (pairs,)."""
@@ -230,26 +247,18 @@ def _all_correct(tempi: ManyTempi, measure: Measure) -> Read:
 @_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
 def _accuracy1(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the first, or strongest, tempo of the estimate is that of the reference."""
-    reference, estimate = (side.first for side in tempi.sides(measure))
-    return tempi.weigh(is_near(reference, estimate, float(measure["tol"])))
+    return tempi.weigh(tempi.levels(measure)[0])
 
 
 @_declared("Accuracy 2", _DOUBLE, _TRIPLE, aliases=("Accuracy2", "acc2"), literature=_GOUYON)
 def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
     """1 if the first, or strongest, tempo of the estimate is that of the reference, or a multiple of it."""
-    reference, estimate = (side.first for side in tempi.sides(measure))
-    with np.errstate(over="ignore"):
-        factors = _FACTORS[bool(measure["double"]), bool(measure["triple"])]
-        levels = np.concatenate((reference * factors, reference / factors))  # once is there twice
-    return tempi.weigh(np.logical_or.reduce(is_near(levels, estimate, float(measure["tol"]))))
+    counted = _COUNTED[bool(measure["double"]), bool(measure["triple"])]
+    return tempi.weigh(np.logical_or.reduce(tempi.levels(measure)[counted]))
 
 
-_FACTORS = {
-    (double, triple): np.array([[1.0]] + [[2.0]] * double + [[3.0]] * triple)
-    for double in (False, True)
-    for triple in (False, True)
-}
-"""Multiples of a tempo, float64 (multiples, 1), by whether twice and three times are right."""
+_COUNTED = {(False, False): slice(1), (True, False): slice(3), (False, True): [0, 3, 4], (True, True): slice(5)}
+"""Levels of a tempo that are right, by whether twice and half, and three times and a third are."""
 
 METRICS = metrics_in(globals())
 
@@ -288,7 +297,7 @@ def _row(tempi: Array) -> Ragged:
     if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] > 2):
         raise ValueError(f"tempi must be flat, or have strengths beside them, not of shape {given.shape}")
     columns = dict(zip(("tempo", "salience"), given.T if given.ndim == 2 else [given], strict=False))
-    return Ragged(columns, (np.array([len(given)], dtype=np.int64),))
+    return Ragged(columns, (np.array([len(given)]),))
 
 
 def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
