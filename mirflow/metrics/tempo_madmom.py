@@ -257,7 +257,12 @@ def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
     return tempi.weigh(np.logical_or.reduce(tempi.levels(measure)[counted]))
 
 
-_COUNTED = {(False, False): slice(1), (True, False): slice(3), (False, True): [0, 3, 4], (True, True): slice(5)}
+_COUNTED: dict[tuple[bool, bool], slice | list[int]] = {
+    (False, False): slice(1),
+    (True, False): slice(3),
+    (False, True): [0, 3, 4],
+    (True, True): slice(5),
+}
 """Levels of a tempo that are right, by whether twice and half, and three times and a third are."""
 
 METRICS = metrics_in(globals())
