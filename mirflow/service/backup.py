@@ -136,12 +136,11 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
 def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state: str, *, withdrawn: bool) -> None:
     """The files of a submission: as they were sent while it is not checked, and as they were checked afterwards.
 
-    Those of one that was withdrawn before its check may be gone, and nobody needs them.
+    Those of one that was withdrawn before it was scored are gone, or are to go.
     """
-    unchecked = state in ("received", "checking")
-    if state in CLOSED or (unchecked and withdrawn):
+    if state in CLOSED or (withdrawn and state != "scored"):
         return
-    needed = folder / "submissions" / id if unchecked else folder / "systems" / name
+    needed = folder / "submissions" / id if state in ("received", "checking") else folder / "systems" / name
     if needed.parent.name == "submissions" and not (needed / NAMES).exists():
         raise _GoneError(f"what was sent as {name} is gone")
     _add_tree(archive, folder, needed)

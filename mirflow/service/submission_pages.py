@@ -80,6 +80,7 @@ _WORDS = {
     "scoring": "being scored",
     "scored": "scored",
     "failed": "could not be scored",
+    "withdrawn": "withdrawn",
 }
 _STEPS: Mapping[str, tuple[str, ...]] = {
     "Sent": (),
@@ -88,7 +89,12 @@ _STEPS: Mapping[str, tuple[str, ...]] = {
     "Compared": (),
 }
 _OUTCOMES = {"better": "better than", "worse": "worse than", "not told apart": "not told apart from"}
-_REACHED = {"received": 1, "checking": 1, "refused": 1, "accepted": 2, "scoring": 2, "failed": 2, "scored": 4}
+_REACHED = {
+    **dict.fromkeys(("received", "checking", "refused", "withdrawn"), 1),
+    **dict.fromkeys(("accepted", "scoring", "failed"), 2),
+    "scored": 4,
+}
+
 _watched: Counter[str] = Counter()
 
 
@@ -225,15 +231,15 @@ class SubmissionView:
         ]
         found_in_it = marks or "nothing found" if self.may_change else ""
         notes = (files, found_in_it, ", ".join(own.splits), "; ".join(outcomes) or "with nothing yet")
-        reached = _REACHED[state]
+        reached = _REACHED["accepted" if state == "withdrawn" and self.files else state]
         found = []
         for at, (title, states) in enumerate(_STEPS.items()):
-            failed = at == reached and state in ("refused", "failed")
+            failed = at == reached and state in ("refused", "failed", "withdrawn")
             is_now = at == reached and self.is_open
             words = "now" if is_now else state if failed else "done" if at < reached else "to come"
             if at > reached and not self.is_open:
                 words = "not reached"
-            shown = at < reached or (failed and at == 1)
+            shown = at < reached or (at == 1 and state == "refused")
             found.append(Step(title, words, notes[at] if shown else "", states, is_now))
         return found
 

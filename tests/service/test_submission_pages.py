@@ -214,6 +214,9 @@ def test_a_submission_says_how_far_it_is(service: Service) -> None:
     assert [one[1] for one in refused] == ["done", "refused", "not reached", "not reached"]
     assert refused[1][2] == "1 error, 2 warnings"
     assert [one[1] for one in steps(state="failed")] == ["done", "done", "failed", "not reached"]
+    assert [one[1] for one in steps(state="withdrawn")] == ["done", "done", "withdrawn", "not reached"]
+    unchecked = steps(state="withdrawn", files=0)
+    assert [one[1:] for one in unchecked][1:] == [("withdrawn", ""), ("not reached", ""), ("not reached", "")]
     assert steps(state="scored")[3] == ("Compared", "done", "with nothing yet")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -287,38 +286,80 @@ def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
         set_visibility(found, member(service), "privat")
 
 
-def test_a_withdrawn_submission_is_not_scored(service: Service, confinement: Confinement) -> None:
+def withdraw_now(service: Service, id: str) -> None:
     assert service.database is not None
-    id, viewer = submit(service, "oak", estimates()), member(service)
+    viewer = member(service)
     with service.database.write() as session:
-        withdraw(session.scalars(select(Submission)).one(), viewer, service.clock())
-    assert worker_of(service, confinement).work_off() == 0
-    assert state(service, id).state == "received"
+        withdraw(session.scalars(select(Submission).where(Submission.id == id)).one(), viewer, service.clock())
 
 
-def test_what_was_sent_goes_where_it_was_withdrawn_before_its_check(
+def files_of(service: Service, id: str) -> list[Path]:
+    """What is kept of what was sent, before and after its check."""
+    places = (service.submissions_folder / id, service.systems_folder / state(service, id).name)
+    return [place for place in places if place.exists()]
+
+
+def test_a_submission_that_is_withdrawn_before_its_check_ends_as_withdrawn(
+    service: Service, confinement: Confinement
+) -> None:
+    id, other = (submit(service, name, estimates()) for name in ("oak", "elm"))
+    withdraw_now(service, id)
+    worker_of(service, confinement).work_off()
+    assert (state(service, id).state, files_of(service, id)) == ("withdrawn", [])
+    assert state(service, other).state == "scored"
+    assert "withdrawn" in [line["action"] for line in service.audit.read()]
+
+
+def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdrawn(
+    service: Service, confinement: Confinement
+) -> None:
+    id, other = (submit(service, name, estimates()) for name in ("oak", "elm"))
+    worker = worker_of(service, confinement)
+    worker.step()
+    assert (state(service, id).state, len(files_of(service, id))) == ("accepted", 1)
+    withdraw_now(service, id)
+    worker.work_off()
+    assert (state(service, id).state, files_of(service, id), scores(service, id, "dev")) == ("withdrawn", [], {})
+    assert (state(service, other).state, len(files_of(service, other))) == ("scored", 1)
+
+
+def test_a_submission_that_is_withdrawn_while_it_is_scored_is_scored(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, worker, real = submit(service, "oak", estimates()), worker_of(service, confinement), Worker._score_split
+
+    def score_split(self: Worker, row: Submission, name: str) -> bool:
+        withdraw_now(service, id)
+        assert not self._give_up()
+        return real(self, row, name)
+
+    def abandoned(self: Worker, row: Submission, now: dt.datetime) -> bool:
+        return row.lease is None  # as another worker sees it
+
+    monkeypatch.setattr(Worker, "_score_split", score_split)
+    monkeypatch.setattr(Worker, "_abandoned", abandoned)
+    worker.work_off()
+    assert (state(service, id).state, len(files_of(service, id))) == ("scored", 1)
+
+
+def test_what_a_worker_has_is_given_up_when_it_is_gone(
     service: Service, confinement: Confinement, tmp_path: Path
 ) -> None:
     assert service.database is not None
-    withdrawn, checked, waiting = (submit(service, name, estimates()) for name in ("a", "b", "c"))
-    worker, viewer = worker_of(service, confinement), member(service)
+    id, waiting = (submit(service, name, estimates()) for name in ("a", "b"))
+    worker = worker_of(service, confinement)
     with service.database.write() as session:
-        given_up, taken, _ = session.scalars(select(Submission).order_by(Submission.number))
-        for one in (given_up, taken):
-            withdraw(one, viewer, service.clock())
+        taken = session.scalars(select(Submission).where(Submission.id == id)).one()
         taken.state, taken.worker, taken.lease = "checking", "elsewhere:1:x", service.clock() + worker.lease
-    folders = {id: service.submissions_folder / id for id in (withdrawn, checked, waiting)}
-    for folder in folders.values():
-        os.utime(folder, (0, 0))
-    worker.prepare()
-    assert [folder.exists() for folder in folders.values()] == [False, True, True]
-    service.clock.advance(seconds=31)  # type: ignore[attr-defined]
-    worker.prepare()
-    assert [folder.exists() for folder in folders.values()] == [False, False, True]
+    withdraw_now(service, id)
+    assert not worker._give_up()
     made = make_backup(service, tmp_path / "a.tar.gz")
-    assert made.submissions == 3
+    assert made.submissions == 2
     restore_backup(tmp_path / "a.tar.gz", tmp_path / "there")
     assert [one.name for one in (tmp_path / "there" / "submissions").iterdir()] == [waiting]
+    service.clock.advance(seconds=31)  # type: ignore[attr-defined]
+    assert worker._give_up()
+    assert (state(service, id).state, files_of(service, id)) == ("withdrawn", [])
 
 
 def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confinement: Confinement) -> None:

@@ -38,7 +38,7 @@ def read_history(session: Session, campaign: Campaign, viewer: Viewer | None, mo
         The newest first.
     """
     newest = func.coalesce(Submission.withdrawn, Submission.finished, Submission.received).desc()
-    ended = select(Submission).where(or_(Submission.state == "scored", Submission.state.in_(CLOSED)))
+    ended = select(Submission).where(or_(Submission.state == "scored", Submission.state.in_((*CLOSED, "withdrawn"))))
     seen = [one for one in session.scalars(ended.order_by(newest).limit(LOOKED_AT)) if may_see(one, viewer)]
     scores: dict[int, list[Released]] = defaultdict(list)
     shown = [one.number for one in seen]
@@ -65,7 +65,7 @@ def _items(
         yield item(ended, f"{whose} was scored{f': {text}' if text else ''}")
     elif submission.state == "refused":
         yield item(ended, f"{whose} was refused: {counted(submission.errors, 'error')}")
-    else:
+    elif submission.state == "failed":
         yield item(ended, f"{whose} could not be scored")
 
 

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from ..database import Base, User
 
-State = Literal["received", "checking", "refused", "accepted", "scoring", "scored", "failed"]
-"""Of a submission, in the order in which it goes through them; the last state is refused, scored or failed."""
+State = Literal["received", "checking", "refused", "accepted", "scoring", "scored", "failed", "withdrawn"]
+"""Of a submission, in the order in which it goes through them; the last is refused, scored, failed or withdrawn."""
 OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring")
 """States of submissions that the worker still has to do something with."""
 CLOSED: tuple[State, ...] = ("refused", "failed")

@@ -304,13 +304,13 @@ def discard(folder: Path, id: str) -> None:
 
 
 def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list[str]:
-    """Remove the folders of uploads that a killed server never entered, or that nobody needs; returns their ids.
+    """Remove the folders of uploads that a killed server never entered; returns their ids.
 
     Parameters
     ----------
     folder : Path
     known : frozenset of str
-        Ids of the submissions whose folders are kept.
+        Ids of all submissions.
     now : float or None
         Seconds since 1970; None: now.
     """

@@ -45,6 +45,7 @@ from .confinement import (
 )
 from .releases import judge, release, rivals
 from .submission_tables import (
+    OPEN,
     PublicCopy,
     Released,
     RulesVersion,
@@ -161,14 +162,16 @@ class Worker:
                     f"{self.path}: the evaluations are not those of {known.date:%Y-%m-%d}, but the rules still have "
                     f"the version {self.campaign.rules!r}: give them a new one, and name what is scored otherwise anew"
                 )
-            ids = frozenset(one.id for one in session.scalars(select(Submission)) if not self._is_given_up(one, now))
+            ids = frozenset(session.scalars(select(Submission.id)))
         sweep(self.service.submissions_folder, ids)
 
     def step(self) -> bool:
-        """Do one thing: check a submission, score one, or publish; False where there is nothing to do."""
+        """Do one thing: give up a submission, check one, score one, or publish; False where there is nothing to do."""
         demand_unedited(**self._file)
         # A queue that never ends does not keep what is scored from being seen.
         if time.monotonic() - self._looked > _PUBLISH and self._publish():
+            return True
+        if self._give_up():
             return True
         claimed = self._claim()
         if claimed is not None:
@@ -210,10 +213,21 @@ class Worker:
                     return row
         return None
 
-    def _is_given_up(self, row: Submission, now: dt.datetime) -> bool:
-        """True if a submission was withdrawn before its check, so that nobody needs what was sent."""
-        unchecked = row.state == "received" or (row.state == "checking" and self._abandoned(row, now))
-        return row.withdrawn is not None and unchecked
+    def _give_up(self) -> bool:
+        """End a submission that was withdrawn before it was scored, and remove what was sent; False: there is none."""
+        now = self.service.clock()
+        with self.database.read() as session:
+            withdrawn = select(Submission).where(Submission.withdrawn.is_not(None), Submission.state.in_(OPEN))
+            row = next((one for one in session.scalars(withdrawn) if self._abandoned(one, now)), None)
+        if row is None:
+            return False
+        self._set_aside(row)  # nobody takes it any more, so that this can be done twice
+        with self.database.write() as session:
+            mine = session.get_one(Submission, row.number)
+            mine.state, mine.finished, mine.worker, mine.lease = "withdrawn", now, "", None
+            session.execute(delete(SubmissionProgress).where(SubmissionProgress.submission_id == row.number))
+            self.service.audit.record(self.name, mine.state, submission=mine.id, system=mine.name)
+        return True
 
     def _abandoned(self, row: Submission, now: dt.datetime) -> bool:
         """True if the worker of a submission is gone."""
@@ -469,7 +483,7 @@ class Worker:
         self._set_aside(row)
 
     def _set_aside(self, row: Submission) -> None:
-        """Free the name of a submission that cannot be scored."""
+        """Remove the files of a submission that is not scored, unless scores of some split are kept."""
         remove(self.service.submissions_folder / row.id)
         if row.name not in self._in_stores():
             remove(self.service.systems_folder / row.name)
