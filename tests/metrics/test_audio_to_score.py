@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mido import Message, MetaMessage, MidiFile, MidiTrack
 
 import mirflow
-from mirflow.errors import InvalidAnnotationError, MetricError
+from mirflow.errors import InvalidAnnotationError, MetricError, MirflowWarning
 from mirflow.metrics import audio_to_score
 from mirflow.metrics.audio_to_score.kernel import (
     NotatedNote,
@@ -27,6 +29,8 @@ from mirflow.metrics.audio_to_score.kernel import (
     judge_unaligned,
     match_notes,
 )
+
+from ..commands import invoke
 
 SCORES = ("multipitch", "voice", "meter", "value", "harmony", "mv2h")
 COLUMNS = ("time", "notated_start", "notated_end", "pitch", "voice")
@@ -289,3 +293,64 @@ def test_annotations_of_files_and_columns_are_scored_alike(tmp_path: Path) -> No
     held = mirflow.annotation("audio_to_score", columns)
     found = mirflow.evaluate(str(tmp_path / "a.txt"), held, "audio_to_score")
     assert found["score"].sel(metric=["multipitch", "voice", "value", "harmony"]).values.ravel().tolist() == [1.0] * 4
+
+
+KEY, CHORD = (0.0, "key 7 major"), (0.0, "chord G:maj")
+NEITHER = "has neither keys nor chords, as MIDI files without key signatures: harmony is 0, and mv2h at most 0.8"
+
+
+class TestNothingOfHarmony:
+    """Where a side writes nothing of which harmony could be scored it is 0, as in the program, with a warning."""
+
+    @pytest.mark.parametrize(
+        ("reference", "estimate", "said"),
+        [
+            ([], [KEY], f"the reference {NEITHER}"),
+            ([], [], f"the reference {NEITHER}"),
+            ([KEY, CHORD], [], f"the estimate {NEITHER}"),
+            ([KEY], [CHORD], "the estimate has no keys, which are what the reference has of harmony: harmony is 0"),
+            ([CHORD], [KEY], "the estimate has no chords, which are what the reference has of harmony: harmony is 0"),
+        ],
+    )
+    def test_is_warned_of(
+        self, reference: list[tuple[float, str]], estimate: list[tuple[float, str]], said: str
+    ) -> None:
+        sides = [annotated(*rows) for rows in (reference, estimate)]
+        for convention in ("mv2h", "mv2h_unaligned", "mv2h_program"):
+            found = mirflow.evaluate(*sides, "audio_to_score", convention=convention)
+            assert said in str(found["message"].item())
+            assert found["score"].sel(metric="harmony") == 0
+            assert found["score"].sel(metric="mv2h") <= 0.8
+        with pytest.warns(MirflowWarning, match=re.escape(said)):
+            mirflow.score({"a": sides[0]}, {"one": {"a": sides[1]}}, "audio_to_score")
+
+    def test_not_where_there_is_something_to_compare_or_harmony_is_not_asked_for(self) -> None:
+        plain, keyed, both = annotated(), annotated(KEY), annotated(KEY, CHORD)
+        for sides in ((both, keyed), (keyed, both), (keyed, keyed)):
+            assert not mirflow.evaluate(*sides, "audio_to_score")["message"].item()
+        found = mirflow.evaluate(plain, plain, "audio_to_score", metrics=["multipitch", "meter"])
+        assert not found["message"].item()
+
+    def test_of_midi_files_on_the_command_line_and_in_stores(self, tmp_path: Path) -> None:
+        for name, key in (("plain", ""), ("keyed", "G")):
+            track = MidiTrack([MetaMessage("key_signature", key=key)] if key else [])
+            track += [Message("note_on", note=60, velocity=64), Message("note_off", note=60, time=480)]
+            MidiFile(tracks=[track], ticks_per_beat=480).save(tmp_path / f"{name}.mid")
+        plain, keyed = tmp_path / "plain.mid", tmp_path / "keyed.mid"
+        said = invoke("evaluate", plain, keyed, "--task", "audio_to_score", code=0).stderr
+        assert f"the reference {NEITHER}" in " ".join(said.split())
+        assert not invoke("evaluate", keyed, keyed, "--task", "audio_to_score", code=0).stderr
+        (tmp_path / "systems").mkdir()
+        plain.rename(tmp_path / "systems/plain.mid")
+        (tmp_path / "p.yaml").write_text(
+            "evaluations: [{task: audio_to_score, reference: keyed.mid, estimates: 'systems/{system}.mid'}]\n"
+            "store: p.zarr\n"
+        )
+        invoke("run", tmp_path / "p.yaml", "--store", tmp_path / "p.zarr", code=0)
+        messages = mirflow.open_store(tmp_path / "p.zarr")["audio_to_score"].ds.message.sel(system="plain")
+        assert "plain.mid: the estimate has no keys, which are what the reference has" in str(messages.item())
+
+
+def annotated(*rows: tuple[float, str]) -> mirflow.Annotation:
+    columns = piece(melody(60, 62, 64), *((0.5 * at, "tatum") for at in range(7)), *rows)
+    return mirflow.annotation("audio_to_score", columns)

@@ -234,6 +234,34 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return {**columns, "verdict": np.array([row[3] for row in rows], dtype=np.str_)}
 
 
+def doubt(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Say if a side writes nothing of which harmony could be scored, so that it is 0 and MV2H at most 0.8.
+
+    Examples
+    --------
+    >>> notes = Annotation("sheet_music", {}, ["note", "tatum"])
+    >>> chords = Annotation("sheet_music", {}, ["note", "chord G:maj"])
+    >>> doubt(MV2H.select(), notes, chords)  # doctest: +ELLIPSIS
+    'the reference has neither keys nor chords, as MIDI files without key signatures: harmony is 0, ...'
+    >>> doubt(MV2H.select(), chords, notes)
+    'the estimate has no chords, which are what the reference has of harmony: harmony is 0, and mv2h at most 0.8'
+    """
+    if not any(one.metric.name in ("harmony", "mv2h") for one in measures):
+        return ""
+    wanted, given = (
+        {what for what in ("key", "chord") if any(label.startswith(f"{what} ") for label in side.labels or ())}
+        for side in (reference, estimate)
+    )
+    if wanted & given:
+        return ""
+    if len(wanted) == 1:
+        lack = f"the estimate has no {min(wanted)}s, which are what the reference has of harmony"
+    else:
+        whose = "estimate" if wanted else "reference"
+        lack = f"the {whose} has neither keys nor chords, as MIDI files without key signatures"
+    return f"{lack}: harmony is 0, and mv2h at most 0.8"
+
+
 MV2H = Convention(
     "mv2h",
     "McLeod and Steedman 2018: the estimate has the times of the recording",
@@ -241,6 +269,7 @@ MV2H = Convention(
     clean,
     score,
     explain=evidence,
+    doubt=doubt,
     literature="@mcleod2018",
 )
 _SCORE_TO_SCORE = tuple(
@@ -255,6 +284,7 @@ UNALIGNED = Convention(
     _SCORE_TO_SCORE,
     clean,
     partial(score, unaligned=True, as_program=False),
+    doubt=doubt,
     literature="@mcleod2018; @mcleod2019",
 )
 PROGRAM = replace(
