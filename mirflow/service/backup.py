@@ -109,7 +109,11 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         counts = {
             name: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in ("user", "submission")
         }
-        rows = target.execute("SELECT id, name, state, withdrawn IS NOT NULL FROM submission").fetchall()
+        # What waits for its check first, as it goes when that is over.
+        rows = target.execute(
+            "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
+            "ORDER BY state IN ('received', 'checking') DESC, number"
+        ).fetchall()
     generations = {str(one.relative_to(folder)): resolve(one).name for one in _stores(folder)}
     date = service.clock().isoformat(timespec="seconds")
     manifest = {"format": FORMAT, "schema": SCHEMA, "mirflow": version("mirflow"), "date": date, "stores": generations}

@@ -93,12 +93,15 @@ def storing(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(folder: Path, store: Path) -> Iterator[None]:
-    """Hold the writer's lock in a folder, which the operating system releases when its holder dies, however it dies."""
+def locked(folder: Path, store: Path, patience: float = 0.0) -> Iterator[None]:
+    """Hold the writer's lock in a folder, which the operating system releases when its holder dies, however it dies.
+
+    Another one who holds it is waited for, as many seconds as there is `patience`.
+    """
     from filelock import FileLock, Timeout
 
     # The note is a file of its own: asking for a lock may empty the lock file.
-    lock, note = FileLock(folder / "lock", timeout=0), folder / "writer.json"
+    lock, note = FileLock(folder / "lock", timeout=patience), folder / "writer.json"
     with storing(store):
         try:
             lock.acquire()
@@ -150,7 +153,7 @@ def resolve(path: str | Path) -> Path:
     if not named.is_symlink() and not named.exists():
         raise StoreError(f"{named}: there is no such store{_near(named)}")
     folder = Path(os.path.realpath(named))
-    while not folder.exists() and (again := Path(os.path.realpath(named))) != folder:
+    while not (folder / "zarr.json").is_file() and (again := Path(os.path.realpath(named))) != folder:
         # Two runs published between the two looks.
         folder = again
     if not folder.exists():

@@ -44,6 +44,8 @@ class StoreWriter:
     ----------
     path : str or path
         Where the store is or will be.
+    patience : float
+        Seconds to wait for another process that is writing the store.
 
     Attributes
     ----------
@@ -73,7 +75,8 @@ class StoreWriter:
     (('KO1', 'NG1'), 1)
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, patience: float = 0.0) -> None:
+        self._patience = patience
         # Not resolved: the last part of the path is the link itself.
         self.path = Path(path).parent.resolve() / Path(path).name
         self.folder = self.path.with_name(f".{self.path.name}.d")
@@ -83,7 +86,7 @@ class StoreWriter:
 
     def __enter__(self) -> StoreWriter:
         with ExitStack() as stack:
-            stack.enter_context(locked(self.folder, self.path))
+            stack.enter_context(locked(self.folder, self.path, self._patience))
             self._refuse_foreign()
             with storing(self.path):
                 self._clean()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import socket
@@ -10,21 +11,32 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from http.client import HTTPException
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.error import URLError
 from urllib.request import urlopen
 
-PATIENCE = 60.0
-"""Seconds to wait for a server that starts."""
+from ..waiting import PATIENCE
+
+_PORTS = range(24_000, 32_000)
+"""Below those that systems give to clients, one of which would have a server's port while it is killed."""
+_SHARE = 500
+_taken = count(os.getpid())
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    """A port of this machine that nobody listens on, and that no other process of the tests is told."""
+    share = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % (len(_PORTS) // _SHARE)
+    for _ in range(_SHARE):
+        port = _PORTS[_SHARE * share + next(_taken) % _SHARE]
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError(f"no port of {_PORTS} is free")
 
 
 class Process:
@@ -62,7 +74,7 @@ class Process:
             return
         self.process.terminate()
         try:
-            self.process.wait(20)
+            self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -104,7 +116,7 @@ class Server(Process):
         while True:
             try:
                 urlopen(f"{self.address}/health", timeout=5).close()
-            except (URLError, ConnectionError, TimeoutError):
+            except (URLError, HTTPException, ConnectionError, TimeoutError):
                 assert self.process is not None
                 assert self.process.poll() is None, self.log.read_text()
                 assert time.monotonic() < end, self.log.read_text()

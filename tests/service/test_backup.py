@@ -13,13 +13,17 @@ from sqlalchemy import select
 import mirflow
 from mirflow.service import backup
 from mirflow.service.backup import BackupError, make_backup, restore_backup
+from mirflow.service.limits import RATES, Rate, RateLimits
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.submission_tables import Submission
 from mirflow.store.read import group_names
 
 from ..commands import invoke, refused
 from .accounts import Browser, account, program
-from .test_submission_pages import CAMPAIGN, change, send
+from .test_submission_pages import CAMPAIGN as SUBMITTING
+from .test_submission_pages import change, send
+
+CAMPAIGN = SUBMITTING.replace("2027-12-31", "2099-12-31")
 
 
 @pytest.fixture
@@ -111,7 +115,20 @@ def test_what_goes_on_in_between_begins_it_anew(
     assert os.listdir(tmp_path / "state" / "submissions") == []  # noqa: PTH208
 
 
+def test_what_waits_for_its_check_is_copied_first(service: Service, tmp_path: Path) -> None:
+    """It goes when it is checked, and all else stays."""
+    ada = program(service, "ada")
+    send(ada, "draft-1")
+    scored(service, "draft-1")
+    waiting = send(ada, "draft-2").json()["id"]
+    make_backup(service, tmp_path / "a.tar.gz")
+    with tarfile.open(tmp_path / "a.tar.gz") as made:
+        names = made.getnames()
+    assert names.index(f"submissions/{waiting}") < names.index("systems/draft-1")
+
+
 def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) -> None:
+    service.rates = RateLimits(dict.fromkeys(RATES, Rate(1e12, 1e12)))  # as many as there are between two backups
     ada, stop = program(service, "ada"), threading.Event()
 
     def go_on() -> None:

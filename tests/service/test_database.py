@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from mirflow.service.accounts import add_user
 from mirflow.service.backup import BackupError, make_backup
-from mirflow.service.database import Database, DatabaseError, User, Version
+from mirflow.service.database import Database, DatabaseError, User, Version, _write_ahead
 from mirflow.service.grading.grading_tables import Participation, StoredAssignment, StoredJudgement, StoredPair
 from mirflow.service.grading.judging import JudgementChange, record
 from mirflow.service.grading.rounds import open_rounds
@@ -90,6 +90,21 @@ def test_whoever_begins_while_another_makes_the_file_waits_for_it(tmp_path: Path
         created.result()
         assert other.execute("SELECT number FROM version").fetchall() == [(1,)]
         assert other.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+
+
+def test_whoever_begins_while_another_mends_what_a_crash_left_waits_for_it() -> None:
+    answers: list[int | None] = [sqlite3.SQLITE_BUSY_RECOVERY, sqlite3.SQLITE_BUSY, None]
+
+    class Cursor:
+        def execute(self, _statement: str) -> None:
+            code = answers.pop(0)
+            if code is not None:
+                error = sqlite3.OperationalError("database is locked")
+                error.sqlite_errorcode = code
+                raise error
+
+    _write_ahead(Cursor())  # type: ignore[arg-type]
+    assert answers == []
 
 
 def test_a_writer_excludes_others_from_its_beginning_on(url: str) -> None:

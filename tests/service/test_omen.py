@@ -8,11 +8,9 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tarfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -30,7 +28,9 @@ from mirflow.service.accounts import add_user, issue
 from mirflow.service.service import open_service
 from mirflow.store.read import group_names, read_group
 
+from ..waiting import PATIENCE, until
 from .campaigns import CAMPAIGN, TRACKS, estimates, write_campaign
+from .processes import free_port
 
 LABELS = {
     "dev": ("C:maj(9)", "G:7(#9)", "B:hdim7(*b3)"),
@@ -138,17 +138,10 @@ def process(*arguments: str, folder: Path, log: Path, enter: Sequence[str] = ())
         with contextlib.suppress(ProcessLookupError):
             os.killpg(started.pid, signal.SIGTERM)
         try:
-            started.wait(20)
+            started.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(started.pid, signal.SIGKILL)
             started.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def get(address: str, token: str = "") -> tuple[int, bytes]:
@@ -161,12 +154,12 @@ def get(address: str, token: str = "") -> tuple[int, bytes]:
 
 
 def wait_for(address: str) -> None:
-    for _ in range(600):
+    def answers() -> bool:
         with contextlib.suppress(OSError):
-            if get(address)[0] == 200:
-                return
-        time.sleep(0.1)
-    raise AssertionError(f"no answer from {address}")
+            return get(address)[0] == 200
+        return False
+
+    until(answers, lambda: f"no answer from {address}", seconds=2 * PATIENCE)
 
 
 def crawl(base: str, token: str) -> dict[str, bytes]:

@@ -456,6 +456,22 @@ def test_slow_clients_are_cut_off(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nothing_is_written_after_the_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, ended = uploads._Files.write, []
+
+    def write_slowly(self: uploads._Files, data: bytes) -> None:
+        time.sleep(0.5)
+        write(self, data)
+        ended.append(list(tmp_path.iterdir()))
+
+    monkeypatch.setattr(uploads._Files, "write", write_slowly)
+    with pytest.raises(UploadError, match="took longer than"):
+        arrive(tmp_path, pieces(b"x"), limits=Limits(seconds=0.1))
+    # What is written by a thread is waited for, and goes with the rest.
+    assert [len(one) for one in ended] == [1]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_half_an_upload_leaves_nothing(tmp_path: Path) -> None:
     async def broken() -> AsyncIterator[bytes]:
         yield b"PK"
@@ -479,6 +495,20 @@ def test_large_uploads_are_not_held_in_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert found.size == 2**25
     assert peak < 2**22
+
+
+def test_what_another_worker_sweeps_away_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "left").mkdir()
+    is_dir = Path.is_dir
+
+    def is_dir_no_more(path: Path) -> bool:
+        found = is_dir(path)
+        if path.name == "left":
+            path.rmdir()
+        return found
+
+    monkeypatch.setattr(Path, "is_dir", is_dir_no_more)
+    assert sweep(tmp_path, frozenset(), time.time() + uploads._ORPHAN + 1) == []
 
 
 def test_what_a_killed_server_left_is_swept_away(tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ import io
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -22,6 +20,9 @@ import pytest
 
 from tests.accessibility import PHONE, assert_accessible, assert_fits
 from tests.documentation import ROOT, blocks, check_yaml, commands, is_shown
+from tests.waiting import PATIENCE, until
+
+from .processes import free_port
 
 PAGE = ROOT / "docs/service.md"
 _PORT = "8765"
@@ -34,9 +35,7 @@ class Campaign:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        self.port = str(free_port())
         self.address = f"http://127.0.0.1:{self.port}"
         self.server: subprocess.Popen[bytes] | None = None
         self.serving = ""
@@ -78,7 +77,7 @@ class Campaign:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=120,
+            timeout=4 * PATIENCE,
         )
         assert is_shown(shown, done.stdout) or not shown.strip(), f"{command}\n{done.stdout}"
         assert done.returncode == 0 or "refused" in shown, f"{command}\n{done.stdout}"
@@ -94,14 +93,16 @@ class Campaign:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        for _ in range(300):
-            assert self.server.poll() is None, (self.folder / "server.log").read_text()
-            try:
-                with urllib.request.urlopen(self.address, timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.1)
-        pytest.fail("the server does not answer")
+        until(self._answers, (self.folder / "server.log").read_text)
+
+    def _answers(self) -> bool:
+        assert self.server is not None
+        assert self.server.poll() is None, (self.folder / "server.log").read_text()
+        try:
+            with urllib.request.urlopen(self.address, timeout=5):
+                return True
+        except OSError:
+            return False
 
     def kill(self) -> None:
         """End the server and its worker as a power cut does."""

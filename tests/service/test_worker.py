@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 import shutil
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from sqlalchemy import func, select
 import mirflow
 from mirflow.errors import MirflowError, PipelineError
 from mirflow.evaluation import evaluate_paths
+from mirflow.pipeline.campaign import campaign_digest
 from mirflow.service.backup import make_backup, restore_backup
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions import entries
@@ -28,10 +31,13 @@ from mirflow.service.submissions.entries import (
     set_visibility,
     withdraw,
 )
+from mirflow.service.submissions.scoring import publish_job
 from mirflow.service.submissions.submission_tables import Released, Scored, Submission, Trouble, Verdict
-from mirflow.service.submissions.worker import Worker
+from mirflow.service.submissions.worker import Worker, work
 from mirflow.store.read import read_scores
+from mirflow.store.write import StoreWriter
 
+from ..waiting import PATIENCE
 from .accounts import Browser
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit
 from .processes import free_port
@@ -512,6 +518,41 @@ def test_trouble_is_told_and_waited_out(
     assert waits[0] == 1.0
     with service.database.read() as session:
         assert session.scalars(select(Trouble)).all() == []
+
+
+@pytest.mark.timeout(PATIENCE)
+def test_a_signal_stops_a_worker_whatever_it_interrupts(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+
+    def run(worker: Worker) -> None:
+        with worker._stopped._cond:  # type: ignore[attr-defined] # as a wait that begins or ends has it
+            signal.raise_signal(signal.SIGTERM)
+        told.append(worker._stopped.wait(PATIENCE))
+
+    monkeypatch.setattr(Worker, "run", run)
+    usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    try:
+        work(service)
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+    assert told == [True]
+
+
+def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confinement: Confinement) -> None:
+    submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    assert service.path is not None
+    copy = service.public_folder / "dev.zarr"
+    task = {
+        "path": str(service.path), "digest": campaign_digest(service.path), "split": "dev", "public": {"oak": {}},
+        "systems": str(service.systems_folder), "store": str(service.stores_folder / "dev.zarr"), "copy": str(copy),
+    }  # fmt: skip
+    with ThreadPoolExecutor(1) as pool:
+        with StoreWriter(copy):
+            made = pool.submit(publish_job, task, lambda _: None)
+            assert wait([made], timeout=1).not_done
+        assert made.result() == {"systems": 1}
 
 
 def test_the_trouble_of_a_worker_that_is_gone_ends_with_the_next_one(

@@ -44,6 +44,21 @@ def test_the_previous_generation_is_kept_until_the_next_and_older_ones_are_remov
     assert kept(path) == ["generation-000002", "generation-000003"]
 
 
+def test_a_generation_that_goes_while_it_is_looked_for_leads_to_the_current_one(tmp_path, monkeypatch):
+    path = tmp_path / "x.zarr"
+    publish(path)
+    current, looks = publish(path), []
+    going = tmp_path / ".x.zarr.d" / "generation-000000"
+    going.mkdir()  # its files are gone already
+
+    def look(named):
+        looks.append(named)
+        return str(going if len(looks) == 1 else current)
+
+    monkeypatch.setattr(os.path, "realpath", look)
+    assert resolve(path) == current
+
+
 def test_what_nobody_is_to_read_any_more_is_forgotten(tmp_path):
     path = tmp_path / "x.zarr"
     publish(path)

@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
 from mirflow.errors import StoreLockedError
 from mirflow.store import StoreWriter, open_store
 
+from ..waiting import PATIENCE
 from .example import make_content
 
 _HOLD = """
@@ -18,7 +20,7 @@ import sys, time
 from mirflow.store import StoreWriter
 with StoreWriter(sys.argv[1]):
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -39,6 +41,18 @@ def test_a_second_writer_is_told_who_writes_and_what_to_do(tmp_path, holder):
     message = rf"x.zarr: process {holder.pid} on .* \(since .*\) is writing it; wait until it is done, or name another"
     with pytest.raises(StoreLockedError, match=message), StoreWriter(tmp_path / "x.zarr"):
         pass
+
+
+def test_a_patient_writer_waits_for_the_other(tmp_path, holder):
+    def write():
+        with StoreWriter(tmp_path / "x.zarr", patience=PATIENCE) as writer:
+            return writer.publish([make_content()])
+
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write)
+        assert wait([written], timeout=0.5).not_done
+        holder.kill()
+        assert written.result().name == "generation-000001"
 
 
 def test_a_kill_releases_the_lock(tmp_path, holder):
@@ -85,7 +99,7 @@ def test_of_two_writers_that_start_at_once_one_is_refused(tmp_path):
         pair = [context.Process(target=_race, args=(tmp_path / "x.zarr", start, results)) for _ in range(2)]
         for process in pair:
             process.start()
-        found = [results.get(timeout=60) for _ in pair]
+        found = [results.get(timeout=PATIENCE) for _ in pair]
         for process in pair:
             process.join()
         assert found.count(None) == 1

@@ -36,6 +36,8 @@ from .comparison import MISSING, PairedComparison, compare_pair
 from .confinement import SendMessage
 
 _ROOT, _PIPELINE = "root", "pipeline"
+_TURN = 60.0
+"""Seconds to wait for another worker that writes the same store."""
 _MERGED = ("parameters", SIGNATURES, "declared_metrics")
 """Attributes that are mappings by metric."""
 
@@ -151,7 +153,7 @@ def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
 
 def _add_to_store(task: Mapping[str, Any], new: Iterable[GroupContent]) -> None:
     """Join scores of a submission to the store of a split, which is published anew unless it had all of them."""
-    with StoreWriter(Path(task["store"])) as writer:
+    with StoreWriter(Path(task["store"]), _TURN) as writer:
         before = {name: writer.previous(name) for name in writer.groups()}
         joined = {name: content for name, content in before.items() if content is not None}
         joined |= {content.name: join(before.get(content.name), content) for content in new}
@@ -362,7 +364,7 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         places = (os.path.relpath(task["systems"], root), str(task["systems"]))
         contents = [replace(one, cells=without_folders(one.cells, places)) for one in contents]
     contents = [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents]
-    with StoreWriter(copy) as writer:
+    with StoreWriter(copy, _TURN) as writer:
         before = [writer.previous(name) for name in writer.groups()]
         known = {one.name: one for one in before if one is not None}
         # Readers are told what the newest generation changed: without a change there is none.

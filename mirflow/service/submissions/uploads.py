@@ -10,6 +10,7 @@ import secrets
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -121,20 +122,32 @@ async def receive(
         try:
             async with asyncio.timeout(limits.seconds):
                 async for chunk in chunks:
-                    await asyncio.to_thread(feed, chunk)
-                await asyncio.to_thread(close)
+                    await _to_its_end(feed, chunk)
+                await _to_its_end(close)
         except TimeoutError:
             raise UploadError(f"the upload took longer than {limits.seconds:g} seconds", 408) from None
         except MultipartParseError as error:
             raise UploadError(f"the form is broken: {error}") from None
         if not files.names:
             raise UploadError("no file was sent")
-        await asyncio.to_thread(_finish, place, files.names)
+        await _to_its_end(_finish, place, files.names)
     except BaseException:
         files.close()
         remove(place)
         raise
     return Upload(id, tuple(files.names), files.size, files.digest(), files.fields)
+
+
+async def _to_its_end(step: Callable[..., object], *given: object) -> None:
+    """Take a step in a thread; it is waited for also when the time is over, so that nothing is written afterwards."""
+    taken = asyncio.ensure_future(asyncio.to_thread(step, *given))
+    try:
+        await asyncio.shield(taken)
+    except asyncio.CancelledError:
+        await asyncio.wait([taken])
+        if not taken.cancelled():
+            taken.exception()  # that nobody asks for
+        raise
 
 
 def _finish(place: Path, names: list[str]) -> None:
@@ -317,7 +330,11 @@ def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list
     now = time.time() if now is None else now
     removed = []
     for place in folder.iterdir() if folder.is_dir() else ():
-        if place.name not in known and place.is_dir() and now - place.stat().st_mtime > _ORPHAN:
-            shutil.rmtree(place, ignore_errors=True)
-            removed.append(place.name)
+        if place.name in known or not place.is_dir():
+            continue
+        # A server, or another worker, may have removed it by now.
+        with suppress(FileNotFoundError):
+            if now - place.stat().st_mtime > _ORPHAN:
+                shutil.rmtree(place, ignore_errors=True)
+                removed.append(place.name)
     return sorted(removed)

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from sqlalchemy import delete, func, or_, select
@@ -608,12 +609,20 @@ def work(service: Service, *, attached: bool = False) -> None:
         Whether to end with the standard input, too, which is closed when the process that began this one ends.
     """
     worker = Worker(service)
+    told: SimpleQueue[int] = SimpleQueue()
+    threading.Thread(target=_stop_when_told, args=(worker, told), daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda *_: worker.stop())
+            # By another thread: the one that a signal interrupts may hold the lock that stopping needs.
+            signal.signal(number, lambda number, _: told.put(number))
     if attached:
         threading.Thread(target=_stop_at_end, args=(worker,), daemon=True).start()
     worker.run()
+
+
+def _stop_when_told(worker: Worker, told: SimpleQueue[int]) -> None:
+    told.get()
+    worker.stop()
 
 
 def _stop_at_end(worker: Worker) -> None:
