@@ -18,6 +18,7 @@ from ..errors import PipelineError, Problem, UnknownNameError
 from ..readers.patterns import Pattern
 from .discovery import OpenPack, absolute, find_references
 from .document import Document, dump_document, read_document, schema_of, validate
+from .load import import_plugins, plugin_address
 from .model import Evaluation, Execution, Resolved, Shorthand, Strict, Trouble, identifier, resolve
 
 Audience = Literal["organiser", "lab", "public"]
@@ -181,6 +182,8 @@ class Campaign(Strict):
     SQLite's, in the folder."""
     rules: str = "1"
     """Version of the rules; every submission records the one that it was scored by."""
+    plugins: list[str] = Field(default_factory=list)
+    """Python files, relative to this file, or modules that declare tasks and readers: they are run."""
     evaluations: list[Evaluation] = Field(default_factory=list)
     """As in a pipeline; `estimates` is relative to what is submitted, and the system is the submission."""
     splits: dict[Annotated[str, AfterValidator(identifier)], Split] = Field(default_factory=dict)
@@ -222,7 +225,9 @@ class Campaign(Strict):
 
 
 def load_campaign(path: str | Path) -> Campaign:
-    """Read a campaign file without looking for any file that it names; raises all problems of its form at once.
+    """Read a campaign file, and import its plugins; raises all problems of its form at once.
+
+    No other file that it names is looked for.
 
     Raises
     ------
@@ -230,6 +235,7 @@ def load_campaign(path: str | Path) -> Campaign:
     """
     document = read_document(path)
     campaign, problems = validate(document, Campaign, "campaign")
+    import_plugins(document, Path(absolute(str(path))).parent, problems)
     if campaign is not None:
         problems += [document.problem(place, why) for place, why in _unfit(campaign)]
     if campaign is None or problems:
@@ -322,6 +328,12 @@ def is_campaign(path: str | Path) -> bool:
     return Path(path).suffix.lower() in (".yaml", ".yml")
 
 
+def plugin_addresses(path: str | Path, campaign: Campaign) -> list[str]:
+    """Absolute paths of the Python files, and names of the modules, that declare tasks and readers."""
+    folder = Path(absolute(str(path))).parent
+    return [plugin_address(one, folder) for one in campaign.plugins]
+
+
 def split_root(path: str | Path, campaign: Campaign, split: str) -> Path:
     """The folder that the paths of the evaluations are relative to in a split; perhaps this host does not have it."""
     return Path(absolute(str(path))).parent / campaign.root / campaign.splits[split].root
@@ -372,6 +384,7 @@ def pipeline_of(
         {
             "name": split,
             "root": str(root),
+            **({"plugins": campaign.plugins} if campaign.plugins else {}),
             "evaluations": written,
             "store": f"{split}.zarr",
             "execution": campaign.execution.model_dump(),

@@ -223,7 +223,7 @@ def plan_pipeline(
     # Without its root nothing would be found; that is one problem, not one for each pattern.
     if rooted or all(problem.where != "root" for problem in problems):
         folder = folder if code is None else Path(absolute(str(code)))
-        plugins = _import_plugins(document, folder, problems)
+        plugins = import_plugins(document, folder, problems)
         how = str(folder), open_pack, block, plugins
         plans = _each(document, pipeline, problems, lambda one: _plan(one, place, *how))
     if pipeline is None or problems:
@@ -231,18 +231,37 @@ def plan_pipeline(
     return PlannedPipeline(pipeline, tuple(plans), document.text, place)
 
 
-def _import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
-    """Import the modules that declare tasks and readers: paths or names, with the digests of their sources."""
+def import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
+    """Import the modules of a pipeline or campaign that declare tasks and readers.
+
+    Parameters
+    ----------
+    document : Document
+    folder : Path
+        Folder that paths of Python files are relative to.
+    problems : list of Problem
+        What cannot be imported is added.
+
+    Returns
+    -------
+    dict of str to str
+        Absolute paths of files, or names of modules, with the digests of their sources.
+    """
     listed = document.data.get("plugins") if isinstance(document.data, Mapping) else None
     found: dict[str, str] = {}
     for position, one in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(one, str):
-            address = absolute(str(Path(folder, one))) if one.endswith(".py") else one
+            address = plugin_address(one, folder)
             try:
                 found[address] = digest_of(import_module(address))
             except PluginError as error:
                 problems.append(document.problem(("plugins", position), str(error)))
     return found
+
+
+def plugin_address(module: str, folder: Path) -> str:
+    """The absolute path of a Python file below a folder; other modules have their names."""
+    return absolute(str(Path(folder, module))) if module.endswith(".py") else module
 
 
 def find_files(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> tuple[EvaluationFiles, ...]:

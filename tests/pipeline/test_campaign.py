@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import mirflow
+from mirflow import plugins
 from mirflow.errors import PipelineError
-from mirflow.pipeline.campaign import check_campaign, load_campaign, pipeline_of, reference_tracks
+from mirflow.pipeline.campaign import check_campaign, load_campaign, pipeline_of, plugin_addresses, reference_tracks
 from tests.commands import printed
 
 CAMPAIGN = """\
@@ -92,6 +93,33 @@ def test_the_pipeline_of_a_split_scores_what_lies_in_the_folders_of_systems(tmp_
         assert sorted(report.evaluations[0].plan.systems) == expected
         assert report.evaluations[0].plan.tracks == ("dev0", "dev1")
     assert str(systems) not in pipeline_of(path, "dev", systems)
+
+
+TAPS = """\
+import mirflow
+
+def missing(reference, estimate):
+    return max(len(reference) - len(estimate), 0) / len(reference), len(reference)
+
+mirflow.declare_task(mirflow.pair_task("{task}", kind="events", metrics=[missing], title="Taps"))
+"""
+
+
+def test_a_task_of_a_file_beside_the_campaign_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "_declared", {group: dict(names) for group, names in plugins._declared.items()})
+    path = written(tmp_path, CAMPAIGN.replace("task: chord", "task: taps_beside"))
+    with pytest.raises(PipelineError, match="unknown task 'taps_beside'"):
+        load_campaign(path)
+    path.write_text("plugins: [taps.py]\n" + path.read_text())
+    with pytest.raises(PipelineError, match=r"plugins\[0\]: .*taps\.py: cannot be read: No such file"):
+        load_campaign(path)
+    (tmp_path / "taps.py").write_text(TAPS.format(task="taps_beside") + "1 / 0\n")
+    with pytest.raises(PipelineError, match=r"plugins\[0\]: .*ZeroDivisionError.*\(taps\.py:7\) \(line 1\)"):
+        load_campaign(path)
+    (tmp_path / "taps.py").write_text(TAPS.format(task="taps_beside"))
+    assert load_campaign(path).evaluations[0].task == "taps_beside"
+    assert "plugins:\n- taps.py\n" in pipeline_of(path, "dev", tmp_path / "systems")
+    assert plugin_addresses(path, load_campaign(path)) == [str(tmp_path / "taps.py")]
 
 
 def test_the_references_of_a_split_are_found_without_estimates(tmp_path: Path) -> None:

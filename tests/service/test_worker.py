@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import func, select
 
 import mirflow
+from mirflow import plugins
 from mirflow.errors import MirflowError, PipelineError
 from mirflow.evaluation import evaluate_paths
 from mirflow.pipeline.campaign import campaign_digest
@@ -97,6 +98,64 @@ def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path: Path, confin
     assert set(chord.score.sel(metric="labels").values.ravel()) == {3}
     assert chord.attrs["pipeline"].count("my_metrics.py:labels") == 1
     assert not [path for path in copy.rglob("*") if path.is_file() and str(tmp_path).encode() in path.read_bytes()]
+
+
+TAPS = """\
+import mirflow
+
+@mirflow.declare_reader("ticks")
+def read_ticks(data):
+    return [float(one) / 1000 for one in data.decode().split()]
+
+def missing(reference, estimate):
+    return max(len(reference) - len(estimate), 0) / len(reference), len(reference)
+
+mirflow.declare_task(mirflow.pair_task("ticks", kind="events", metrics=[missing], title="Ticks"))
+"""
+TICKS = """\
+campaign: Ticks
+plugins: [ticks.py]
+evaluations:
+  - task: ticks
+    reference: {path: "reference/{track}.ticks", format: ticks}
+    estimates: {path: "{track}.ticks", format: ticks}
+splits: {dev: dev}
+visibility: public
+execution: {scheduler: serial}
+"""
+
+
+class TestTasksAndReadersOfOnesOwn:
+    @pytest.fixture
+    def service(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
+        monkeypatch.setattr(plugins, "_declared", {group: dict(names) for group, names in plugins._declared.items()})
+        (tmp_path / "ticks.py").write_text(TAPS)
+        service = open_campaign(tmp_path, TICKS)
+        for number in range(2):
+            (tmp_path / "dev" / "reference" / f"t{number}.ticks").write_text("500 1000\n")
+        return service
+
+    def test_they_check_and_score_what_is_submitted(self, service: Service) -> None:
+        worker = Worker(service)
+        with worker.confinement:
+            good = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
+            bad = submit(service, "elm", {"t0.ticks": "500 1000", "t1.ticks": "now"})
+            worker.work_off()
+        assert (state(service, good).state, scores(service, good, "dev")["missing"].value) == ("scored", 0.25)
+        assert state(service, bad).state == "refused"
+        copy = service.public_folder / "dev.zarr"
+        assert not [
+            path for path in copy.rglob("*") if path.is_file() and str(service.folder).encode() in path.read_bytes()
+        ]
+
+    def test_a_file_that_is_broken_later_stops_the_queue_and_refuses_nobody(self, service: Service) -> None:
+        worker, path = Worker(service), service.path
+        assert path is not None
+        path.with_name("ticks.py").write_text(TAPS + "1 / 0\n")
+        id = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
+        with worker.confinement, pytest.raises(SystemTroubleError, match=r"ZeroDivisionError.*ticks\.py:11"):
+            worker.work_off()
+        assert (state(service, id).state, state(service, id).tries) == ("received", 0)
 
 
 def test_tracks_of_other_splits_are_not_in_a_store(service: Service, confinement: Confinement) -> None:

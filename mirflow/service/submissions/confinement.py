@@ -25,8 +25,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...errors import MirflowError, PipelineError, RunError, SchedulerError, StoreError
+from ...errors import (
+    MirflowError,
+    PipelineError,
+    PluginError,
+    RunError,
+    SchedulerError,
+    StoreError,
+    UnknownNameError,
+)
 from ...metrics.base import get_task
+from ...plugins import import_module as import_plugin
 
 JOBS: Mapping[str, str] = {
     "hold": ".confinement:hold_job",
@@ -133,12 +142,16 @@ class Confinement:
         Tasks whose metrics are imported once for all jobs.
     modules : sequence of str
         Modules that are imported once for all jobs.
+    plugins : sequence of str
+        Python files and modules of the organiser's that declare tasks and readers, imported once for all jobs.
     """
 
-    def __init__(self, tasks: Iterable[str] = (), modules: Sequence[str] = PRELOADED) -> None:
+    def __init__(
+        self, tasks: Iterable[str] = (), modules: Sequence[str] = PRELOADED, plugins: Sequence[str] = ()
+    ) -> None:
         if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
             raise MirflowError("submissions are checked in processes that only Linux, macOS and BSD have: run it there")
-        self._tasks, self._modules = list(tasks), list(modules)
+        self._tasks, self._modules, self._plugins = list(tasks), list(modules), list(plugins)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
 
@@ -225,7 +238,7 @@ class Confinement:
             ours, theirs = socket.socketpair()
             package = str(Path(__file__).resolve().parents[3])
             command = f"import sys; sys.path.append({package!r}); from {__name__} import main; "
-            command += f"main({theirs.fileno()}, {self._tasks!r}, {self._modules!r})"
+            command += f"main({theirs.fileno()}, {self._tasks!r}, {self._modules!r}, {self._plugins!r})"
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-c", command],
                 env={"PATH": os.defpath, "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
@@ -311,14 +324,13 @@ def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
     control.sendall(_HEAD.pack(len(data)) + data)
 
 
-def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()) -> None:
+def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
     """Make a child for every job that comes through a socket, until it is closed."""
     _die_with_parent()
     control = socket.socket(fileno=descriptor)
     for name in modules:
         import_module(name, __package__)
-    for name in tasks:
-        get_task(name)
+    broken = _import_all(plugins, tasks)
     while True:
         try:
             data, descriptors, _, _ = socket.recv_fds(control, _HEAD.size, 1)
@@ -332,7 +344,7 @@ def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()
         pid = os.fork()
         if pid == 0:
             control.close()
-            _child(order, writing)
+            _child(order, writing, broken)
         os.close(writing)
         try:
             _send(control, {"pid": pid})
@@ -342,7 +354,19 @@ def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()
             return  # whoever asked is gone
 
 
-def _child(order: Mapping[str, Any], writing: int) -> None:
+def _import_all(plugins: Sequence[str], tasks: Sequence[str]) -> str:
+    """Import plugins and the metrics of tasks; the reason where that cannot be done, for which no job can be either."""
+    try:
+        for name in plugins:
+            import_plugin(name)
+        for name in tasks:
+            get_task(name)
+    except (PluginError, UnknownNameError) as error:
+        return str(error)
+    return ""
+
+
+def _child(order: Mapping[str, Any], writing: int, broken: str) -> None:
     """Do one job and end the process, whatever happens."""
     code = 1
     try:
@@ -357,11 +381,13 @@ def _child(order: Mapping[str, Any], writing: int) -> None:
                 data = data[os.write(writing, data) :]
 
         try:
+            if broken:
+                raise PluginError(broken)
             module, _, name = JOBS[order["job"]].partition(":")
             result = getattr(import_module(module, __package__), name)(order["task"], send)
         except MemoryError:
             result = {"error": "memory"}
-        except (StoreError, PipelineError, SchedulerError) as error:
+        except (StoreError, PipelineError, PluginError, SchedulerError) as error:
             result = {"error": str(error), "system": True}
         except RunError as error:  # processes or a cluster that died: by chance, or of what was sent
             result = {"error": f"could not be scored: {error}"}

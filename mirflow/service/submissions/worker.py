@@ -29,7 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ...errors import MirflowError
-from ...pipeline.campaign import Campaign, Split, campaign_digest, demand_unedited, split_root
+from ...pipeline.campaign import Campaign, Split, campaign_digest, demand_unedited, plugin_addresses, split_root
 from ...pipeline.document import read_document
 from ...store.generations import is_alive, remove, sync_folder
 from ..service import Service
@@ -104,7 +104,9 @@ class Worker:
         self._file = {"path": str(self.path), "digest": campaign_digest(self.path)}
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self.lease = lease
-        self.confinement = Confinement(dict.fromkeys(one.task for one in self.campaign.evaluations))
+        plugins = plugin_addresses(self.path, self.campaign)
+        tasks = dict.fromkeys(one.task for one in self.campaign.evaluations)
+        self.confinement = Confinement(tasks, plugins=plugins)
         self._stopped = threading.Event()
         self._tracks: tuple[float, dict[str, Any]] | None = None
         self._wait = 0.0
