@@ -354,6 +354,9 @@ class _IncomingUpload:
     def _enter(self, upload: Upload) -> str:
         self.given.update(_entry(upload.fields))
         with self._database.write() as session:
+            now = self._service.clock()
+            if not is_current(session, self._viewer, now):  # an upload may take hours
+                raise HTTPException(401)
             entered = enter(
                 session,
                 self._campaign,
@@ -362,7 +365,7 @@ class _IncomingUpload:
                 **self.given,
                 size=upload.size,
                 sent_digest=upload.digest,
-                now=self._service.clock(),
+                now=now,
             )
             made = {"submission": entered.id, "name": entered.name, "splits": entered.splits}
             self._service.audit.record(self._viewer.name, "submit", **made)

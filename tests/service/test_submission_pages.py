@@ -327,6 +327,33 @@ def test_who_is_revoked_watches_no_longer(service: Service, monkeypatch: pytest.
     assert len(looks) == 2
 
 
+def test_who_is_revoked_during_an_upload_has_submitted_nothing(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.database is not None
+    receive = submission_pages.receive
+
+    async def received(*args: Any, **options: Any) -> Any:
+        upload = await receive(*args, **options)
+        assert service.database is not None
+        with service.database.write() as writing:
+            revoke(writing, find_user(writing, "ada"), service.clock())
+        return upload
+
+    ada = Browser(service, "ada", "submitter")
+    csrf = ada.csrf("/submissions/new")
+    monkeypatch.setattr(submission_pages, "receive", received)
+    answer = ada.post(
+        "/submissions/new",
+        data={"csrf": csrf, "name": "draft-1", "split": "dev"},
+        files={"files": ("a.zip", archive(a="0 1 C\n"), "application/zip")},
+    )
+    assert answer.status_code == 401
+    with service.database.read() as session:
+        assert session.scalars(select(Submission)).all() == []
+    assert list(service.submissions_folder.iterdir()) == []
+
+
 def test_nobody_watches_too_much(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submission_pages, "WATCHED", 0)
     ada = Browser(service, "ada", "submitter")

@@ -136,7 +136,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "nested zip": (zipped({"a.lab": zipped({"b.lab": LAB})}), "a.zip", "a.lab is an archive"),
     "nested tar": (zipped({"a.lab": tarred(("b.lab", b"0 1 C"))}), "a.zip", "a.lab is an archive"),
     "nested gzip": (zipped({"a.lab": gzip.compress(b"0 1 C")}), "a.zip", "a.lab is an archive"),
-    "zip as estimate": (zipped({"more.zip": zipped({})}), "a.zip", "more.zip is none of the files"),
+    "zip as estimate": (zipped({"more.zip": zipped({})}), "a.zip", "more.zip is an archive: send its files"),
     "traversal": (zipped({"../../etc/a.lab": LAB}), "a.zip", "'..'"),
     "traversal in tar": (tarred(("../a.lab", b"0 1 C")), "a.tar", "'..'"),
     "absolute": (zipped({"/etc/a.lab": LAB}), "a.zip", "/etc/a.lab is an absolute path"),

@@ -220,6 +220,21 @@ def test_missing_tracks_are_named_and_count_as_zero(service: Service, confinemen
     assert values[1] == pytest.approx(5 / 6 * (values[0] or 0))
 
 
+def test_files_of_no_track_are_refused_before_anything_is_scored(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    files = {name.title(): text for name, text in estimates(splits=["dev"]).items()}
+    id = submit(service, "Capitals", {name.replace(".Lab", ".lab"): text for name, text in files.items()})
+    worker_of(service, confinement).work_off()
+    assert state(service, id).state == "refused"
+    with service.database.read() as session:
+        found = findings_of(session, state(service, id))
+    assert found[0].message == (
+        "6 of 6 tracks of dev (chord) have no estimate: dev0, dev1, dev2, dev3, dev4, dev5; files have the names of "
+        "the tracks, case included"
+    )
+    assert "did you mean 'dev0'" in next(one.message for one in found if one.path == "Dev0.lab")
+
+
 def test_names_are_given_once_and_quotas_kept(service: Service) -> None:
     submit(service, "oak", estimates())
     with pytest.raises(SubmissionError, match="there is a submission 'OAK'; submissions are never changed"):

@@ -22,7 +22,7 @@ from ...readers.formats import SUFFIXES
 from ...readers.label_maps import anchored
 from ...readers.options import OPTIONS
 from ...readers.patterns import Pattern, fill
-from .archives import ArchiveError, plain_name, unpack
+from .archives import ARCHIVES, ArchiveError, plain_name, unpack
 from .confinement import JobError, SendMessage
 
 MAX_FINDINGS = 2000
@@ -161,6 +161,8 @@ def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
     >>> misfit("a.lab", [chords]), misfit("readme.md", [chords])
     ('', "is none of the files that are asked for: '{track}.lab'")
     """
+    if name.lower().endswith(ARCHIVES):
+        return "is an archive: send its files, and not packed twice"
     fitting = [one for one in evaluations if Pattern(one.estimates.path).match(name) is not None]
     if not fitting:
         patterns = ", ".join(dict.fromkeys(repr(one.estimates.path) for one in evaluations))
@@ -254,6 +256,8 @@ def _missing(one: Expected, missing: Sequence[str], tracks: int) -> FoundProblem
     # Scores over some tracks of a hidden split would tell of these.
     if one.hidden:
         return FoundProblem("", None, "error", "missing", f"{what}; a hidden split needs all of them")
+    if len(missing) == tracks:
+        return FoundProblem("", None, "error", "missing", f"{what}; files have the names of the tracks, case included")
     return FoundProblem("", None, "warning", "missing", f"{what}; they count as zero")
 
 
