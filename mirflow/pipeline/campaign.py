@@ -141,6 +141,8 @@ class GradingRound(Strict):
     """First day of grading, UTC."""
     closes: Date | None = None
     """Last day of grading, UTC."""
+    public: bool = False
+    """Everybody sees on the front page how far the open round is; default: those who may grade."""
 
     @model_validator(mode="after")
     def _check(self) -> GradingRound:

@@ -25,6 +25,7 @@ from .accounts import AccountError
 from .answers import Front
 from .connections import KEPT_SECONDS, punctual
 from .grading import grader_pages
+from .grading.rounds import rounds_of
 from .limits import Network
 from .security import GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Service, open_service
@@ -153,7 +154,8 @@ def create_app(service: Service) -> Starlette:
 
 
 def _routes(service: Service) -> list[BaseRoute]:
-    views = Views(service)
+    rounds = rounds_of(service)
+    views = Views(service, rounds)
     return [
         GuardedRoute("/health", _health, role=None),
         GuardedRoute("/static/{name}", asset, role=None),
@@ -161,7 +163,7 @@ def _routes(service: Service) -> list[BaseRoute]:
         *http_api.routes(service, views),
         *stores_http.routes(service),
         *result_pages.routes(service, views),
-        *grader_pages.routes(service),
+        *grader_pages.routes(service, rounds),
         *submission_pages.routes(service, views),
     ]
 

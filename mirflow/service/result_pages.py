@@ -138,7 +138,7 @@ def _front(asked: Asked) -> Content:
     changes = [one for one in changes_of(asked.service) if one.store not in views.splits]
     news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda one: one.time, reverse=True)
     page = front(stores, news[:NEWS], own=views.own(viewer))
-    return asked.render("front.html", page=page, here="front")
+    return asked.render("front.html", page=page, here="front", grading=views.grading(viewer))
 
 
 def changes_of(service: Service) -> list[Change]:
@@ -212,7 +212,7 @@ def _archive_json(asked: Asked) -> Content:
 def _report(asked: Asked, store: str) -> Content:
     """The report of a store, which fetches what is looked at; of a hidden split what there is to see of it."""
     if store in asked.views.hidden:
-        return asked.render("front.html", page=front([asked.of(store)], own=asked.views.own(asked.viewer)))
+        return asked.render("front.html", page=front([asked.of(store)], own=asked.views.own(asked.viewer)), grading=())
     address = asked.service.links.url
     assets = {name: f"{asked.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
     links = [(asked.service.title, address("front"))]

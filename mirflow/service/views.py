@@ -39,6 +39,8 @@ from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
 from ..store.format import of_systems
 from .accounts import Viewer
+from .grading.participation import OpenRoundsProgress, RoundProgress
+from .grading.rounds import Rounds
 from .service import Service
 from .snapshots import Snapshot
 from .submissions.entries import board, visible_systems
@@ -107,10 +109,13 @@ class Views:
     Parameters
     ----------
     service : Service
+    rounds : Rounds or None
+        Of grading.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, rounds: Rounds | None = None) -> None:
         self._service = service
+        self._grading = None if rounds is None else OpenRoundsProgress(service, rounds)
         campaign = service.campaign
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         opened = [name for name, split in self.splits.items() if not split.hidden]
@@ -194,14 +199,15 @@ class Views:
         return found
 
     def digest(self) -> str:
-        """A text that changes when something is released of hidden splits, or happens, that everybody may know.
+        """A text that changes when something is released of hidden splits, judged, or happens, that all may know.
 
         It is empty where nothing happens but new generations of stores.
         """
-        if not self.splits:
+        grading = self.grading(None)
+        if not self.splits and not grading:
             return ""
         boards = [found.board for name in self.hidden if (found := self._released(name, None)) is not None]
-        told = msgspec.json.encode((boards, [(one.time, one.title) for one in self.history(None)]))
+        told = msgspec.json.encode((boards, [(one.time, one.title) for one in self.history(None)], grading))
         return hashlib.sha256(told).hexdigest()[:16]
 
     def history(self, viewer: Viewer | None) -> list[NewsItem]:
@@ -211,6 +217,10 @@ class Views:
             return []
         with self._session() as session:
             return read_history(session, campaign, viewer, NEWS)
+
+    def grading(self, viewer: Viewer | None) -> list[RoundProgress]:
+        """The progress of the open rounds of grading, as far as somebody may know it."""
+        return [] if self._grading is None else self._grading.seen_by(viewer)
 
     def own(self, viewer: Viewer | None) -> dict[str, frozenset[str]]:
         """Systems that somebody has submitted, by split."""

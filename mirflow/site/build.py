@@ -337,7 +337,7 @@ def write_front(
 ) -> None:
     """Write what is about the whole site: its front page, assets, feed and record."""
     page = front(stores, news_of(record.changes[:NEWS], stores), listening=listening)
-    text = pages.at("index.html").render("front.html", page=page, here="front")
+    text = pages.at("index.html").render("front.html", page=page, here="front", grading=())
     folder.write(file_of("front"), text)
     # All pages have the head of this one; other assets are of a server's pages.
     for name in asset_names():

@@ -534,3 +534,51 @@ def test_grading_is_in_the_navigation_of_those_who_may_grade(service: Service) -
         page = Browser(service, f"a {role}", role).get("/account").text  # type: ignore[arg-type]
         assert ('<a href="/grading/">Grade</a>' in page) == may, role
     assert "Grade</a>" not in Browser(service).get("/").text
+
+
+class TestProgressOnTheFrontPage:
+    """How far the open rounds are, for those who may judge; for everybody of rounds that are public; and no names."""
+
+    def front(self, service: Service, who: Browser | None = None) -> str:
+        service.clock.advance(seconds=11)  # type: ignore[attr-defined]
+        text = (who or Browser(service)).get("/").text
+        found = re.search(r'<h2 id="grading">.*?</section>', text, re.DOTALL)
+        return "" if found is None else " ".join(re.sub(r"<[^>]+>", " ", found[0]).split())
+
+    def test_is_for_those_who_may_judge(self, tmp_path: Path) -> None:
+        service = make_service(tmp_path, more="    closes: 2027-12-31\n")
+        service.clock = Clock()
+        ada = Grader(service)
+        shown = "Grading similarity : 0 of 16 pairs judged, until 31 Dec 2027"
+        assert self.front(service, ada) == shown
+        assert f'<a href="{ROUND}">similarity</a>' in ada.get("/").text
+        assert self.front(service, Browser(service, "org", "organiser")) == shown
+        for role in ("reader", "submitter"):
+            assert self.front(service, Browser(service, role, role)) == ""
+        assert self.front(service) == ""
+        judged = len(ada.finish_page())
+        assert self.front(service, ada) == shown.replace("0 of", f"{judged} of", 1)
+        assert "ada" not in self.front(service, ada)
+
+    def test_is_for_everybody_where_the_round_is_public_and_anew_where_it_changes(self, tmp_path: Path) -> None:
+        service = make_service(tmp_path, graders_per_pair=2, more="    public: true\n    title: Alike\n")
+        service.clock = Clock()
+        nobody, ada = Browser(service), Grader(service)
+        assert self.front(service) == "Grading Alike: 0 of 16 pairs judged by 2 people each, 0 % of the judgements"
+        assert "<a href" not in re.search(r'<h2 id="grading">.*?</section>', nobody.get("/").text, re.DOTALL)[0]  # type: ignore[index]
+        before = nobody.get("/").headers["etag"]
+        assert nobody.get("/", headers={"If-None-Match": before}).status_code == 304
+        ada.finish()
+        service.clock.advance(seconds=11)
+        again = nobody.get("/", headers={"If-None-Match": before})
+        assert again.status_code == 200
+        assert self.front(service) == "Grading Alike: 0 of 16 pairs judged by 2 people each, 50 % of the judgements"
+        Grader(service, "bob").finish()
+        assert "16 of 16 pairs judged" in self.front(service)
+
+    def test_ends_with_the_round(self, tmp_path: Path) -> None:
+        service = make_service(tmp_path, more="    public: true\n    closes: 2027-01-01\n")
+        service.clock = Clock()
+        assert "0 of 16 pairs judged, until 1 Jan 2027" in self.front(service)
+        service.clock.advance(days=1)
+        assert self.front(service) == ""

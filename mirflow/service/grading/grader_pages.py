@@ -23,7 +23,7 @@ from ..service import Service
 from ..viewer_pages import PRIVATE, error_answer, page
 from . import organiser_pages
 from .event_log import keep_events, read_events
-from .grading_tables import Participation, Round, StoredAssignment
+from .grading_tables import Participation, StoredAssignment
 from .judging import (
     JudgementChange,
     JudgementError,
@@ -43,6 +43,7 @@ from .participation import (
     consent,
     find_participation,
     has_more,
+    is_closed,
     open_page,
     pages_of,
     progress,
@@ -90,18 +91,10 @@ def letter(place: int) -> str:
     return text
 
 
-def routes(service: Service) -> list[GuardedRoute]:
-    """The routes of a campaign's rounds of grading; none without rounds.
-
-    Raises
-    ------
-    GradingError
-        If the tables of a round cannot be used.
-    """
-    campaign = service.campaign
-    if campaign is None or service.database is None or not (campaign.grading or campaign.planning):
+def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
+    """The routes of a campaign's rounds of grading; none without rounds."""
+    if rounds is None or service.database is None:
         return []
-    rounds = Rounds(service)
     made = GraderPages(service, service.database, rounds)
     at = "/grading/{round}"
     return [
@@ -323,7 +316,7 @@ class GraderPages:
         return opened
 
     def _is_closed(self, session: Session, opened: OpenRound) -> bool:
-        return session.get_one(Round, opened.id).closed is not None or not opened.is_open(self.service.clock().date())
+        return is_closed(session, opened, self.service.clock().date())
 
     def _demand_open(self, session: Session, opened: OpenRound) -> None:
         if self._is_closed(session, opened):

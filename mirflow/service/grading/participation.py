@@ -14,12 +14,16 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session, selectinload
 
 from ...grading import assignment as plan
+from ..accounts import Viewer
+from ..service import Service
 from .grading_tables import Participation, Round, StoredAssignment, StoredEvent, StoredJudgement, StoredPair
 from .judging import is_done
-from .rounds import OpenRound
+from .rounds import OpenRound, Rounds
 
 HELD = dt.timedelta(hours=24)
 """How long a pair is kept for a grader who was asked and has not judged."""
+COUNTED_FOR = dt.timedelta(seconds=10)
+"""How long the progress of rounds on the front page is believed."""
 _SEEDS = 2**63
 
 
@@ -208,9 +212,79 @@ def progress(session: Session, opened: OpenRound, participation: Participation) 
 
 def share_judged(session: Session, opened: OpenRound) -> float:
     """Share of the judgements that a round needs which are there, from 0 to 1."""
-    pairs = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
-    needed = int(session.scalar(pairs) or 0) * opened.config.graders_per_pair
-    judged = sum(
-        min(number, opened.config.graders_per_pair) for _, number in _count(session, opened, _counting(opened))
+    return progress_of(session, opened).share
+
+
+@dataclass(frozen=True, slots=True)
+class RoundProgress:
+    """Progress of a round, which names nobody.
+
+    Parameters
+    ----------
+    name, title : str
+    pairs, judged : int
+        Pairs of a query and a candidate, and those that have as many judgements as they need.
+    graders : int
+        Judgements that a pair needs.
+    share : float
+        Of the judgements that the round needs, from 0 to 1.
+    closes : date or None
+        The last day.
+    public : bool
+        Whether everybody may know.
+    """
+
+    name: str
+    title: str
+    pairs: int
+    judged: int
+    graders: int
+    share: float
+    closes: dt.date | None
+    public: bool
+
+
+def progress_of(session: Session, opened: OpenRound) -> RoundProgress:
+    """Progress of a round."""
+    config, most = opened.config, opened.config.graders_per_pair
+    every = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
+    pairs = int(session.scalar(every) or 0)
+    counted = [number for _, number in _count(session, opened, _counting(opened))]
+    judged, made = sum(number >= most for number in counted), sum(min(number, most) for number in counted)
+    share = made / (pairs * most) if pairs else 1.0
+    return RoundProgress(
+        config.name, config.title or config.name, pairs, judged, most, share, config.closes, config.public
     )
-    return judged / needed if needed else 1.0
+
+
+def is_closed(session: Session, opened: OpenRound, day: dt.date) -> bool:
+    """True if a round was closed, or a day is not among its days."""
+    return session.get_one(Round, opened.id).closed is not None or not opened.is_open(day)
+
+
+class OpenRoundsProgress:
+    """Progress of the open rounds for pages that many look at; it is counted every few seconds.
+
+    Parameters
+    ----------
+    service : Service
+    rounds : Rounds
+    """
+
+    def __init__(self, service: Service, rounds: Rounds) -> None:
+        self._service, self._rounds = service, rounds
+        self._counted: tuple[dt.datetime, list[RoundProgress]] | None = None
+
+    def seen_by(self, viewer: Viewer | None) -> list[RoundProgress]:
+        """The progress of the rounds that are public, and of all for those who may grade."""
+        may_grade = viewer is not None and viewer.may("grader")
+        return [one for one in self._current() if one.public or may_grade]
+
+    def _current(self) -> list[RoundProgress]:
+        now, known = self._service.clock(), self._counted
+        if known is None or now - known[0] >= COUNTED_FOR:
+            assert self._service.database is not None
+            with self._service.database.read() as session:
+                opened = [one for one in self._rounds.all() if not is_closed(session, one, now.date())]
+                known = self._counted = now, [progress_of(session, one) for one in opened]
+        return known[1]

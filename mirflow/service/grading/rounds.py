@@ -126,6 +126,20 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
         return _load(session, config, service.root, service.clock())
 
 
+def rounds_of(service: Service) -> Rounds | None:
+    """The rounds of a campaign; None where there can be none.
+
+    Raises
+    ------
+    GradingError
+        If the tables of a round cannot be used.
+    """
+    campaign = service.campaign
+    if campaign is None or service.database is None or not (campaign.grading or campaign.planning):
+        return None
+    return Rounds(service)
+
+
 class Rounds:
     """The rounds that a server offers; those that are planned on its pages are among them once they are open.
 
