@@ -219,9 +219,10 @@ def _refuse_columns(systems: Mapping[str, Sources], kind: Kind, tracks: set[str]
         unknown = [one for one in sources if one not in tracks]
         if name in tracks and unknown and len(unknown) == len(sources):
             known = (*kind.required, *kind.arguments)
+            misspelt = next((one for one in unknown if one not in kind.given_as), unknown[0])
             raise AnnotationError(
-                f"{name!r} is a track of the references, and {unknown[0]!r} is no column of {kind.name}; "
-                f"{suggest(unknown[0], known)}"
+                f"{name!r} is a track of the references, and {misspelt!r} is no column of {kind.name}; "
+                f"{suggest(misspelt, known)}"
             )
 
 

@@ -159,6 +159,7 @@ def test_tracks_without_any_in_common_are_warned_of() -> None:
         ({"a": [1.0], 3: [1.0]}, {}, "a track is named 3, others by text"),
         (REFERENCES, {"ours": {"a": [1.0]}, "b": [1.0]}, "'ours' holds many tracks, 'b' is one annotation"),
         (REFERENCES, {"a": {"tiem": [1.0]}}, "'tiem' is no column of events; did you mean 'time'"),
+        (REFERENCES, {"a": {"time": [1.0], "lable": ["x"]}}, "'lable' is no column of events; did you mean 'label'"),
         (mirflow.collection("key", {"a": "C major"}), {"a": [1.0]}, "the reference holds key, the task onset compares"),
         (table({"a": sample("onset", np.random.default_rng(0))}, "ours"), {}, "the references name systems"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.errors import AnnotationError, MetricError
+from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import lyrics
 
 KEYS = {
@@ -190,3 +190,40 @@ def test_a_run_takes_the_language_of_each_track_from_its_metadata(tmp_path: Path
     (tmp_path / "songs.csv").write_text("track,language\na,fr\nb,\n")
     with pytest.raises(mirflow.errors.PipelineError, match="track 'b' has no 'language' in its metadata"):
         mirflow.run(tmp_path / "songs.yaml")
+
+
+def test_marks_of_all_songs_as_one_are_those_of_alt_eval(shared_data: Path) -> None:
+    folder = shared_data / "oracles" / "07_lyrics"
+    if not folder.is_dir():
+        pytest.skip("alt-eval's numbers are not here")
+    published = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    languages = {name[:2]: pair["language"] for name, pair in published["pairs"].items()} | {"ja": "ja"}
+    references, estimates = (
+        {
+            name: mirflow.load(folder / f"inputs/{name}.{side}.txt", task="lyrics", language=languages[name[:2]])
+            for name in published["corpus"]["order"]
+        }
+        for side in ("ref", "est")
+    )
+    scores = mirflow.score(references, estimates, "lyrics", convention="alt_eval", metrics=["by_mark"])
+    for short, aggregate in (("P", "precision"), ("R", "recall"), ("F1", "f_measure")):
+        found = mirflow.query(scores, "by_mark", aggregate)["value"].squeeze()
+        for part, mark in (
+            ("punc", "punctuation"),
+            ("pare", "parenthesis"),
+            ("line", "line_break"),
+            ("sect", "section_break"),
+        ):
+            expected = published["corpus"]["metrics"][f"{short}_{part}"]
+            assert float(found.sel(mark=mark)) == pytest.approx(expected, abs=1e-12), (aggregate, mark)
+
+
+def test_marks_that_one_side_has_count_for_all_songs_as_one() -> None:
+    references, estimates = {"a": "oh, my", "b": "oh my"}, {"a": "oh, my", "b": "oh, my"}
+    metrics = ["punctuation_f_measure", "by_mark"]
+    scores = mirflow.score(references, estimates, "lyrics", convention="alt_eval", metrics=metrics)
+    assert scores["by_mark"].sel(mark="punctuation").sum("track").values.tolist() == [[1, 1, 2]]
+    assert mirflow.query(scores, "by_mark", "f_measure")["value"].item() == pytest.approx(2 / 3)
+    assert mirflow.query(scores, "punctuation_f_measure")["value"].item() == 1
+    with pytest.raises(UnknownNameError, match="unknown metric 'by_mark'"):
+        mirflow.score(references, estimates, "lyrics", convention="jiwer", metrics=["by_mark"])

@@ -20,6 +20,7 @@ Metrics
   ``parenthesis_recall``, ``parenthesis_f_measure``: of the marks in one alignment of all tokens.
 * ``line_break_precision``, ``line_break_recall``, ``line_break_f_measure``, ``section_break_precision``,
   ``section_break_recall``, ``section_break_f_measure``: of the breaks in it.
+* ``by_mark``, on request: counts of matched, reference and estimated marks and breaks of each kind.
 
 References
 ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -12,8 +12,9 @@ import numpy as np
 from ...annotations.annotation import Annotation, encode
 from ...errors import AnnotationError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
-from ..base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid, refuse_unjudged
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, usable_pair
+from ..detections import COUNTED
 from ..measures import Measure, Weight, family, metric, metrics_in
 from .kernel import DELETION, EDITS, HIT, INSERTION, SUBSTITUTION, Alignment, Spell, TextPairs, texts_of
 from .tokens import (
@@ -211,6 +212,29 @@ def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Read:
     return score, np.where(np.isnan(both), 0.0, 0.5 * (given + had))
 
 
+@metric(
+    "Marks by kind",
+    Weight("none", "marks"),
+    range=(0.0, float("inf")),
+    orientation="none",
+    pooling="none",
+    perfect=None,
+    dims=("mark", "count"),
+    default=False,
+    literature="@cifka2024",
+)
+def by_mark(texts: TextPairs, measure: Measure) -> Sparse:
+    """Numbers of matched, of reference and of estimated marks of each kind, and of line and section breaks."""
+    edits = np.where((_references(texts.words()) > 0)[:, np.newaxis, np.newaxis], texts.marks(), 0)
+    hits, paired = edits[..., HIT], edits[..., HIT] + edits[..., SUBSTITUTION]
+    counts = np.stack([hits, paired + edits[..., DELETION], paired + edits[..., INSERTION]], axis=2)
+    kinds = [tag for tag in _MARKS if counts[:, tag].any()]
+    index = np.argwhere(counts[:, kinds] > 0)
+    value = counts[:, kinds][tuple(index.T)].astype(np.float64)
+    names = tuple(TAGS[tag] for tag in kinds)
+    return Sparse(("mark", "count"), (names, COUNTED), index, value, {"long_name": "marks by kind", "units": "1"})
+
+
 METRICS = metrics_in(globals())
 
 
@@ -296,7 +320,7 @@ class Rules:
         wordless = [_without_words(side) for side, _ in pairs.sides]
         lacking = wordless[0][pairs.reference_row] & (pairs.counts[0] > 0)
         message = "reference: has no words, so that there is nothing to be right or wrong about"
-        return Scores(found.score, found.weight, partly=dict.fromkeys(np.flatnonzero(lacking).tolist(), message))
+        return replace(found, partly=dict.fromkeys(np.flatnonzero(lacking).tolist(), message))
 
     def explain(self, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
         """Aligned words, or marks of the kind that the measure counts, with their edits.
@@ -373,6 +397,7 @@ def _convention(
 ) -> Convention:
     """A convention with the metrics of words, of case, and of some kinds of marks."""
     left_out = {TAGS[tag] for tag in _MARKS if tag not in kinds} | (set() if case else {"case"})
+    left_out |= set() if kinds else {by_mark.name}
     metrics = tuple(one for one in METRICS if not any(one.name.startswith(word) for word in left_out))
     return Convention(
         name,

@@ -74,7 +74,7 @@ def evaluate(
     """
     refuse_unknown("evaluate", kwargs, ("reference", "estimate", "convention", "language"))
     rules = TASK.convention(convention)
-    measures = [one.measure() for one in rules.metrics]
+    measures = [one.measure() for one in rules.metrics if not one.dims]
     scores = _score_pair(rules, reference, estimate, measures, language)
     return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
 
