@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from .waiting import MILLISECONDS
+
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -49,7 +51,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         opened.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(MILLISECONDS)
         page.on("console", lambda message: troubles.append(message.text) if message.type != "log" else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("dialog", lambda dialog: (troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))

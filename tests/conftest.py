@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -19,8 +20,10 @@ from .browser import visit as visit
 
 # A change must not be refused because of an input that it has nothing to do with: there the examples are always the
 # same. Everywhere else they differ from run to run, and find what is still unknown.
-hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
-hypothesis.settings.register_profile("searching", deadline=None)
+# How long examples take tells of the machine, and of what else it does.
+_ANY_SPEED: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("ci", derandomize=True, **_ANY_SPEED)
+hypothesis.settings.register_profile("searching", **_ANY_SPEED)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "searching")
 
 if "mix_stderr" in inspect.signature(CliRunner).parameters:  # click before 8.2

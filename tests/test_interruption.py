@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,10 @@ from mirflow.engine.block import BlockWork, score_block
 from mirflow.interruption import Interrupted, answer_signals, deferred, stop_answering
 from tests.datasets import write_dataset
 
+from .waiting import PATIENCE, until
+
 HERE = Path(__file__).parents[1]
 KEPT = "what was computed is kept: run the same command to go on"
-PATIENCE = 30.0
 
 
 @pytest.fixture(autouse=True)
@@ -84,13 +85,6 @@ def score_one_then_wait(work: BlockWork) -> Cells:
     (folder / str(os.getppid())).touch()
     time.sleep(10 * PATIENCE)
     raise AssertionError("unreachable")
-
-
-def until(true: Callable[[], bool]) -> None:
-    began = time.monotonic()
-    while not true():
-        assert time.monotonic() - began < PATIENCE
-        time.sleep(0.02)
 
 
 def is_alive(process: str) -> bool:

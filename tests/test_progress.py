@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import io
-import time
-from collections.abc import Callable
 
 import pytest
 
 from mirflow.progress import Bar, Lines, Progress
 
+from .waiting import PATIENCE, until
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-def until(true: Callable[[], bool]) -> None:
-    began = time.monotonic()
-    while not true():
-        assert time.monotonic() - began < 20
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("kind", [Bar, Lines])
@@ -34,7 +27,8 @@ def test_a_run_that_looks_for_files_for_long_says_so(kind: type[Bar | Lines], mo
 
 
 @pytest.mark.parametrize("kind", [Bar, Lines])
-def test_a_stage_that_is_over_at_once_is_silent(kind: type[Bar | Lines]) -> None:
+def test_a_stage_that_is_over_at_once_is_silent(kind: type[Bar | Lines], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind, "stage_seconds", PATIENCE)
     stream = Terminal()
     with kind(stream) as progress:
         progress.stage("looking for files")

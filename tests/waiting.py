@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 PATIENCE = 60.0
 """Seconds after which what is waited for will not come any more."""
+MILLISECONDS = 1000 * PATIENCE
+"""The same for pages in a browser."""
 
 
 def until(true: Callable[[], object], told: Callable[[], str] = str, seconds: float = PATIENCE) -> None:

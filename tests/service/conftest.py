@@ -64,5 +64,5 @@ def folder_in_memory(tmp_path: Path) -> Iterator[Path]:
     if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < 10**9:
         yield tmp_path
         return
-    with tempfile.TemporaryDirectory(dir=memory, prefix="mirflow-") as folder:
+    with tempfile.TemporaryDirectory(dir=memory, prefix="mirflow-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)

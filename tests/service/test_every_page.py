@@ -26,6 +26,7 @@ from mirflow.service.service import Service
 from mirflow.service.submissions.submission_tables import Submission
 
 from ..accessibility import PAPER, PHONE, assert_accessible, assert_fits, assert_prints_whole
+from ..waiting import MILLISECONDS
 from .accounts import account
 from .busy_campaign import SENDER, make_busy
 from .campaigns import open_campaign
@@ -102,7 +103,7 @@ class Visitor:
         self.context.add_cookies([{"name": name, "value": value, "url": address} for name, value in cookies.items()])
         self.address = address
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(MILLISECONDS)
         self.troubles: list[str] = []
         self.page.on("pageerror", lambda error: self.troubles.append(f"{self.page.url}: {error}"))
         self.page.on("console", self._told)

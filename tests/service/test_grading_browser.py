@@ -14,6 +14,7 @@ from mirflow.service.grading.grading_tables import StoredAssignment, StoredEvent
 from mirflow.service.service import Service, open_service
 
 from ..accessibility import PHONE, assert_accessible, assert_fits
+from ..waiting import MILLISECONDS, PATIENCE
 from .accounts import account
 from .processes import Server
 from .rounds import make_campaign
@@ -51,10 +52,11 @@ def enter(browser: Any, server: Server, service: Service) -> Iterator[Callable[.
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(MILLISECONDS)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.goto(f"{server.address}/login/{account(service, name, 'grader')}")
         page.get_by_role("button").first.click()
+        page.wait_for_url(lambda address: "/login/" not in address)
         page.goto(server.address + ROUND)
         if agree and page.get_by_role("button", name="I agree").count():
             page.get_by_role("button", name="I agree").click()
@@ -74,7 +76,7 @@ def wait_for_scripts(page: Any) -> None:
 
 def until(page: Any, expression: str, arg: Any = None) -> None:
     """Wait until something is true in a page; what waits in the page itself would need what its policy forbids."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not page.evaluate(expression, arg):
         assert time.monotonic() < end, f"{expression}: {page.locator('#status').text_content()}"
         page.wait_for_timeout(50)
@@ -346,6 +348,7 @@ def test_pages_are_without_barriers(
     page.context.clear_cookies()
     page.goto(f"{server.address}/login/{account(service, 'olga', 'organiser')}")
     page.get_by_role("button").first.click()
+    page.wait_for_url(lambda address: "/login/" not in address)
     page.goto(f"{server.address}{ROUND}overview")
     page.get_by_role("heading", name="Without the middle word").wait_for()
     assert_accessible(page)

@@ -17,6 +17,7 @@ from mirflow.service.grading.grading_tables import Participation, StoredAssignme
 from mirflow.service.grading.judging import JudgementChange, fold
 from mirflow.service.service import Service, open_service
 
+from ..waiting import PATIENCE
 from .accounts import account
 from .processes import Server
 from .rounds import make_campaign
@@ -33,7 +34,9 @@ class Load(threading.Thread):
     def __init__(self, server: Server, name: str, secret: str, over: threading.Event) -> None:
         super().__init__(name=name)
         self.server, self.over = server, over
-        self.client = httpx2.Client(base_url=server.address, timeout=10, headers={"Authorization": f"Bearer {secret}"})
+        self.client = httpx2.Client(
+            base_url=server.address, timeout=PATIENCE, headers={"Authorization": f"Bearer {secret}"}
+        )
         self.saved: dict[int, list[dict[str, Any]]] = {}
         self.answers = 0
         self.wrong: list[str] = []

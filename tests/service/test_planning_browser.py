@@ -14,6 +14,7 @@ from mirflow.service.service import Service, open_service
 
 from ..accessibility import PHONE, assert_accessible, assert_fits
 from ..commands import printed
+from ..waiting import MILLISECONDS
 from .accounts import account
 from .campaigns import zipped
 from .rounds import tone
@@ -50,11 +51,12 @@ def enter(browser: Any, address: str, service: Service) -> Iterator[Callable[...
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(MILLISECONDS)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", told)
         page.goto(f"{address}/login/{account(service, name, role)}")
         page.get_by_role("button").first.click()
+        page.wait_for_url(lambda address: "/login/" not in address)
         return page
 
     yield begin

@@ -11,6 +11,7 @@ import pytest
 from mirflow.service.snapshots import Snapshot, Stores
 
 from ..groups import random_group, write_store
+from ..waiting import PATIENCE
 
 
 @pytest.fixture
@@ -23,15 +24,15 @@ def test_a_thing_is_made_by_one_thread_for_all(snapshot: Snapshot) -> None:
 
     def make() -> int:
         begun.set()
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
         made.append(1)
         return len(made)
 
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(snapshot.once, "report", make) for _ in range(4)]
-        assert begun.wait(20)
+        assert begun.wait(PATIENCE)
         go_on.set()
-        assert [one.result(20) for one in waiting] == [1] * 4
+        assert [one.result(PATIENCE) for one in waiting] == [1] * 4
     assert made == [1]
 
 
@@ -40,16 +41,16 @@ def test_another_thing_is_made_meanwhile(snapshot: Snapshot) -> None:
 
     def make() -> str:
         begun.set()
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
         return "report"
 
     with ThreadPoolExecutor(2) as pool:
         slow = pool.submit(snapshot.once, "report", make)
-        assert begun.wait(20)
-        assert pool.submit(snapshot.once, "contents", lambda: "contents").result(20) == "contents"
+        assert begun.wait(PATIENCE)
+        assert pool.submit(snapshot.once, "contents", lambda: "contents").result(PATIENCE) == "contents"
         assert not slow.done()
         go_on.set()
-        assert slow.result(20) == "report"
+        assert slow.result(PATIENCE) == "report"
 
 
 def test_a_thing_may_need_another(snapshot: Snapshot) -> None:

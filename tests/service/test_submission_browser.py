@@ -14,14 +14,15 @@ from mirflow.service.service import Service, open_service
 
 from ..accessibility import PHONE, assert_accessible, assert_fits
 from ..commands import invoke
+from ..waiting import MILLISECONDS
 from .accounts import account
 from .campaigns import estimates, submit, write_campaign
 from .processes import Server
 from .test_submission_pages import change
 
 pytestmark = pytest.mark.slow
-SCORED = 60_000
-"""Milliseconds in which a submission is scored."""
+SCORED = 2 * MILLISECONDS
+"""In which a submission is scored."""
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def enter(browser: Any, server: Server, service: Service) -> Iterator[Callable[.
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(MILLISECONDS)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", lambda message: troubles.append(message.text) if "policy" in message.text.lower() else None)
         page.on("request", lambda asked: None if asked.url.startswith(server.address) else troubles.append(asked.url))
@@ -101,10 +102,10 @@ def test_from_findings_to_a_score(enter: Callable[..., Any], server: Server, tmp
     assert page.get_by_label("Seen by").input_value() == "lab"
     reader = enter("bob", "reader")
     reader.goto(page.url)
-    assert reader.get_by_role("heading", name="draft-1").is_visible()
+    reader.get_by_role("heading", name="draft-1").wait_for()
     page.get_by_text("Withdraw", exact=True).click()
     page.get_by_role("button", name="Withdraw draft-1").click()
-    assert page.get_by_text("Withdrawn on").is_visible()
+    page.get_by_text("Withdrawn on").wait_for()
     for address in ("/account", "/nowhere", "/login/x", "/submissions/"):
         page.goto(server.address + address)
         assert_accessible(page)
@@ -124,7 +125,7 @@ def test_the_steps_follow_the_progress(browser: Any, tmp_path: Path) -> None:
         steps = page.locator(".steps small")
         assert steps.all_inner_texts() == ["done", "now", "to come", "to come"]
         change(service, "oak", state="scoring")
-        page.locator(".steps [aria-current]", has_text="Scored").wait_for(timeout=20_000)
+        page.locator(".steps [aria-current]", has_text="Scored").wait_for(timeout=MILLISECONDS)
         assert steps.all_inner_texts() == ["done", "done", "now", "to come"]
         page.context.close()
 

@@ -312,9 +312,9 @@ def test_very_many_wrong_names_are_told_in_time() -> None:
     places = [{"track": f"the_beatles-{number:05d}-some-title"} for number in range(1000)]
     own = Evaluation.model_validate(EVALUATION)
     expected = Expected("dev", own.name, places, asked=True, hidden=False, named=True)
-    began = time.monotonic()
+    began = time.process_time()
     found = list(_track_problems([f"the_beetles_{number:05d}.lab" for number in range(5000)], [own], [expected]))
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
     wrong = [one.message for one in found if one.rule == "unknown_track"]
     assert len(wrong) == 5000
     assert "did you mean 'the_beatles-00000-some-title'" in wrong[0]

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ import pytest
 
 from tests.accessibility import PHONE, assert_accessible, assert_fits
 from tests.documentation import ROOT, blocks, check_yaml, commands, is_shown
-from tests.waiting import PATIENCE, until
+from tests.waiting import MILLISECONDS, PATIENCE, until
 
 from .processes import free_port
 
@@ -129,12 +130,13 @@ class Person:
     def __init__(self, browser: Any, campaign: Campaign, name: str, pictures: Path) -> None:
         self.context = browser.new_context(viewport={"width": 1280, "height": 900})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(MILLISECONDS)
         self.name, self.pictures, self.numbers = name, pictures, count(1)
         self.troubles: list[str] = []
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.goto(campaign.link(name))
         self.page.get_by_role("button", name="Log in").click()
+        self.page.wait_for_url(lambda address: "/login/" not in address)
 
     def click(self, role: str, name: str) -> None:
         self.page.get_by_role(role, name=name, exact=True).first.click()
@@ -191,7 +193,7 @@ def submit(campaign: Campaign, sam: Person) -> None:
     rows = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
     assert [row["line"] for row in rows if "H:moll" in row["message"]] == ["5"]
     send(sam, {name: text.replace("H:moll", "B:min") for name, text in texts.items()})
-    page.get_by_role("heading", name="Scores on dev").wait_for(timeout=60_000)
+    page.get_by_role("heading", name="Scores on dev").wait_for(timeout=MILLISECONDS)
     assert re.search(r"majmin\s+0\.\d{4}", page.get_by_role("table").first.inner_text())
     assert "your oak" in page.get_by_role("table").nth(1).inner_text()  # the one before
     sam.look()
@@ -263,9 +265,7 @@ def grade(campaign: Campaign, gil: Person) -> list[tuple[str, str]]:
                 campaign.kill()
             one, fine = candidates.nth(place), f"{(5 * number + place) / 2 + 0.1:.1f}"
             if (number, place) not in ((1, 2), (1, 3), (1, 4), (2, 2), (2, 3), (2, 4)):
-                one.get_by_role("button").first.click()
-                page.wait_for_timeout(900)
-                one.get_by_role("button").first.click()
+                hear(page, one)
             broad = places[(number + place) % 3]
             one.locator(f"input[value={broad}]").check()
             one.locator("input[type=number]").fill(fine)
@@ -279,18 +279,26 @@ def grade(campaign: Campaign, gil: Person) -> list[tuple[str, str]]:
         if number == 2:
             page.get_by_text("not saved").first.wait_for()
             campaign.serve()
-        page.locator("#status").get_by_text(re.compile(r"^saved \d\d:\d\d")).wait_for(timeout=40_000)
+        page.locator("#status").get_by_text(re.compile(r"^saved \d\d:\d\d")).wait_for(timeout=MILLISECONDS)
         while page.evaluate("Object.keys(localStorage).some((key) => key.startsWith('mirflow-grading:'))"):
             page.wait_for_timeout(100)
         # What could not be heard without a connection is heard now.
         for place in range(5):
             if "listened" in candidates.nth(place).locator(".hint").inner_text():
-                candidates.nth(place).get_by_role("button").first.click()
-                page.wait_for_timeout(900)
-                candidates.nth(place).get_by_role("button").first.click()
+                hear(page, candidates.nth(place))
         page.get_by_role("button", name="next query").click()
     gil.leave()
     return sorted(made)
+
+
+def hear(page: Any, candidate: Any) -> None:
+    """Play a candidate until it was heard for as long as is asked."""
+    candidate.get_by_role("button").first.click()
+    end = time.monotonic() + PATIENCE
+    while (hint := candidate.locator(".hint").inner_text()) != "heard":
+        assert time.monotonic() < end, hint
+        page.wait_for_timeout(50)
+    candidate.get_by_role("button").first.click()
 
 
 def judgements(campaign: Campaign) -> list[tuple[str, str]]:

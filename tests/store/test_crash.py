@@ -16,6 +16,7 @@ from mirflow.cells import Status
 from mirflow.errors import StoreError
 from mirflow.store import open_store, read_group
 
+from ..waiting import PATIENCE
 from .crashing import TRACKS, killed_at, publish_forever, run_once
 from .example import SYSTEMS, files_of, value_of
 
@@ -64,7 +65,7 @@ def test_runs_that_are_killed_at_random_come_to_the_same_store(tmp_path, undistu
         if process.exitcode == 0:
             assert files_of(path.resolve()) == undisturbed
             path = tmp_path / f"x{kills}.zarr"
-        assert time.monotonic() - begun < 120
+        assert time.monotonic() - begun < 4 * PATIENCE
     run_once(path)
     assert files_of(path.resolve()) == undisturbed
 
@@ -107,7 +108,7 @@ def read_twice(path: Path) -> int:
 def test_readers_beside_a_writer_that_is_killed_never_see_a_mixture(tmp_path):
     path = tmp_path / "x.zarr"
     for _ in range(3):
-        process, seen, until = start(publish_forever, path), set(), time.monotonic() + 30
+        process, seen, until = start(publish_forever, path), set(), time.monotonic() + PATIENCE
         while len(seen) < 5:
             assert time.monotonic() < until, f"only {len(seen)} generations were read"
             if not path.is_symlink():

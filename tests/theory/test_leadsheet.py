@@ -170,7 +170,7 @@ def test_the_page_about_chords_lists_every_suffix() -> None:
 
 
 def test_what_is_no_symbol_is_told_in_linear_time():
-    began = time.monotonic()
+    began = time.process_time()
     assert translate_symbol("C" + "m" * 1_000_000) is None
     assert translate_symbol("C:maj(" + "9," * 500_000 + ")") is None
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

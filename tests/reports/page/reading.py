@@ -20,6 +20,11 @@ def values_in(page: Any, table: str = "#leaderboard table:first-of-type") -> dic
     return {name: [float(value) if value != "NaN" else math.nan for value in values] for name, values in rows}
 
 
+def let_draw(page: Any) -> None:
+    """Wait until a timeline is drawn: sizes are measured in one frame, and the drawing is of the next."""
+    page.evaluate("async () => { for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame); }")
+
+
 def choose(page: Any, name: str, value: str) -> None:
     """Choose in the bar on top, and wait until the page is drawn."""
     page.evaluate("() => { delete document.documentElement.dataset.drawn; }")

@@ -12,7 +12,7 @@ import mirflow
 from mirflow.reports.page import write_page
 from tests.datasets import write_dataset
 
-from .reading import choose
+from .reading import choose, let_draw
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +100,13 @@ def test_an_open_track_its_time_and_what_is_seen_of_it_are_in_the_address(store_
     wait_for_state(page, "ear", heard)
     assert {*state_of(page)} == {"track", "time", "seen", "ear"}
     picture = "canvas => canvas.toDataURL()"
-    page.wait_for_timeout(80)
+    page.wait_for_selector("dialog canvas[tabindex]")
+    let_draw(page)
     before = page.locator("dialog canvas[tabindex]").evaluate(picture), page.locator("dialog .clock").inner_text()
     page.reload()
     page.wait_for_selector("dialog[open]")
-    page.wait_for_timeout(80)
+    page.wait_for_selector("dialog canvas[tabindex]")
+    let_draw(page)
     assert page.locator("#timeline-title").inner_text() == name
     assert page.locator("dialog .heard b").inner_text() == heard
     assert page.locator("dialog .clock").inner_text() == before[1] != "0:00.00"

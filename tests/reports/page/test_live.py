@@ -22,6 +22,7 @@ from tests.accessibility import assert_accessible, assert_fits
 from tests.audio_files import RATE, write
 from tests.datasets import score_files, write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
+from tests.waiting import MILLISECONDS
 
 from .reading import block_of, choose, contents_of, values_in
 from .serving import Site, serving
@@ -49,7 +50,7 @@ def browse(browser: Any) -> Iterator[Callable[..., tuple[Any, Site]]]:
             context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
             stack.callback(context.close)
             tab = context.new_page()
-            tab.set_default_timeout(20_000)
+            tab.set_default_timeout(MILLISECONDS)
             tab.on("console", lambda message: troubles.append(message.text) if message.type != "log" else None)
             tab.on("pageerror", lambda error: troubles.append(str(error)))
             tab.on("request", lambda request: requests.append(request.url))

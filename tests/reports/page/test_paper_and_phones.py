@@ -15,7 +15,7 @@ import pytest
 import mirflow
 from mirflow.reports.page import write_page
 from tests.datasets import score_files, write_dataset, write_lab, write_pipeline
-from tests.reports.page.reading import choose, contents_of
+from tests.reports.page.reading import choose, contents_of, let_draw
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 LONG = "a_system_with_a_name_that_is_far_too_long_for_a_phone_2013_final_v2"
@@ -43,7 +43,7 @@ def box(locator: Any) -> dict[str, float]:
 def open_first(page: Any) -> Any:
     page.locator("#tracks button.link").first.click()
     page.wait_for_selector("dialog[open]")
-    page.wait_for_timeout(60)
+    let_draw(page)
     return page.locator("dialog")
 
 

@@ -10,7 +10,7 @@ import pytest
 from mirflow.reports.page import write_page
 from tests.datasets import score_files, write_lab
 
-from .reading import choose, values_in
+from .reading import choose, let_draw, values_in
 
 TRACKS, PEOPLE = ("one", "two", "three"), ("ann", "ben", "cy")
 
@@ -36,7 +36,8 @@ def open_track(page, name):
 
 
 def picture(page) -> str:
-    page.wait_for_timeout(80)
+    page.wait_for_selector("dialog canvas[tabindex]")
+    let_draw(page)
     return page.locator("dialog canvas[tabindex]").evaluate("canvas => canvas.toDataURL()")
 
 

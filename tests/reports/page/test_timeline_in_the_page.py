@@ -11,7 +11,7 @@ import mirflow
 from mirflow.reports.page import write_page
 from tests.datasets import score_files, write_dataset
 
-from .reading import choose
+from .reading import choose, let_draw
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,8 @@ def open_first(page, row=0):
 
 def picture(page) -> str:
     """What the canvas shows now, and again once it has been drawn."""
-    page.wait_for_timeout(80)
+    page.wait_for_selector("dialog canvas[tabindex]")
+    let_draw(page)
     return page.locator("dialog canvas[tabindex]").evaluate("canvas => canvas.toDataURL()")
 
 
