@@ -258,6 +258,21 @@ def test_a_window_says_that_another_has_changed_a_judgement(enter: Callable[...,
     assert [(one.broad, one.fine) for one in judged(service)] == [("VS", 1.0)]
 
 
+def test_a_window_says_that_what_waited_in_it_was_sent_by_another(enter: Callable[..., Any], service: Service) -> None:
+    first = enter()
+    second = first.context.new_page()
+    second.goto(first.url)
+    wait_for_scripts(second)
+    second.route("**/judgements", lambda route: route.abort())
+    judge(second, 1, 2, "9")
+    wait_for_trouble(second)
+    judge(first, 0, 0, "1")
+    wait_for_saved(first)
+    assert [(one.broad, one.fine) for one in judged(service)] == [("NS", 1.0), ("VS", 9.0)]
+    second.unroute("**/judgements")
+    wait_for_saved(second)
+
+
 def test_an_answer_does_not_put_back_what_is_being_typed(enter: Callable[..., Any], service: Service) -> None:
     page, held = enter(), []
     candidate = page.locator(".candidate").first

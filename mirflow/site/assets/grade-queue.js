@@ -40,7 +40,7 @@ export function newClient() {
 /**
  * @typedef {{assignment: number, client: string, number: number, values: object, heard: number | null}} Change
  * @typedef {{saved: (change: Change, answer: any) => void, waiting: (count: number, why: string) => void,
- *   refused: (change: Change | null, why: string) => void}} Listener
+ *   taken: (assignments: number[]) => void, refused: (change: Change | null, why: string) => void}} Listener
  */
 export class Queue {
   /**
@@ -55,6 +55,8 @@ export class Queue {
     this.timer = 0;
     this.sending = "";
     this.stopped = false;
+    /** Keys of this window's own changes that wait, with their assignments. */
+    this.own = new Map();
     window.addEventListener("online", () => this.retry());
   }
 
@@ -89,10 +91,12 @@ export class Queue {
       const before = this.read(last);
       const same = before && before.client === this.client && before.assignment === assignment
         && Object.keys(before.values).join() === Object.keys(values).join();
-      if (same) kept.removeItem(last);
+      if (same) this.drop(last);
     }
     const order = `${String(Date.now()).padStart(15, "0")}:${this.client}:${String(number).padStart(8, "0")}`;
-    kept.setItem(this.prefix + order, JSON.stringify({ assignment, client: this.client, number, values, heard }));
+    const key = this.prefix + order;
+    kept.setItem(key, JSON.stringify({ assignment, client: this.client, number, values, heard }));
+    this.own.set(key, assignment);
     this.send();
   }
 
@@ -114,9 +118,18 @@ export class Queue {
       const done = await this.post(change);
       this.sending = "";
       if (!done) return;
-      kept.removeItem(key);
+      this.drop(key);
       this.failures = 0;
     }
+    // Each window sends what any of them has kept: what another one took is asked for, to say whether it is saved.
+    const taken = [...new Set(this.own.values())];
+    this.own.clear();
+    if (taken.length && !this.stopped) this.listener.taken(taken);
+  }
+
+  drop(key) {
+    kept.removeItem(key);
+    this.own.delete(key);
   }
 
   /** @returns {Promise<boolean>} whether the change needs not be kept any longer */

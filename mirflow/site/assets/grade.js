@@ -171,6 +171,9 @@ const queue = new Queue({ address: dataset.judgements, csrf, owner: dataset.grad
     unsaved = true;
     say(`not saved yet: ${why}. ${count === 1 ? "1 change is" : `${count} changes are`} kept in this browser and will be sent again.`);
   },
+  taken(assignments) {
+    for (const id of assignments) byId.get(id)?.save({});
+  },
   refused(change, why) {
     unsaved = change === null;
     say(`not saved: ${why}`);
