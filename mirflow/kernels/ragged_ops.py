@@ -32,8 +32,8 @@ def keep_freed_memory() -> None:
 def sum_by(index: Int, values: Float, size: int) -> Float:
     """The sum of the values that share an index, from 0 to ``size - 1``, added one after the other: float64 (size,).
 
-    The order of the additions is that of the values, so that a row's sum is the same to the bit in any batch; the
-    pairwise sums of ``np.sum`` or ``np.add.reduceat`` depend on how long the rows are and where they lie.
+    The order of the additions is that of the values, so that a sum is the same to the bit in any batch, and whatever
+    zeros are among the values. Where those of a row lie one after the other, `sum_rows` is ten times as fast.
 
     Examples
     --------
@@ -41,6 +41,30 @@ def sum_by(index: Int, values: Float, size: int) -> Float:
     [1.5, 0.0, 2.0]
     """
     return np.bincount(index, values, minlength=size).astype(np.float64, copy=False)
+
+
+def sum_rows(values: Float, offsets: Int) -> Float:
+    """The sum of each row, added in pairs: float64 (rows,).
+
+    The order of the additions is decided by the number of values in the row, zeros included, so that a row's sum is the
+    same to the bit in any batch.
+
+    Parameters
+    ----------
+    values : float64 (n,)
+    offsets : int64 (rows + 1,)
+        From 0, up to `n`.
+
+    Examples
+    --------
+    >>> sum_rows(np.array([1.0, 2.0, 0.5]), np.array([0, 2, 2, 3])).tolist()
+    [3.0, 0.0, 0.5]
+    """
+    sums = np.zeros(len(offsets) - 1)
+    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, offsets[filled])
+    return sums
 
 
 def ascending(values: Float) -> Int:
@@ -68,29 +92,48 @@ def ascending(values: Float) -> Int:
     return order
 
 
-def by_group(group: Int, order: Int) -> Int:
-    """The places of an order put together by group, in which they stay in that order: int64 (n,).
+def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
+    """The places of times by group, and by time in each; equal ones keep their order.
 
-    Several times as fast as ``np.lexsort``, as one sort of plain integers does it.
+    Groups, times as whole numbers, and places are sorted as one integer each, in a fraction of the time that
+    ``np.lexsort`` takes. The times themselves decide: where the whole numbers are too coarse, it is asked.
 
     Parameters
     ----------
     group : int64 (n,)
-        The group of each place, from 0; times ``n`` less than 2**63.
-    order : int64 (n,)
+        From 0.
+    times : float64 (n,)
+
+    Returns
+    -------
+    order, group, times : (n,)
+        The places, and what is there.
 
     Examples
     --------
-    >>> group, times = np.array([1, 0, 1, 0]), np.array([0.5, 0.2, 0.1, 0.4])
-    >>> by_group(group, ascending(times)).tolist()
-    [1, 3, 2, 0]
+    >>> order, group, times = by_group_and_time(np.array([1, 0, 1, 0]), np.array([0.5, 0.2, 0.1, 0.4]))
+    >>> order.tolist(), group.tolist(), times.tolist()
+    ([1, 3, 2, 0], [0, 0, 1, 1], [0.2, 0.4, 0.1, 0.5])
     """
-    bits = len(order).bit_length()
-    keys = group[order] << bits
-    keys |= np.arange(len(order))
-    keys.sort()
-    keys &= (1 << bits) - 1
-    return np.asarray(order[keys])
+    low, high = float(times.min(initial=0.0)), float(times.max(initial=0.0))
+    places = len(times).bit_length()
+    bits = 63 - places - int(group.max(initial=0)).bit_length()
+    scale = 2.0 ** (bits - 1) / (high - low) if high > low and bits > 1 else 0.0
+    if 0 < scale < np.inf:
+        keys = ((times - low) * scale).astype(np.int64)
+        keys |= group << bits
+        keys <<= places
+        keys |= np.arange(len(keys))
+        keys.sort()
+        order = keys & ((1 << places) - 1)
+        keys >>= places + bits
+        ordered = times[order]
+        behind = ordered[1:] < ordered[:-1]
+        behind &= keys[1:] == keys[:-1]
+        if not behind.any():
+            return order, keys, ordered
+    order = np.lexsort((times, group))
+    return order, group[order], times[order]
 
 
 def medians(values: Float, counts: Int, upper: bool = False) -> Float:

@@ -104,7 +104,8 @@ def set_aside(
     flawed[list(found)] = True
     if irregular is None:
         irregular = np.zeros(len(owner), dtype=np.bool_)
-    repairs = np.bincount(owner[irregular & ~flawed[owner]], minlength=len(rows)).astype(np.int64)
+    repaired = owner[np.flatnonzero(irregular)]
+    repairs = np.bincount(repaired[~flawed[repaired]], minlength=len(rows)).astype(np.int64)
     if found:
         irregular = irregular[~flawed[owner]]
         rows = empty_rows(rows, flawed)
@@ -233,10 +234,10 @@ def emptied(given: Ragged, cleaned: Ragged) -> Bool:
 
 def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
     """Rows without some innermost items; what held them stays, perhaps empty."""
-    holder = rows_of(rows.counts[-1])[~dropped]
-    counts = np.bincount(holder, minlength=len(rows.counts[-1])).astype(np.int64)
-    innermost = len(rows.counts)
-    columns = {name: c[~dropped] if rows.depth(name) == innermost else c for name, c in rows.columns.items()}
+    kept, innermost = ~dropped, len(rows.counts)
+    holder = rows_of(rows.counts[-1])[np.flatnonzero(dropped)]
+    counts = rows.counts[-1] - np.bincount(holder, minlength=len(rows.counts[-1]))
+    columns = {name: c[kept] if rows.depth(name) == innermost else c for name, c in rows.columns.items()}
     return Ragged(columns, (*rows.counts[:-1], counts), rows.labels, rows.depths)
 
 

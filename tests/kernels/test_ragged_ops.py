@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.ragged_ops import advance, ascending, by_group, common, medians, retreat, search_rows
+from mirflow.kernels.ragged_ops import advance, by_group_and_time, common, medians, retreat, search_rows, sum_rows
 from tests.event_strategies import pairs
 
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -123,10 +123,29 @@ def test_batches_do_not_ask_for_the_same_pages_again() -> None:
     assert faults("import mirflow.kernels") < 100
 
 
+_LATER = float(np.nextafter(0.25, 1))
+
+
 @settings(deadline=None)
-@given(items=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.25, 0.5, -1.0])), max_size=30))
-def test_places_are_put_together_by_group_in_their_order(items: list[tuple[int, float]]) -> None:
-    group, values = (np.array(column) for column in (list(zip(*items, strict=True)) or [(), ()]))
-    group = group.astype(np.int64)
-    found = by_group(group, ascending(values.astype(np.float64)))
-    np.testing.assert_array_equal(found, np.lexsort((values, group)))
+@given(
+    items=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, _LATER, 0.25, 0.5, -1.0])), max_size=30),
+    more=st.sampled_from([0, 2**40]),
+    last=st.sampled_from([0.0, 1e9, 1e308, np.inf, np.nan]),
+)
+def test_places_are_put_together_by_group_and_in_it_by_time(
+    items: list[tuple[int, float]], more: int, last: float
+) -> None:
+    group, values = (np.array(column) for column in zip(*items, (more, last), strict=True))
+    order, groups, times = by_group_and_time(group.astype(np.int64), values.astype(np.float64))
+    np.testing.assert_array_equal(order, np.lexsort((values, group)))
+    np.testing.assert_array_equal(groups, group[order])
+    np.testing.assert_array_equal(times, values[order])
+
+
+def test_sums_of_rows_do_not_depend_on_the_rows_around_them() -> None:
+    rng = np.random.default_rng(0)
+    rows = [rng.exponential(1, size) for size in rng.integers(0, 400, 50)]
+    offsets = np.append(0, np.cumsum([len(row) for row in rows]))
+    found = sum_rows(np.concatenate(rows), offsets)
+    assert found.tolist() == [sum_rows(row, np.array([0, len(row)]))[0] for row in rows]
+    np.testing.assert_allclose(found, [row.sum() for row in rows], rtol=1e-13)

@@ -249,6 +249,22 @@ def test_evidence_shows_when_pitches_are_active() -> None:
     assert cut.end.values.tolist() == [2.0, 3.0]
 
 
+@pytest.mark.parametrize("way", ["active", "cut", "decoded", "loud", "active, hop=0.05"])
+def test_scores_are_sums_over_the_evidence(way: str) -> None:
+    rng, sides = np.random.default_rng(0), []
+    for _ in range(2):
+        start, length = np.round(rng.uniform(0, 20, (2, 120)) * [[1], [0.1]], 2)
+        sides.append(np.column_stack([start, start + length + 0.01, rng.integers(58, 64, 120), np.full(120, 80)]))
+    given = [(side[:, :2], np.asarray(midi_to_hz(side[:, 2]))) for side in sides]
+    found = mirflow.explain(given[0], given[1], f"frame_recall(frames={way})", "transcription")
+    length = (found.end - found.start).values
+    hit, missed, extra = (length[found.verdict.values == one].sum() for one in ("hit", "missed", "extra"))
+    names = [f"frame_{name}(frames={way})" for name in ("precision", "recall", "accuracy")]
+    wanted = [hit / (hit + extra), hit / (hit + missed), hit / (hit + missed + extra)]
+    own = scores(sides[0].tolist(), sides[1].tolist(), names)
+    np.testing.assert_allclose(own, wanted, rtol=0, atol=1e-8 if way == "cut" else 1e-12)
+
+
 def test_the_command(tmp_path: Path) -> None:
     for name, end in (("ref", 2), ("est", 3)):
         (tmp_path / f"{name}.csv").write_text(f"start,end,pitch,velocity\n0,{end},440,80\n")

@@ -9,76 +9,162 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.ragged_ops import by_group, sum_by
+from ...kernels.ragged_ops import by_group_and_time, sum_by, sum_rows
 from ...ragged import Bool, Column, Float, Int
 from ...theory.pitch import midi_to_hz
 from ..measures import Measure, Metric, Parameter, Weight, family
 from ..multipitch.metrics import METRICS as OF_FRAMES
 from .kernel import SHORTEST, NoteBatch, Notes
-from .resolving import HOP, PIANO, cut_overlaps, decode, rate_of
+from .resolving import HOP, PIANO, cut_overlaps, decode, rate_of, voices_of
 
 _LOUD = 127
 """The velocity of notes that have none."""
-REFERENCE, ESTIMATE = 1, 2
-"""Bits of `PitchStretches.sides`."""
+LOUD = "loud"
+"""The way that looks at velocities and at percussion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Notes of some pairs, as stretches of a semitone.
-
-    Parameters
-    ----------
-    pair, pitch : int64 (notes,)
-    start, end : float64 (notes,)
-        Seconds or frames.
-    weight : int64 (notes,)
-    """
-
-    pair: Int
-    pitch: Int
-    start: Float
-    end: Float
-    weight: Int
-
-    @classmethod
-    def of(cls, notes: Notes) -> Spans:
-        """The notes with their nearest semitones, weighing 1 each."""
-        pitch = np.rint(12.0 * (notes.octave - np.log2(440.0)) + 69.0).astype(np.int64)
-        return cls(notes.pair, pitch, notes.start, notes.end, np.ones(len(pitch), dtype=np.int64))
-
-    def take(self, chosen: Bool | Int) -> Spans:
-        """Some of them."""
-        start, end = self.start[chosen], self.end[chosen]
-        return Spans(self.pair[chosen], self.pitch[chosen], start, end, self.weight[chosen])
-
-
-@dataclass(frozen=True, slots=True)
-class PitchStretches:
-    """Stretches of time in which a pitch sounds on some side, by pair, pitch and time.
+    """Stretches of time on a semitone, of one side of some pairs.
 
     Parameters
     ----------
     pair, pitch : int64 (n,)
     start, end : float64 (n,)
-    sides : int64 (n,)
-        `REFERENCE`, `ESTIMATE`, or the sum of both.
+        Seconds or frames.
     """
 
     pair: Int
     pitch: Int
     start: Float
     end: Float
-    sides: Int
+
+    @classmethod
+    def of(cls, notes: Notes) -> Spans:
+        """The notes with their nearest semitones."""
+        pitch = np.rint(12.0 * (notes.octave - np.log2(440.0)) + 69.0).astype(np.int64)
+        return cls(notes.pair, pitch, notes.start, notes.end)
+
+    def take(self, chosen: Bool | Int) -> Spans:
+        """Some of them."""
+        return Spans(self.pair[chosen], self.pitch[chosen], self.start[chosen], self.end[chosen])
 
 
-def levels(key: tuple[Int, ...], start: Float, end: Float, weights: tuple[Int, ...]) -> tuple[Int, Float, list[Int]]:
+@dataclass(frozen=True, slots=True)
+class ActivePitches:
+    """Stretches of time in which a pitch is active on one side, by pair, pitch and start.
+
+    The stretches of a pitch do not overlap; some are empty.
+
+    Parameters
+    ----------
+    pair, pitch : int64 (n,)
+    start, end : float64 (n,)
+    shared : float64 (n,)
+        How long the other side's stretch that sounds already at the start goes on with this one. Of two that overlap
+        only one is so, as starts at one time have an order.
+    """
+
+    pair: Int
+    pitch: Int
+    start: Float
+    end: Float
+    shared: Float
+
+
+Compared = tuple[ActivePitches, ActivePitches]
+"""The active pitches of the references and of the estimates of some pairs."""
+
+
+def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compared:
+    """Times at which pitches sound on each side, and on both.
+
+    Parameters
+    ----------
+    reference, estimate : Spans
+        By pair.
+    contained : bool
+        Whether a pitch goes on sounding after a stretch that lies within a longer one.
+
+    Examples
+    --------
+    >>> zero, one = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    >>> sides = compare(Spans(zero, one, np.array([0.0]), np.array([2.0])),
+    ...                 Spans(zero, one, np.array([1.5]), np.array([3.0])))
+    >>> [side.shared.tolist() for side in sides]
+    [[0.0], [0.5]]
+    """
+    pair, pitch, start, end = _joined((reference, estimate))
+    order, voice, start = by_group_and_time(voices_of(pair, pitch), start)
+    estimated, end = order >= len(reference.pair), end[order]
+    places = [np.flatnonzero(~estimated), np.flatnonzero(estimated)]
+    first, second = (_Ordered.of(place, voice[place], start[place], end[place], contained) for place in places)
+    return (
+        ActivePitches(reference.pair, pitch[order[places[0]]], first.start, first.end, first.go_on(second)),
+        ActivePitches(estimate.pair, pitch[order[places[1]]], second.start, second.end, second.go_on(first)),
+    )
+
+
+def _joined(sides: tuple[Spans, Spans] | Compared) -> tuple[Int, Int, Float, Float]:
+    """Pairs, pitches, starts and ends of both sides, one after the other."""
+    one, other = sides
+    pair, pitch = np.concatenate([one.pair, other.pair]), np.concatenate([one.pitch, other.pitch])
+    return pair, pitch, np.concatenate([one.start, other.start]), np.concatenate([one.end, other.end])
+
+
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    """Stretches of one side that do not overlap in a voice, and their places in the order of those of both sides."""
+
+    place: Int
+    voice: Int
+    start: Float
+    end: Float
+
+    @classmethod
+    def of(cls, place: Int, voice: Int, start: Float, end: Float, contained: bool) -> _Ordered:
+        """Stretches each of which ends where the next one of its voice starts, if not before."""
+        follows = voice[1:] == voice[:-1]
+        end = _running_max(end, follows if contained else follows & (start[1:] == start[:-1]))
+        follows &= start[1:] < end[:-1]
+        cut = np.flatnonzero(follows)
+        end[cut] = start[cut + 1]
+        return cls(place, voice, start, end)
+
+    def go_on(self, other: _Ordered) -> Float:
+        """How long the other side's last stretch in the order goes on with each of these: float64 (n,)."""
+        if not len(other.place):
+            return np.zeros(len(self.place))
+        last = self.place - np.arange(1, len(self.place) + 1)  # -1 before the other side's first one
+        shared: Float = np.minimum(self.end, other.end[last])
+        shared -= self.start
+        np.maximum(shared, 0.0, out=shared)
+        shared *= (other.voice[last] == self.voice) & (last >= 0)
+        return shared
+
+
+def _running_max(values: Float, follows: Bool) -> Float:
+    """The largest of the values so far of a run, in which each but the first follows the one before it."""
+    values, step = values.copy(), 1
+    if not (follows & (values[1:] < values[:-1])).any():
+        return values
+    run = np.append(0, np.cumsum(~follows))
+    while step < len(values):  # each is compared with as many before it as it stands for, then with twice as many
+        larger = (run[step:] == run[:-step]) & (values[:-step] > values[step:])
+        if not larger.any():
+            break
+        values[step:] = np.where(larger, values[:-step], values[step:])
+        step *= 2
+    return values
+
+
+def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, ...]) -> tuple[Int, Float, list[Int]]:
     """The sums of the weights of what sounds at once.
 
     Parameters
     ----------
     key : tuple of int64 (n,)
-        What must agree for stretches to be added.
+        The pair and what else must agree for stretches to be added.
     start, end : float64 (n,)
     weights : tuple of int64 (n,)
 
@@ -86,59 +172,25 @@ def levels(key: tuple[Int, ...], start: Float, end: Float, weights: tuple[Int, .
     -------
     place : int64 (m,)
         One of the stretches with the same key, for each piece between two neighbouring times.
-    length : float64 (m,)
-        From that time, which is ``start`` or ``end`` of the place, to the next one; 0 behind the last.
+    bounds : float64 (2, m)
+        From that time to the next one; to itself behind the last.
     sums : list of int64 (m,)
     """
-    times, joined = np.concatenate([start, end]), np.zeros(len(start), dtype=np.int64)
-    for one in key:
-        low = int(one.min(initial=0))
-        joined = joined * (int(one.max(initial=0)) - low + 1) + (one - low)
-    joined = np.tile(joined, 2)
-    order = by_group(joined, np.argsort(times))  # what lies at one time is added up, in any order
-    times, joined = times[order], joined[order]
-    same = joined[1:] == joined[:-1]
+    voice = voices_of(*key)
+    order, voice, times = by_group_and_time(np.concatenate([voice, voice]), np.concatenate([start, end]))
+    same = voice[1:] == voice[:-1]
     last = np.append(~(same & (times[1:] == times[:-1])), np.ones(min(len(times), 1), dtype=np.bool_))
     sums = [np.cumsum(np.concatenate([weight, -weight])[order])[last] for weight in weights]
     kept = np.flatnonzero(last)
     follows = np.append(same, np.zeros(min(len(times), 1), dtype=np.bool_))[kept]
-    following = np.append(times[kept][1:], np.zeros(min(len(kept), 1)))
-    return order[kept], np.where(follows, following - times[kept], 0.0), sums
-
-
-def compare(reference: Spans, estimate: Spans, least: int = 0) -> PitchStretches:
-    """Times at which pitches sound on either side.
-
-    Parameters
-    ----------
-    least : int
-        What the weights of a pitch of the reference must add up to more than, for it to sound.
-
-    Examples
-    --------
-    >>> zero, one = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
-    >>> found = compare(Spans(zero, one, np.array([0.0]), np.array([2.0]), one),
-    ...                 Spans(zero, one, np.array([1.5]), np.array([3.0]), one))
-    >>> found.start.tolist(), found.end.tolist(), found.sides.tolist()
-    ([0.0, 1.5, 2.0], [1.5, 2.0, 3.0], [1, 3, 2])
-    """
-    names = ("pair", "pitch", "start", "end")
-    pair, pitch, start, end = (
-        np.concatenate([getattr(side, name) for side in (reference, estimate)]) for name in names
-    )
-    none = [np.zeros(len(side.weight), dtype=np.int64) for side in (estimate, reference)]
-    weights = np.concatenate([reference.weight, none[0]]), np.concatenate([none[1], estimate.weight])
-    event, length, (ours, theirs) = levels((pair, pitch), start, end, weights)
-    place, time = event % max(len(start), 1), np.concatenate([start, end])[event]
-    sides = REFERENCE * (ours > least) + ESTIMATE * (theirs > 0)
-    sounds = (sides > 0) & (length > 0)
-    place, time, length = place[sounds], time[sounds], length[sounds]
-    return PitchStretches(pair[place], pitch[place], time, time + length, sides[sounds])
+    times = times[kept]
+    following = np.append(times[1:], np.zeros(min(len(kept), 1)))
+    return order[kept] % max(len(start), 1), np.stack([times, np.where(follows, following, times)]), sums
 
 
 @dataclass(frozen=True)
 class Activity:
-    """Sums over the stretches of some pairs, each in seconds times pitches: float64 (pairs,).
+    """Sums over the active pitches of some pairs, each in seconds times pitches: float64 (pairs,).
 
     Parameters
     ----------
@@ -155,111 +207,131 @@ class Activity:
     more: Float
 
 
-def hits_and_sides(found: PitchStretches, pairs: int) -> tuple[Float, Float, Float]:
+def hits_and_sides(found: Compared, pairs: int) -> tuple[Float, Float, Float]:
     """Durations of pitches on both sides, in the reference and in the estimate: float64 (pairs,) each."""
-    length = found.end - found.start
-    both, ours, theirs = (
-        sum_by(found.pair, np.where(mask, length, 0.0), pairs)
-        for mask in (found.sides == REFERENCE | ESTIMATE, found.sides & REFERENCE > 0, found.sides & ESTIMATE > 0)
-    )
-    return both, ours, theirs
+    offsets = [np.searchsorted(side.pair, np.arange(pairs + 1)) for side in found]
+    ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(found, offsets, strict=True))
+    hits, more = (sum_rows(side.shared, rows) for side, rows in zip(found, offsets, strict=True))
+    hits += more
+    # These sums are formed in another order, so that rounding may make them larger.
+    return np.minimum(hits, np.minimum(ours, theirs)), ours, theirs
 
 
-def fewer_and_more(found: PitchStretches, group: Int, pairs: int) -> tuple[Float, Float]:
+Counted = tuple[Int, Int, Float, Float, Int, Int]
+
+
+def count_active(found: Compared, group: Callable[[Int], Int]) -> Counted:
+    """The number of active pitches of each side at a time, where they are added by group of pitches.
+
+    Returns
+    -------
+    pair, pitch : int64 (m,)
+        The latter is one of the group.
+    start, end : float64 (m,)
+        Some are empty.
+    reference, estimate : int64 (m,)
+        The numbers.
+    """
+    pair, pitch, start, end = _joined(found)
+    ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in found])
+    place, (start, end), (one, other) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
+    return pair[place], pitch[place], start, end, one, other
+
+
+def fewer_and_more(found: Compared, group: Callable[[Int], Int], pairs: int) -> tuple[Float, Float]:
     """The smaller and the larger number of pitches of both sides, over all time, where they are added by group."""
-    weights = (found.sides & REFERENCE > 0).astype(np.int64), (found.sides & ESTIMATE > 0).astype(np.int64)
-    event, length, (ours, theirs) = levels((found.pair, group), found.start, found.end, weights)
-    pair = found.pair[event % max(len(group), 1)]
-    few, many = np.minimum(ours, theirs) * length, np.maximum(ours, theirs) * length
+    pair, _, start, end, ours, theirs = count_active(found, group)
+    few, many = (numbers(ours, theirs) * (end - start) for numbers in (np.minimum, np.maximum))
     return sum_by(pair, few, pairs), sum_by(pair, many, pairs)
 
 
 @dataclass(frozen=True, slots=True)
-class ActivePitches:
+class Way:
     """A way of finding the active pitches of notes.
 
     Parameters
     ----------
     prepare : callable
-        (spans of one side, of the reference, hop) -> the same, in frames or seconds.
+        (notes of one side, hop) -> when which pitch sounds, in frames or seconds.
     hop : float, seconds
         Distance of frames unless another is asked for; 0: continuous time.
-    least : int
+    contained : bool
         As of `compare`.
     slack : float, seconds
         Added to denominators.
     """
 
-    prepare: Callable[[Spans, Bool, float], Spans]
+    prepare: Callable[[Spans, float], Spans]
     hop: float = 0.0
-    least: int = 0
+    contained: bool = True
     slack: float = 0.0
 
 
-def _active(spans: Spans, drums: Bool, hop: float) -> Spans:
+def _in_frames(spans: Spans, hop: float) -> Spans:
     if not hop:
         return spans
     first, stop = (np.rint(times * rate_of(hop)) for times in (spans.start, spans.end))
-    return Spans(spans.pair, spans.pitch, first, stop, spans.weight)
+    return Spans(spans.pair, spans.pitch, first, stop)
 
 
 def _of_piano(spans: Spans) -> Spans:
-    return spans.take((spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1]))
+    kept = (spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1])
+    return spans if kept.all() else spans.take(kept)
 
 
-def _cut(spans: Spans, drums: Bool, hop: float) -> Spans:
-    end = cut_overlaps(spans.pair, spans.pitch, spans.start, spans.end)
-    spans = Spans(spans.pair, spans.pitch, spans.start, end, spans.weight)
-    return _active(_of_piano(spans.take(end > spans.start)), drums, hop)
-
-
-def _decoded(spans: Spans, drums: Bool, hop: float) -> Spans:
+def _cut(spans: Spans, hop: float) -> Spans:
     spans = _of_piano(spans)
-    found = decode(spans.pair, spans.pitch, spans.start, spans.end, spans.weight.astype(np.float64), hop)
-    first, stop = found.first.astype(np.float64), found.stop.astype(np.float64)
-    return Spans(found.pair, found.pitch, first, stop, np.ones(len(first), dtype=np.int64))
+    if not hop:
+        return spans  # `compare` cuts them
+    end = cut_overlaps(spans.pair, spans.pitch, spans.start, spans.end)
+    return _in_frames(Spans(spans.pair, spans.pitch, spans.start, end).take(end > spans.start), hop)
 
 
-def _loud(spans: Spans, drums: Bool, hop: float) -> Spans:
-    end = np.maximum(spans.end, spans.start + SHORTEST)
-    first, stop = (np.floor(times * rate_of(hop)) for times in (spans.start, end))
-    return Spans(spans.pair, spans.pitch, first, stop, spans.weight).take(~drums)
+def _decoded(spans: Spans, hop: float) -> Spans:
+    spans = _of_piano(spans)
+    found = decode(spans.pair, spans.pitch, spans.start, spans.end, np.zeros(len(spans.pair)), hop)
+    return Spans(found.pair, found.pitch, found.first.astype(np.float64), found.stop.astype(np.float64))
 
 
-FRAMES: Mapping[str, ActivePitches] = MappingProxyType(
+FRAMES: Mapping[str, Way] = MappingProxyType(
     {
-        "active": ActivePitches(_active),
-        "cut": ActivePitches(_cut, slack=1e-8),
-        "decoded": ActivePitches(_decoded, HOP),
-        "loud": ActivePitches(_loud, 0.016, least=30),
+        "active": Way(_in_frames),
+        "cut": Way(_cut, contained=False, slack=1e-8),
+        "decoded": Way(_decoded, HOP),
+        LOUD: Way(_in_frames, 0.016),
     }
 )
 """Ways of finding active pitches, by name."""
 
 
-def stretches_of(block: NoteBatch, way: str, hop: float) -> PitchStretches:
-    """Times at which pitches sound on either side of the pairs of a block; in frames where these have a hop."""
-    return block.once(("stretches", way, hop), lambda: _find_stretches(block, way, hop))
+def active_pitches(block: NoteBatch, way: str, hop: float) -> Compared:
+    """Times at which pitches sound on each side of the pairs of a block; in frames where these have a hop."""
+    return block.once(("active", way, hop), lambda: _find(block, way, hop))
 
 
-def _find_stretches(block: NoteBatch, way: str, hop: float) -> PitchStretches:
-    rule, sides = FRAMES[way], []
-    seen = block if way == "loud" else block.part(block.usual)
-    for notes in (seen.reference, seen.estimate):
-        spans = Spans.of(notes)
-        if way == "loud":
-            spans = _weighed(spans, notes, block.reference)
-        sides.append(rule.prepare(spans, notes.extra["drum"] > 0, hop or rule.hop))
-    return compare(sides[0], sides[1], rule.least)
+def _find(block: NoteBatch, way: str, hop: float) -> Compared:
+    rule = FRAMES[way]
+    hop = hop or rule.hop
+    if way == LOUD:
+        return compare(_loud(block.reference, block, hop, 30), _loud(block.estimate, block, hop, 0))
+    block = block.part(block.usual)
+    reference, estimate = (rule.prepare(Spans.of(notes), hop) for notes in (block.reference, block.estimate))
+    return compare(reference, estimate, rule.contained)
 
 
-def _weighed(spans: Spans, notes: Notes, reference: Notes) -> Spans:
-    """Notes that weigh their velocities; as short as can be where the reference has nothing but percussion."""
-    velocity = notes.extra["loudness"]
-    loudness = np.rint(np.where(np.isnan(velocity), _LOUD, velocity)).astype(np.int64)
-    pitched = np.bincount(reference.pair[~(reference.extra["drum"] > 0)], minlength=len(reference.counts))
+def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
+    """The frames in which the velocities of a pitch, percussion aside, add up to more than the least.
+
+    Notes are as short as can be where the reference has nothing but percussion.
+    """
+    spans, velocity, drum = Spans.of(notes), notes.extra["loudness"], notes.extra["drum"] > 0
+    weight = np.rint(np.where(np.isnan(velocity), _LOUD, velocity)).astype(np.int64)
+    pitched = np.bincount(block.reference.pair[~(block.reference.extra["drum"] > 0)], minlength=len(block))
     end = np.where(pitched[spans.pair] > 0, spans.end, spans.start)
-    return Spans(spans.pair, spans.pitch, spans.start, end, loudness)
+    first, stop = (np.floor(times * rate_of(hop)) for times in (spans.start, np.maximum(end, spans.start + SHORTEST)))
+    spans, weight = Spans(spans.pair, spans.pitch, first, stop).take(~drum), weight[~drum]
+    place, (start, end), (sums,) = levels((spans.pair, spans.pitch), spans.start, spans.end, (weight,))
+    return Spans(spans.pair[place], spans.pitch[place], start, end).take(sums > least)
 
 
 def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
@@ -268,13 +340,13 @@ def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool
 
 
 def _sum(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
-    found, size = stretches_of(block, way, hop), len(block)
+    found, size = active_pitches(block, way, hop), len(block)
     hits, ours, theirs = block.once(("sides", way, hop), lambda: hits_and_sides(found, size))
     if chroma:
-        hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(found, found.pitch % 12, size))
+        hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(found, lambda pitch: pitch % 12, size))
     fewer = more = np.zeros(size)
     if numbers:
-        fewer, more = block.once(("all", way, hop), lambda: fewer_and_more(found, np.zeros_like(found.pitch), size))
+        fewer, more = block.once(("all", way, hop), lambda: fewer_and_more(found, np.zeros_like, size))
     return Activity(hits, ours, theirs, fewer, more)
 
 
@@ -348,14 +420,15 @@ METRICS = family(
 def evidence(block: NoteBatch, measure: Measure) -> dict[str, Column]:
     """Stretches of time in which a pitch is active on some side of a pair, with ``hit``, ``missed`` or ``extra``."""
     way, hop = str(measure["frames"]), float(measure["hop"])
-    found, unit = stretches_of(block, way, hop), hop or FRAMES[way].hop or 1.0
-    order = np.lexsort((found.pitch, found.start))
-    start, end, sides = found.start[order] * unit, found.end[order] * unit, found.sides[order]
-    hertz = midi_to_hz(found.pitch[order].astype(np.float64))
+    found, unit = active_pitches(block, way, hop), hop or FRAMES[way].hop or 1.0
+    _, pitch, start, end, ours, theirs = count_active(found, lambda pitch: pitch)
+    kept = np.flatnonzero((ours + theirs > 0) & (end > start))
+    kept = kept[np.lexsort((pitch[kept], start[kept]))]
+    ours, theirs, hertz = ours[kept], theirs[kept], midi_to_hz(pitch[kept].astype(np.float64))
     return {
-        "start": start,
-        "end": end,
-        "reference_pitch": np.where(sides & REFERENCE, hertz, np.nan),
-        "estimate_pitch": np.where(sides & ESTIMATE, hertz, np.nan),
-        "verdict": np.array(["", "missed", "extra", "hit"])[sides],
+        "start": start[kept] * unit,
+        "end": end[kept] * unit,
+        "reference_pitch": np.where(ours > 0, hertz, np.nan),
+        "estimate_pitch": np.where(theirs > 0, hertz, np.nan),
+        "verdict": np.array(["", "missed", "extra", "hit"])[ours + 2 * theirs],
     }

@@ -169,8 +169,9 @@ class Notes:
     @classmethod
     def of(cls, rows: Ragged, chosen: Int) -> Notes:
         """The notes of the chosen rows, whose pitch is given as ``octave``."""
-        counts = rows.counts[0][chosen]
-        items = ranges(rows.offsets[chosen], counts)
+        counts, offsets = rows.counts[0][chosen], rows.offsets
+        neighbours = len(chosen) > 0 and bool((chosen[1:] - chosen[:-1] == 1).all())
+        items = slice(offsets[chosen[0]], offsets[chosen[-1] + 1]) if neighbours else ranges(offsets[chosen], counts)
         columns = {name: column[items] for name, column in rows.columns.items()}
         own = [columns.pop(name) for name in ("start", "end", "octave")]
         return cls(own[0], own[1], own[2], counts, columns)

@@ -113,7 +113,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     with_velocity = np.ones(len(pairs), dtype=np.bool_)
     with_velocity[[*lacking.columns["velocity"], *refused]] = False
     labels = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
-    pairs = _prepare(pairs, {part, *(measure.metric.needs for measure in measures)}, labels)
+    pairs = _prepare(pairs, _needs(measures, part), labels)
     found = np.zeros((2, len(pairs), len(scalars)))
     counted: dict[Parts, list[InstrumentCounts]] = {parts: [] for parts in tables.values()}
     for run in batches(pairs.sizes, _BATCH):
@@ -132,6 +132,12 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     return Scores(found[0], found[1], extras, refused, partly=partly)
 
 
+def _needs(measures: Sequence[Measure], part: str) -> set[str]:
+    """What measures look at, the loudness of active pitches included."""
+    ways = {str(measure["frames"]) for measure in measures if measure.metric.needs == frames.NEEDS}
+    return {part, *(measure.metric.needs for measure in measures), *ways.intersection({frames.LOUD})}
+
+
 def _prepare(pairs: Pairs, needs: Collection[str], labels: tuple[str, ...]) -> Pairs:
     """Both sides with octaves, and with velocities and numbers of labels and programs where these are needed."""
     sides = []
@@ -142,7 +148,7 @@ def _prepare(pairs: Pairs, needs: Collection[str], labels: tuple[str, ...]) -> P
             columns["velocity"] = _velocity(side)
         if INSTRUMENT in needs:
             columns["label"] = number_labels(side, labels)
-        if frames.NEEDS in needs:
+        if frames.LOUD in needs:
             columns["loudness"], columns["drum"] = _velocity(side), are_drums(side)
         if not {*OF_PROGRAMS, LENGTHENED}.isdisjoint(needs):
             columns |= number_programs(side)
@@ -319,7 +325,7 @@ def evidence(
         shown_as["_program"] = "program"
         columns = [{**side.columns, "program": programs_of(side)} for side in rows]
         rows = Ragged(columns[0], rows[0].counts), Ragged(columns[1], rows[1].counts)
-    sides = [Notes.of(side, row) for side, row in _prepare(pairs, {part, measure.metric.needs}, (UNNAMED,)).sides]
+    sides = [Notes.of(side, row) for side, row in _prepare(pairs, _needs([measure], part), (UNNAMED,)).sides]
     block = NoteBatch(sides[0], sides[1], usual=part)
     if measure.metric.needs == frames.NEEDS:
         return frames.evidence(block, measure)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...annotations.rolls import semitones
-from ...kernels.ragged_ops import ascending, by_group
+from ...kernels.ragged_ops import by_group_and_time
 from ...ragged import Column, Float, Int, Ragged, ranges, rows_of
 from ...theory.pitch import midi_to_hz
 
@@ -30,6 +30,23 @@ def rate_of(hop: float) -> float:
     return round(1 / hop, 9)
 
 
+def voices_of(row: Int, pitch: Int) -> Int:
+    """Whole numbers from 0 that ascend with the row, and with the pitch within a row: int64 (notes,).
+
+    Examples
+    --------
+    >>> voices_of(np.array([0, 0, 1]), np.array([60, 62, 60])).tolist()
+    [0, 2, 3]
+    """
+    if not len(pitch):
+        return pitch
+    low, high = int(pitch.min()), int(pitch.max())
+    voice = row * (high - low + 1)
+    voice += pitch
+    voice -= low
+    return voice
+
+
 def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
     """Ends of notes, no later than the start of the next note of the same pitch: float64 (notes,).
 
@@ -46,19 +63,18 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
     >>> cut_overlaps(zeros, zeros, np.array([0.0, 1.0]), np.array([3.0, 2.0])).tolist()
     [1.0, 2.0]
     """
-    low = int(pitch.min(initial=0))
-    voice = row * (int(pitch.max(initial=0)) - low + 1) + pitch - low
-    # Files are mostly in order of time, so that their notes need no more than to be put together by pitch.
-    in_time = ((row[1:] > row[:-1]) | (start[1:] >= start[:-1])).all()
-    order = by_group(voice, np.arange(len(voice)) if in_time else ascending(start))
-    voices, starts, ends = voice[order], start[order], end[order]
-    follows = voices[1:] == voices[:-1]
-    if not (ends[1:] >= ends[:-1])[follows & (starts[1:] == starts[:-1])].all():
-        order = np.lexsort((end, start, voice))
-        starts, ends = start[order], end[order]
-    np.fmin(ends[:-1], starts[1:], out=ends[:-1], where=follows)
-    found = np.empty_like(ends)
-    found[order] = ends
+    order, voice, starts = by_group_and_time(voices_of(row, pitch), start)
+    ends = end[order]
+    follows = voice[1:] == voice[:-1]
+    together = np.flatnonzero(follows & (starts[1:] == starts[:-1]))
+    if len(together):
+        at = np.union1d(together, together + 1)
+        by_end = at[np.lexsort((ends[at], starts[at], voice[at]))]
+        order[at], ends[at] = order[by_end], ends[by_end]
+    follows &= starts[1:] < ends[:-1]
+    cut = np.flatnonzero(follows)
+    found = end.copy()
+    found[order[cut]] = starts[cut + 1]
     return found
 
 
@@ -157,7 +173,9 @@ def _mean_velocity(onsets: Int, written: Int, velocity: Float, begins: Int, stop
 
 def nearest_semitones(frequency: Float) -> Int:
     """MIDI numbers of frequencies, -1 where there is none: int64 (n,)."""
-    return np.nan_to_num(semitones(frequency), nan=-1, posinf=-1, neginf=-1).astype(np.int64)
+    midi = semitones(frequency)
+    known = np.isfinite(midi)
+    return (midi if known.all() else np.where(known, midi, -1)).astype(np.int64)
 
 
 def cut_rows(rows: Ragged) -> Ragged:
