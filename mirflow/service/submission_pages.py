@@ -55,7 +55,7 @@ from .submissions.submission_tables import (
     Trouble,
     Verdict,
 )
-from .submissions.uploads import Fields, Upload, UploadError, discard, receive
+from .submissions.uploads import Fields, Upload, UploadError, discard, receive, to_its_end
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
 from .views import Views
 
@@ -322,6 +322,7 @@ class _IncomingUpload:
         self._service, self._database, self._campaign = _of(request)
         self._viewer: Viewer = request.state.viewer
         self.given: dict[str, Any] = {}
+        self._entered = False
 
     async def take(self) -> str:
         """Keep the files and put the submission into the queue; returns its id."""
@@ -338,9 +339,10 @@ class _IncomingUpload:
             admit=self._admit,
         )
         try:
-            return await run_in_threadpool(self._enter, upload)
+            return await to_its_end(self._enter, upload)
         except BaseException:
-            discard(folder, upload.id)
+            if not self._entered:
+                discard(folder, upload.id)
             raise
 
     def _admit(self, fields: Fields) -> None:
@@ -369,7 +371,8 @@ class _IncomingUpload:
             )
             made = {"submission": entered.id, "name": entered.name, "splits": entered.splits}
             self._service.audit.record(self._viewer.name, "submit", **made)
-            return entered.id
+        self._entered = True
+        return entered.id
 
 
 def _first(fields: Fields, name: str) -> str:

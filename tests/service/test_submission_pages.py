@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import re
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from starlette.testclient import TestClient
 
 from mirflow.service import submission_pages
 from mirflow.service.accounts import find_user, revoke
+from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.submission_tables import (
     Released,
@@ -26,8 +28,10 @@ from mirflow.service.submissions.submission_tables import (
     Verdict,
 )
 
-from .accounts import Browser, Clock, program
+from ..waiting import PATIENCE
+from .accounts import Browser, Clock, account, program
 from .campaigns import write_bare_campaign
+from .requests import Case, ask
 
 CAMPAIGN = """\
 campaign: Chords
@@ -393,3 +397,36 @@ def test_the_list_is_what_one_may_see(service: Service) -> None:
 @pytest.mark.parametrize("id", ["x", "%2e%2e", "0" * 16, "%00", "'; DROP TABLE submission"])
 def test_submissions_that_are_not_there(service: Service, id: str) -> None:
     assert Browser(service, "ada", "submitter").get(f"/submissions/{id}/").status_code == 404
+
+
+def test_a_server_that_ends_keeps_what_it_has_just_entered(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = account(service, "ada", "submitter", "token")
+    headers = (
+        (b"host", b"localhost"),
+        (b"authorization", f"Bearer {token}".encode()),
+        (b"accept", b"application/json"),
+    )
+    zipped = (b"content-type", b"application/zip")
+    case = Case(0, "POST", b"/submissions/new?name=draft-1", (*headers, zipped), archive(a="0 1 C\n"))
+    begun, go_on, usual = threading.Event(), threading.Event(), submission_pages.enter
+
+    def enter_slowly(*words: Any, **more: Any) -> Submission:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        return usual(*words, **more)
+
+    async def end_meanwhile() -> None:
+        answering = asyncio.create_task(ask(create_app(service), case))
+        await asyncio.to_thread(begun.wait, PATIENCE)
+        answering.cancel()  # as a server does that has waited long enough for the last answers
+        await asyncio.sleep(0.1)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await answering
+
+    monkeypatch.setattr(submission_pages, "enter", enter_slowly)
+    asyncio.run(end_meanwhile())
+    assert service.database is not None
+    with service.database.read() as session:
+        entered = session.scalars(select(Submission)).one()
+    assert (service.submissions_folder / entered.id / "names.json").exists()

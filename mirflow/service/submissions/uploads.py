@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -33,6 +33,7 @@ MAX_FIELDS, MAX_FIELD = 50, 10_000
 _ORPHAN = 3600.0
 """Seconds after which a folder without an entry was left by a server that was killed."""
 
+T = TypeVar("T")
 Fields = Mapping[str, list[str]]
 Admit = Callable[[Fields], object]
 """Refuses an upload by raising, given the fields that came before its first file."""
@@ -122,15 +123,15 @@ async def receive(
         try:
             async with asyncio.timeout(limits.seconds):
                 async for chunk in chunks:
-                    await _to_its_end(feed, chunk)
-                await _to_its_end(close)
+                    await to_its_end(feed, chunk)
+                await to_its_end(close)
         except TimeoutError:
             raise UploadError(f"the upload took longer than {limits.seconds:g} seconds", 408) from None
         except MultipartParseError as error:
             raise UploadError(f"the form is broken: {error}") from None
         if not files.names:
             raise UploadError("no file was sent")
-        await _to_its_end(_finish, place, files.names)
+        await to_its_end(_finish, place, files.names)
     except BaseException:
         files.close()
         remove(place)
@@ -138,16 +139,19 @@ async def receive(
     return Upload(id, tuple(files.names), files.size, files.digest(), files.fields)
 
 
-async def _to_its_end(step: Callable[..., object], *given: object) -> None:
-    """Take a step in a thread; it is waited for also when the time is over, so that nothing is written afterwards."""
-    taken = asyncio.ensure_future(asyncio.to_thread(step, *given))
-    try:
-        await asyncio.shield(taken)
-    except asyncio.CancelledError:
-        await asyncio.wait([taken])
-        if not taken.cancelled():
-            taken.exception()  # that nobody asks for
-        raise
+async def to_its_end(step: Callable[..., T], *given: object) -> T:
+    """Take a step in a thread, and give back what it returns; cancelled, wait for its end before anything is undone."""
+    taken = asyncio.get_running_loop().run_in_executor(None, partial(step, *given))
+    cancelled = None
+    while not taken.done():
+        try:
+            await asyncio.wait([taken])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        taken.exception()  # which nobody asks for
+        raise cancelled
+    return taken.result()
 
 
 def _finish(place: Path, names: list[str]) -> None:
