@@ -414,11 +414,12 @@ def _close_campaign(
     finally:
         if service.database is not None:
             service.database.close()
-    _print_closed(closed, pipeline, output, unjudged)
+    title = "tables of now, graders go on" if interim else "round closed"
+    _print_closed(closed, pipeline, output, unjudged, title)
 
 
-def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str) -> None:
-    _print([*closed.counts.items()], f"{output}: round closed")
+def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str, title: str = "round closed") -> None:
+    _print([*closed.counts.items()], f"{output}: {title}")
     if closed.unjudged and unjudged == "refuse":
         query, piece = closed.unjudged[0]
         more = f"{len(closed.unjudged)} pairs, such as {piece!r} of {query!r}"

@@ -431,7 +431,10 @@ def test_who_withdraws_is_asked_nothing_more_and_may_come_back(service: Service)
     first = grader.asked()[0]
     grader.judge(first, broad="NS", fine=1)
     assert "It is deleted now" in grader.get(f"{ROUND}withdraw").text
-    assert grader.submit(f"{ROUND}withdraw", what="keep").status_code == 303
+    assert grader.submit(f"{ROUND}withdraw", what="").status_code == 400
+    answer = grader.submit(f"{ROUND}withdraw", what="keep")
+    assert answer.status_code == 303
+    assert "You have withdrawn. What you judged is kept" in grader.get(answer.headers["location"]).text
     assert grader.judge(first, broad="VS").status_code == 409
     assert len(rows(service, StoredJudgement)) == 1
     assert Grader(service).asked()[0] == first
@@ -443,7 +446,9 @@ def test_who_withdraws_may_have_all_deleted(service: Service) -> None:
         one.judge(one.asked()[0], broad="NS", fine=1)
         body = {"client": CLIENT, "page": 1, "events": [{"number": 1, "kind": "came", "ago": 0}]}
         one.post(f"{ROUND}events", json=body, headers={"X-CSRF-Token": one.csrf()})
-    assert grader.submit(f"{ROUND}withdraw", what="delete").status_code == 303
+    answer = grader.submit(f"{ROUND}withdraw", what="delete")
+    assert answer.status_code == 303
+    assert "You have withdrawn. What you judged is deleted." in grader.get(answer.headers["location"]).text
     assert [len(rows(service, table)) for table in (Participation, StoredAssignment, StoredJudgement, StoredEvent)] == [
         1,
         4,

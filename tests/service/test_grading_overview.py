@@ -136,6 +136,10 @@ def test_interim_tables_leave_a_round_open(service: Service, tmp_path: Path) -> 
     grader.judge(grader.asked()[0], broad="NS", fine=1)
     closed, _ = close_round(service, "similarity", tmp_path / "now", interim=True, unjudged="skip")
     assert len(closed.judgements) == 1
+    arguments = ("similarity", "--interim", "--unjudged", "skip", "-o", tmp_path / "later")
+    told = invoke("grading", "close", tmp_path / "campaign.yaml", *arguments, code=0).stderr
+    assert "tables of now, graders go on" in told
+    assert "round closed" not in told
     assert grader.judge(grader.asked()[1], broad="NS").status_code == 200
 
 

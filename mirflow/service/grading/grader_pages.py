@@ -149,7 +149,8 @@ class GraderPages:
             if self._is_closed(session, opened):
                 return self._render(request, opened, "grade_closed.html")
             if found is None or found.withdrawn is not None or found.consent != opened.version:
-                return self._render(request, opened, "grade_consent.html", again=found is not None)
+                gone = request.query_params.get("withdrawn", "")
+                return self._render(request, opened, "grade_consent.html", again=found is not None, gone=gone)
             pages = pages_of(found)
             number = self._wanted(request, opened, pages)
             done = progress(session, opened, found)
@@ -257,16 +258,18 @@ class GraderPages:
 
     def withdraw(self, request: Request) -> Response:
         """Withdraw the consent."""
-        opened, delete = self._round(request), request.state.form.get("what") == "delete"
+        opened, what = self._round(request), request.state.form.get("what")
+        if what not in ("keep", "delete"):
+            raise HTTPException(400, "Choose whether what you judged is kept or deleted.")
         with self.database.write() as session:
             found = find_participation(session, opened, request.state.viewer.user)
             if found is None:
                 raise HTTPException(409, "There is nothing to withdraw from.")
             # Closed tables cannot be taken back; the database can.
-            withdraw(session, opened, found, self.service.clock(), delete)
-            what = "withdraw and delete" if delete else "withdraw"
-            self.service.audit.record(request.state.viewer.name, what, round=opened.name)
-        return self._see(opened)
+            withdraw(session, opened, found, self.service.clock(), what == "delete")
+            action = "withdraw and delete" if what == "delete" else "withdraw"
+            self.service.audit.record(request.state.viewer.name, action, round=opened.name)
+        return RedirectResponse(f"{self.links.url('round', round=opened.name)}?withdrawn={what}", 303)
 
     def query_audio(self, request: Request) -> Response:
         """The recording of the query of a page."""
