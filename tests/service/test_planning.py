@@ -16,7 +16,14 @@ import pytest
 from mirflow.errors import GradingError, MirflowError
 from mirflow.service.backup import make_backup, restore_backup
 from mirflow.service.grading import planning, pooling
-from mirflow.service.grading.planning import PlanError, list_patterns, planned_rounds
+from mirflow.service.grading.planning import (
+    PlanError,
+    assign_graders,
+    begin_plan,
+    discard_plan,
+    list_patterns,
+    planned_rounds,
+)
 from mirflow.service.grading.rounds import open_rounds
 from mirflow.service.service import Service, open_service
 
@@ -578,3 +585,21 @@ class TestClosing:
         invoke("grading", "close", path, "ams", "-o", tmp_path / "out", code=0)
         text = organiser.get("/grading/ams/close").text
         assert "Whoever closed it with the command has the tables" in text
+
+
+def test_of_two_who_begin_a_plan_at_the_same_moment_one_is_told(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_plan(service, "ams")
+    monkeypatch.setattr(planning, "find_plans", lambda _: [])  # as it was when the second looked
+    with pytest.raises(PlanError, match="the name 'ams' is taken"):
+        begin_plan(service, "ams")
+
+
+def test_steps_of_a_plan_that_was_discarded_meanwhile_are_refused(service: Service) -> None:
+    plan = begin_plan(service, "ams")
+    discard_plan(plan)
+    with pytest.raises(PlanError, match="was discarded meanwhile"):
+        discard_plan(plan)
+    with pytest.raises(PlanError, match="was discarded meanwhile"):
+        assign_graders(plan, 2, 1, 0.0, 1.0)

@@ -146,10 +146,14 @@ def begin_plan(service: Service, name: str) -> RoundPlan:
         raise PlanError(f"the name {error}") from None
     assert service.campaign is not None
     taken = {one.name for one in service.campaign.grading} | {one.name for one in find_plans(service)}
+    refused = PlanError(f"the name {name!r} is taken, or too long; give another")
     if name.casefold() in {one.casefold() for one in taken} | _RESERVED or len(name) > LONGEST_NAME:
-        raise PlanError(f"the name {name!r} is taken, or too long; give another")
+        raise refused
     folder = _folder(service) / name
-    folder.mkdir(mode=0o700, parents=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:  # begun by somebody else at this moment
+        raise refused from None
     found = find_plan(service, name)
     assert found is not None
     return found
@@ -168,13 +172,15 @@ def _changing(plan: RoundPlan) -> Iterator[None]:
     Raises
     ------
     PlanError
-        If the round is open, or a step is being made and takes long.
+        If the round is open, the plan was discarded, or a step is being made and takes long.
     """
     if not _BUSY.acquire(timeout=20):
         raise PlanError("another step is being made: try again in a moment")
     try:
         if plan.is_open:
             raise PlanError("the round is open: its plan stays as it is; plan another round")
+        if not plan.folder.is_dir():
+            raise PlanError("the plan was discarded meanwhile: begin another one")
         yield
     finally:
         _BUSY.release()
