@@ -34,6 +34,8 @@ SMALL_SECONDS = 3.0
 LOCAL = ("serial", "threads", "processes")
 FRUITLESS_TRIES = 3
 CONNECT_SECONDS = 10
+WORKER_SECONDS = 60
+"""How long a cluster may have no worker before a run that has its address gives up."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
@@ -205,6 +207,17 @@ def _start_forkserver() -> None:
             del os.environ[name]
 
 
+def _demand_worker(client: Any, address: str) -> None:
+    """Wait until a cluster has a worker, without which it would be waited for without end."""
+    try:
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
+    except TimeoutError:
+        raise SchedulerError(
+            f"no worker joined the dask scheduler at {address} within {WORKER_SECONDS} seconds: start some "
+            f"(dask worker {address}), and run again"
+        ) from None
+
+
 def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) -> None:
     try:
         from distributed import CancelledError, Client, KilledWorker, as_completed
@@ -220,6 +233,8 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
         except (OSError, ValueError) as error:
             raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
     try:
+        if isinstance(scheduler, str):
+            _demand_worker(client, scheduler)
         # Never the default or current client: that would turn other computations of this process to the cluster.
         futures = client.compute(lazy_blocks(works), optimize_graph=False, retries=2)
         number_of = {future.key: number for number, future in enumerate(futures)}

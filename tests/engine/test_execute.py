@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -151,6 +152,17 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(execution, "CONNECT_SECONDS", 1)
     with pytest.raises(RunError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
         results([BlockWork("x", "chord", "mir_eval", "union", (), "", ())], "tcp://127.0.0.1:1")
+
+
+def test_a_cluster_without_workers_is_an_error_that_says_so(
+    works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(execution, "WORKER_SECONDS", 0.5)
+    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL") as empty:
+        address = re.escape(empty.scheduler_address)
+        with pytest.raises(RunError, match=f"no worker joined the dask scheduler at {address} within 0.5 seconds"):
+            results(works, empty.scheduler_address)
 
 
 def test_auto_starts_workers_only_for_much_work_and_only_where_it_may(
