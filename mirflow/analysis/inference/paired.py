@@ -194,6 +194,10 @@ DEFAULT_TEST = "permutation"
 """The only one that is about the value itself for every aggregate."""
 _DEFINED = {"t": ("mean",), "wilcoxon": ("mean", "median")}
 _NEAR = 1e-11
+_KEPT = 1 << 27
+"""Bytes of differences that are kept instead of computed again."""
+_CACHED = 1 << 15
+"""Numbers that are in a processor's cache while something is done with them."""
 
 
 def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str | None) -> list[str]:
@@ -331,7 +335,8 @@ def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
     """Swap what two systems add above and below the fraction line, unit by unit; for means, flip differences.
 
     A swap is a sign: the sums of all pairs and all replicates are two matrix products, of signs with the terms of
-    the systems.
+    the systems. The replicates of a pair lie side by side, and few pairs are looked at together, so that what is done
+    with them stays in the processor's cache.
     """
     systems = np.unique(pairs)
     ratios = Ratios.of(sample, [(system, metric) for system in systems.tolist()])
@@ -342,12 +347,27 @@ def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
     near = _NEAR * (size[left] + size[right])
     least = _NEAR * (totals[1][left] + totals[1][right])
 
+    both = [(sums[left] + sums[right])[:, np.newaxis] / 2 for sums in totals]
+    # With one denominator swaps change nothing below the fraction line.
+    constant = ratios.below.shape[1] == 1 and bool((both[1][:, 0] > least).all())
+    denominators = ratios.denominator[left], ratios.denominator[right]
+
     def difference(signs: Float) -> Float:
-        both = [(sums[left] + sums[right]) / 2 for sums in totals]
-        signed = (signs @ above, (signs @ ratios.below)[:, ratios.denominator])
-        change = [(sums[:, left] - sums[:, right]) / 2 for sums in signed]
-        first, second = ((both[0] + way * change[0], both[1] + way * change[1]) for way in (1, -1))
-        return (_ratio(*first, least) - _ratio(*second, least))[..., np.newaxis]
+        tops, bottoms = ((signs @ terms).T.copy() for terms in (above, ratios.below))
+        found = np.empty((len(pairs), len(signs)))
+        step = max(1, _CACHED // max(len(signs), 1))
+        for part in (slice(start, start + step) for start in range(0, len(pairs), step)):
+            change = _half_difference(tops, left[part], right[part])
+            if constant:
+                first, second = (both[0][part] + change) / both[1][part], (both[0][part] - change) / both[1][part]
+            else:
+                below = _half_difference(bottoms, denominators[0][part], denominators[1][part])
+                first, second = (
+                    _ratio(both[0][part] + way * change, both[1][part] + way * below, least[part, np.newaxis])
+                    for way in (1, -1)
+                )
+            np.subtract(first, second, out=found[part])
+        return found.T[..., np.newaxis]
 
     return Swaps(difference, ratios.clusters, near[:, np.newaxis])
 
@@ -394,8 +414,15 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
     return Swaps(difference, rates.clusters, near)
 
 
-def count_extremes(swaps: Swaps, how: Resampling) -> tuple[Float, Float]:
+def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = None) -> tuple[Float, Float]:
     """Count the replicates with a difference at least as far from 0 as the observed one, among those that are defined.
+
+    Parameters
+    ----------
+    swaps : Swaps
+    how : Resampling
+    kept : list of float64 (replicates, pairs, values) or None
+        The absolute differences are added to it, for :func:`step_down`.
 
     Returns
     -------
@@ -407,12 +434,15 @@ def count_extremes(swaps: Swaps, how: Resampling) -> tuple[Float, Float]:
     chunks, exact = how.signs(swaps.clusters, swaps.near.size)
     extreme, number, square, finite = (np.zeros(swaps.near.shape) for _ in range(4))
     for signs in chunks:
-        found = np.abs(swaps.difference(signs))
-        extreme += (found >= observed - swaps.near).sum(axis=0)
-        number += (~np.isnan(found)).sum(axis=0)
+        found = swaps.difference(signs)
+        np.abs(found, out=found)
+        if kept is not None:
+            kept.append(found)
+        extreme += np.count_nonzero(found >= observed - swaps.near, axis=0)
         bounded = np.isfinite(found)
+        number += len(found) - np.count_nonzero(np.isnan(found), axis=0)
+        finite += np.count_nonzero(bounded, axis=0)
         square += (np.where(bounded, found, 0.0) ** 2).sum(axis=0)
-        finite += bounded.sum(axis=0)
     # What was observed is one of the replicates, listed or not (Phipson and Smyth 2010).
     drawn = 0 if exact else 1
     p = np.divide(extreme + drawn, number + drawn, out=np.full_like(observed, np.nan), where=number + drawn > 0)
@@ -420,7 +450,13 @@ def count_extremes(swaps: Swaps, how: Resampling) -> tuple[Float, Float]:
     return np.where(np.isnan(observed), np.nan, p), np.where(spread > swaps.near, spread, 1.0)
 
 
-def step_down(parts: Sequence[tuple[Swaps, Int]], spreads: Sequence[Float], clusters: int, how: Resampling) -> Float:
+def step_down(
+    parts: Sequence[tuple[Swaps, Int]],
+    spreads: Sequence[Float],
+    clusters: int,
+    how: Resampling,
+    kept: Sequence[Float] = (),
+) -> Float:
     """Simultaneous p-values of all pairs: step-down by the largest difference in standard deviations (max-T).
 
     In each replicate the same clusters are swapped in every pair, so that what the pairs have in common is in the
@@ -436,6 +472,8 @@ def step_down(parts: Sequence[tuple[Swaps, Int]], spreads: Sequence[Float], clus
     clusters : int
         Of all parts together.
     how : Resampling
+    kept : sequence of float64 (replicates, pairs, values)
+        Of a single part, as :func:`count_extremes` gives them; empty: they are computed.
 
     Returns
     -------
@@ -454,13 +492,19 @@ def step_down(parts: Sequence[tuple[Swaps, Int]], spreads: Sequence[Float], clus
     order = np.argsort(np.where(known, observed, -np.inf), axis=0, kind="stable")
     limits = np.take_along_axis(observed - near, order, axis=0)
     chunks, exact = how.signs(clusters, near.size)
+    computed = ([swaps.difference(signs[:, own]) for swaps, own in parts] for signs in chunks)
     extreme, number = np.zeros(near.shape), 0
-    for signs in chunks:
-        found = np.concatenate([swaps.difference(signs[:, own]) for swaps, own in parts], axis=1)
-        found = np.where(known & ~np.isnan(found), np.abs(found), 0.0) / spread
-        largest = np.maximum.accumulate(np.take_along_axis(found, order[np.newaxis], axis=1), axis=1)
-        extreme += (largest >= limits).sum(axis=0)
-        number += len(signs)
+    for every in ([one] for one in kept) if kept else computed:
+        # By pair: the replicates of each value.
+        found = [column for one in every for column in one.transpose(1, 2, 0)]
+        number += len(every[0])
+        for value in range(near.shape[1]):
+            largest = np.zeros(len(every[0]))
+            for place, pair in enumerate(order[:, value].tolist()):
+                if known[pair, value]:
+                    # What is undefined is not the largest.
+                    np.fmax(largest, np.abs(found[pair][value]) / spread[pair, value], out=largest)
+                    extreme[place, value] += np.count_nonzero(largest >= limits[place, value])
     drawn = 0 if exact else 1
     ordered = (extreme + drawn) / (number + drawn)
     # A pair is told apart only if all that differ more are.
@@ -468,6 +512,14 @@ def step_down(parts: Sequence[tuple[Swaps, Int]], spreads: Sequence[Float], clus
     found_p = np.empty_like(ordered)
     np.put_along_axis(found_p, order, ordered, axis=0)
     return np.where(known, found_p, np.nan)
+
+
+def _half_difference(sums: Float, left: Int, right: Int) -> Float:
+    """Half of what some rows have more than others."""
+    found: Float = sums[left]
+    found -= sums[right]
+    found /= 2
+    return found
 
 
 def _ratio(above: Float, below: Float, least: Float) -> Float:
@@ -610,8 +662,10 @@ def swap_pairs(
     how : Resampling
     """
     spreads = []
+    kept: list[Float] = []
+    keeps = correction == MAX_T and len(swaps) == 1 and 8 * how.replicates * swaps[0].near.size <= _KEPT
     for part, one in zip(parts, swaps, strict=True):
-        p, spread = count_extremes(one, how)
+        p, spread = count_extremes(one, how, kept if keeps else None)
         spreads.append(spread)
         for place, metric in enumerate(metrics):
             fill_pairs(arrays, metric, part.pairs, {"p": p[:, place]})
@@ -621,7 +675,7 @@ def swap_pairs(
     elif parts:
         every = np.unique(np.concatenate([part.clusters for part in parts]))
         own = [np.searchsorted(every, part.clusters) for part in parts]
-        corrected = step_down(list(zip(swaps, own, strict=True)), spreads, len(every), how)
+        corrected = step_down(list(zip(swaps, own, strict=True)), spreads, len(every), how, kept)
         pairs = np.concatenate([part.pairs for part in parts])
         for place, metric in enumerate(metrics):
             write_corrected(arrays, metric, pairs, corrected[:, place])

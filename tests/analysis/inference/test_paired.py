@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mirflow.analysis.inference import correct, resampling
+from mirflow.analysis.inference import correct, paired, resampling
 from mirflow.analysis.inference.paired import effects, p_values
 from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.inference.sample import Sample
@@ -323,6 +323,15 @@ class TestMaxT:
         p, adjusted = found["p"][upper], found["p_adjusted"][upper]
         assert (p <= adjusted).all()
         assert (adjusted <= np.minimum(10 * p, 1) + 1e-12).all()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_same_where_differences_are_kept_and_where_few_are_in_the_cache(self, kind, monkeypatch):
+        board = random_world(5, 40)
+        whole = arrays_of(board.mirflow.compare(aggregate=kind, replicates=300))
+        monkeypatch.setattr(paired, "_KEPT", 0)
+        monkeypatch.setattr(paired, "_CACHED", 1)
+        for name, values in arrays_of(board.mirflow.compare(aggregate=kind, replicates=300)).items():
+            np.testing.assert_array_equal(values, whole[name])
 
     def test_the_same_however_the_replicates_are_cut(self, monkeypatch):
         board = random_world(4, 40)
