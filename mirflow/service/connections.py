@@ -24,6 +24,8 @@ MOST = 1000
 """Connections at a time; further ones are closed at once."""
 MOST_OF_ADDRESS = 250
 """Connections of an address, which is not this machine's and not that of a proxy."""
+ENDLESS = "endless"
+"""Name in the state of a request whose answer goes on until somebody leaves."""
 
 LOOPBACK: tuple[Network, ...] = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
@@ -96,6 +98,12 @@ class Punctual(HttpToolsProtocol):
         self._stop_awaiting_head()
         _stop(self._taken)
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Let the answer end that is being given, but for one that says of itself that it has no end."""
+        super().shutdown()
+        if self.cycle is not None and not self.cycle.response_complete and self.cycle.scope["state"].get(ENDLESS):
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no request with the headers of every answer."""

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, get_args
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -22,6 +23,7 @@ from ..pipeline.campaign import Campaign, Visibility
 from ..reports.page.assembly import report_link
 from ..store.read import read_scores
 from .accounts import Viewer, is_current
+from .connections import ENDLESS
 from .database import Database
 from .limits import shown_size
 from .result_pages import report_of
@@ -482,6 +484,7 @@ async def progress(request: Request) -> Response:
     who = who_asks(request)
     if _watched[who] >= WATCHED:
         raise HTTPException(429, "You watch too many submissions at a time.", {"Retry-After": "10"})
+    request.scope["state"][ENDLESS] = True
     events = _events(first, look, request.headers.get("last-event-id", ""), who)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(events, headers=headers, media_type="text/event-stream")
@@ -511,8 +514,8 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> 
                 yield ": still there\n\n"  # so that neither proxies nor we keep dead connections
             await asyncio.sleep(LOOK_SECONDS)
             status = await run_in_threadpool(look)
-    except (HTTPException, MirflowError):
-        return
+    except (HTTPException, MirflowError, SQLAlchemyError):
+        return  # the browser comes again, and is told what is wrong
     finally:
         _watched[who] -= 1
         if not _watched[who]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import select
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -22,6 +24,7 @@ from mirflow.service.service import Service, open_service
 
 from ..waiting import PATIENCE, until
 from .accounts import account
+from .campaigns import zipped
 from .running import running
 from .test_submission_pages import CAMPAIGN
 
@@ -215,3 +218,25 @@ def test_an_answer_that_is_not_taken(service: Service, monkeypatch: pytest.Monke
     with running(app) as own, connect(own) as client:
         client.sendall(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
         until(lambda: given_up)
+
+
+def test_a_server_that_ends_does_not_wait_for_those_who_watch(service: Service) -> None:
+    token, told = account(service, "ada", "submitter", "token"), []
+    watch = logging.Handler()
+    watch.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    with ExitStack() as open_longer, running(create_app(service)) as address:
+        client = open_longer.enter_context(connect(address))
+        logging.getLogger("uvicorn.error").addHandler(watch)
+        data = zipped({"a.lab": "0 1 C\n"})
+        head = f"Host: localhost\r\nAuthorization: Bearer {token}\r\n"
+        sent = f"POST /submissions/new?name=draft-1 HTTP/1.1\r\n{head}Content-Type: application/zip\r\n"
+        client.sendall(f"{sent}Accept: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
+        id = re.search(rb'"id": ?"(\w+)"', client.recv(65536))
+        assert id is not None
+        asked = f"GET /submissions/{id[1].decode()}/progress HTTP/1.1\r\n{head}Accept: text/event-stream\r\n\r\n"
+        client.sendall(asked.encode())
+        seen = b""
+        while b"event: progress" not in seen:
+            seen += client.recv(65536)
+    logging.getLogger("uvicorn.error").removeHandler(watch)
+    assert [one for one in told if "Cancel" in one or "Exception" in one] == []
