@@ -44,6 +44,7 @@ SUBMISSIONS = {
     "symbolic and hard links": "uploads.test_bad_archives_are_refused_by_name",
     "audio, pickles": "uploads.test_bad_archives_are_refused_by_name",
     "files that no evaluation asks for": "uploads.test_bad_archives_are_refused_by_name",
+    "files of which none has the name of a track": "worker.test_files_of_no_track_are_refused_before_anything_is_scored",
     "`.DS_Store`": "uploads.test_what_file_managers_add_is_left_out_and_one_folder_around_all_too",
     "wrong encodings": "uploads.test_wrong_encodings_are_findings_with_their_file",
     "what needs more memory or time": "uploads.test_a_check_ends_within_its_memory",
