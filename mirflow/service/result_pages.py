@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,12 +17,12 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute
 
 from ..errors import QueryError, StoreError, UnknownNameError
-from ..reports.leaderboard import leaderboard, to_json
+from ..reports.leaderboard import to_json
 from ..reports.page import live
 from ..site import page_contents
 from ..site.archive import Archive, join_years, years_of
 from ..site.build import NEWS
-from ..site.changes import Change, find_changes, to_atom
+from ..site.changes import CHANGES, Change, find_changes, ranked, state_of, to_atom, with_authority
 from ..site.front_page import front, news_of
 from ..site.page_contents import StoreContents
 from .accounts import Viewer
@@ -31,9 +33,6 @@ from .service import Service
 from .snapshots import Snapshot
 from .viewer_pages import PRIVATE, pages_of, viewer_of
 from .views import Views
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _HTML = "text/html; charset=utf-8"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -142,7 +141,7 @@ def _front(asked: Asked) -> Content:
 
 
 def changes_of(service: Service) -> list[Change]:
-    """Changes by the newest generation of each store, the newest first; everybody may know them."""
+    """Changes by the generations of each store, the newest first; everybody may know them."""
     found: list[Change] = []
     for name in service.shelf:
         try:
@@ -153,24 +152,29 @@ def changes_of(service: Service) -> list[Change]:
 
 
 def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
-    """Changes of a store; of one that has no generation before all is new."""
+    """Changes of a store by its newest generation, by the one before if it is the first, and those that it lists.
+
+    Of a generation whose predecessor was removed nobody knows what it changed.
+    """
 
     def find() -> list[Change]:
-        after = leaderboard(_ranked(snapshot.boards), title=snapshot.name, level=None)
-        earlier = service.shelf.before(snapshot)
-        try:
-            ranked = {} if earlier is None else _ranked(earlier.boards)
-        except StoreError:
-            ranked = {}  # a later run has just removed it
-        before = {snapshot.name: leaderboard(ranked, title=snapshot.name, level=None)} if ranked else {}
-        return find_changes(before, {snapshot.name: after}, urlsplit(service.base_url).hostname or "localhost")
+        name, earlier = snapshot.name, service.shelf.before(snapshot)
+        states = [state_of(name, snapshot.boards)]
+        if not states[0]:
+            return []
+        if earlier is not None:
+            try:
+                states.append(state_of(name, earlier.boards))
+            except StoreError:
+                earlier = None  # a later run has just removed it
+        if (earlier or snapshot).number <= 1:
+            states.append({})
+        found = [one for after, before in pairwise(states) for one in find_changes(before, after)]
+        found += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
+        authority = urlsplit(service.base_url).hostname or "localhost"
+        return [with_authority(one, authority) for one in {one.id: one for one in found}.values()]
 
     return snapshot.once("changes", find)
-
-
-def _ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """The evaluations that have pages."""
-    return {name: ds for name, ds in boards.items() if _is_ranked(ds)}
 
 
 def _feed(asked: Asked) -> Content:
@@ -216,16 +220,9 @@ def _report(asked: Asked, store: str) -> Content:
     address = asked.service.links.url
     assets = {name: f"{asked.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
     links = [(asked.service.title, address("front"))]
-    named = asked.views.ask(
-        store, asked.viewer, lambda snapshot: [name for name, ds in snapshot.boards.items() if _is_ranked(ds)]
-    )
+    named = asked.views.ask(store, asked.viewer, lambda snapshot: [*ranked(snapshot.boards)])
     links += [(name, address("evaluation", store=store, evaluation=name)) for name in named]
     return Content(asked.report(store).shell(assets, links=links).encode(), _HTML)
-
-
-def _is_ranked(ds: xr.Dataset) -> bool:
-    """True if an evaluation has a page of its own; see `contents.store`, which computes what is there."""
-    return bool(ds.sizes["metric"] and ds.sizes["system"])
 
 
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 import msgspec
 
 from ..errors import counted
-from ..reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem
+from ..reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
 from .pages import show_gain, show_number
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 LONGEST = 12
 """Lines of a change; of more it says how many."""
 ENTRIES = 50
 """The most entries of a feed, the newest."""
+CHANGES = "changes"
+"""Attribute of a store that lists the changes by generations which are gone, as far as they may still be told."""
 LONG_AGO = "1970-01-01T00:00:00+00:00"
 """The time of scores that do not say when they were computed."""
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -82,6 +88,48 @@ def find_changes(
             heading = f"{name} ({store}): {title}"
             found.append(Change(f"tag:{authority},{time[:10]}:{where}", time, store, name, heading, details))
     return sorted(found, key=lambda one: one.time, reverse=True)
+
+
+def state_of(store: str, boards: Mapping[str, xr.Dataset]) -> dict[str, Leaderboard]:
+    """The leaderboard of a store by its name, as :func:`find_changes` compares it; nothing if there is nobody."""
+    found = ranked(boards)
+    return {store: leaderboard(found, title=store, level=None)} if found else {}
+
+
+def ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """The evaluations that have pages of their own."""
+    return {name: ds for name, ds in boards.items() if ds.sizes["metric"] and ds.sizes["system"]}
+
+
+def with_authority(change: Change, authority: str) -> Change:
+    """A change whose identifier begins with another host name."""
+    return msgspec.structs.replace(change, id=f"tag:{authority},{change.id.partition(',')[2]}")
+
+
+def retell(changes: Sequence[Change], systems: Collection[str], told: Collection[str]) -> list[Change]:
+    """Changes as they may be told later: without lines that name what is no longer for everybody.
+
+    Parameters
+    ----------
+    changes : sequence of Change
+        The newest first; at most `ENTRIES` of them are told.
+    systems, told : collection of str
+        The systems that the lines may name, and those of them that may still be named.
+
+    Examples
+    --------
+    >>> first = Change("tag:a,2027:b", "2027", "dev", "chord", "2 new systems", ["new: oak, 0.7", "new: oak-2, 0.8"])
+    >>> [one.details for one in retell([first], ["oak", "oak-2"], ["oak-2"])], retell([first], ["oak", "oak-2"], [])
+    ([['new: oak-2, 0.8']], [])
+    """
+    secret = [re.escape(name) for name in systems if name not in told]
+    named = re.compile(rf"(?<![\w.+-])(?:{'|'.join(secret)})(?![\w.+-])") if secret else None
+    found = []
+    for one in changes[:ENTRIES]:
+        details = [line for line in one.details if named is None or not named.search(line)]
+        if details or not one.details:
+            found.append(msgspec.structs.replace(one, details=details))
+    return found
 
 
 def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None) -> tuple[str, list[str]]:

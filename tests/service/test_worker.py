@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 import shutil
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -35,7 +39,7 @@ from mirflow.service.submissions.entries import (
 from mirflow.service.submissions.scoring import publish_job
 from mirflow.service.submissions.submission_tables import Released, Scored, Submission, Trouble, Verdict
 from mirflow.service.submissions.worker import Worker, work
-from mirflow.store.read import read_scores
+from mirflow.store.read import read_attrs, read_scores
 from mirflow.store.write import StoreWriter
 
 from ..waiting import PATIENCE
@@ -342,6 +346,41 @@ def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Servi
     assert client.get(pinned).status_code == 410
     assert len([*(service.public_folder / ".dev.zarr.d").glob("generation-*")]) == 1
     assert "elm" not in client.get("/feed.xml").text
+
+
+def test_the_feed_keeps_what_earlier_publications_changed(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    worker, client, viewer = worker_of(service, confinement), Browser(service), member(service)
+    ids = {}
+
+    def entries() -> dict[str, str]:
+        root = ElementTree.fromstring(client.get("/feed.xml").text)
+        atom = "{http://www.w3.org/2005/Atom}"
+        return {
+            one.findtext(f"{atom}id", ""): f"{one.findtext(f'{atom}title')}: {one.findtext(f'{atom}content')}"
+            for one in root.iter(f"{atom}entry")
+        }
+
+    seen: dict[str, str] = {}
+    for number, name in enumerate(("oak", "elm", "ash", "fir")):
+        ids[name] = submit(service, name, estimates(wrong=number), visibility="public")
+        worker.work_off()
+        assert seen.items() <= entries().items(), "an entry stays what it was"
+        seen = entries()
+        assert len(seen) == number + 1
+    told = list(seen.values())
+    assert [sum(f"new: {name}" in one for one in told) for name in ids] == [0, 1, 1, 1]
+    assert sum("new, 1 system on 6 tracks" in one and "leads: oak" in one for one in told) == 1
+    for name, change in (("elm", withdraw), ("ash", partial(set_visibility, visibility="private"))):
+        with service.database.write() as session:
+            row = session.scalars(select(Submission).where(Submission.id == ids[name])).one()
+            words: dict[str, Any] = {} if change is not withdraw else {"now": service.clock()}
+            change(row, viewer, **words)
+        worker.work_off()
+        assert name not in " ".join(entries().values())
+        assert name not in json.dumps(read_attrs(service.public_folder / "dev.zarr")["changes"])
+    assert any("new: fir" in one for one in entries().values())
+    assert entries().items() <= seen.items()
 
 
 def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:

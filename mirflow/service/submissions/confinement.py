@@ -48,8 +48,8 @@ JOBS: Mapping[str, str] = {
 }
 """Jobs by name: modules of this package, and their functions."""
 PRELOADED = (
-    ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "xarray", "pandas", "scipy.stats", "dask.array",
-    "filelock",
+    ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "mirflow.site.changes", "xarray", "pandas",
+    "scipy.stats", "dask.array", "filelock",
 )  # fmt: skip
 """Modules that jobs of submissions need, imported once for all of them."""
 MAX_MESSAGES = 64 * 2**20

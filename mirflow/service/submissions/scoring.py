@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ...analysis.inference.confidence_intervals import intervals
@@ -371,13 +372,32 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         if known.keys() != {one.name for one in contents} or not all(
             same_content(known[one.name], one) for one in contents
         ):
-            writer.publish(contents, {"name": task["split"], "versions": software_versions(), **attrs})
+            told = {name for name in listed if "withdrawn" not in public[name]}
+            about = {"name": task["split"], "versions": software_versions(), **attrs}
+            writer.publish(contents, {**about, **_kept_changes(task["split"], writer, told)})
         earlier = {
             name for one in writer.earlier() for ds in read_scores(one).values() for name in names_of(ds, "system")
         }
         if not earlier <= set(listed):
             writer.forget()
     return {"systems": len(listed)}
+
+
+def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dict[str, Any]:
+    """What the present generation of a public copy has changed, and what it lists, for the one that follows it."""
+    from ...site.changes import CHANGES, Change, find_changes, retell, state_of
+
+    number = writer.current
+    folders = {place: writer.folder / f"generation-{place:06d}" for place in (number - 1, number)}
+    boards = {place: read_scores(one) for place, one in folders.items() if one.is_dir()}
+    if number not in boards:
+        return {}
+    states = {place: state_of(store, one) for place, one in boards.items()}
+    known = number == 1 or number - 1 in states
+    changes = find_changes(states.get(number - 1, {}), states[number]) if known else []
+    changes += msgspec.convert(writer.attrs().get(CHANGES, []), list[Change])
+    systems = {name for one in boards.values() for ds in one.values() for name in names_of(ds, "system")}
+    return {CHANGES: msgspec.to_builtins(retell(changes, systems, told))}
 
 
 def without_folders(cells: Cells, folders: Collection[str]) -> Cells:
