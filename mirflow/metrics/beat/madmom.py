@@ -160,7 +160,9 @@ def continuity(judged: Towards, phase: float, period: float) -> tuple[Int, Int]:
     first = np.flatnonzero(fresh)
     if not len(first):
         return np.zeros(len(estimate), dtype=np.int64), np.zeros(len(estimate), dtype=np.int64)
-    right = first[np.logical_or.reduceat(in_phase, first) & np.logical_or.reduceat(in_tempo, first)]
+    if len(first) < len(fresh):
+        in_phase, in_tempo = (np.logical_or.reduceat(near, first) for near in (in_phase, in_tempo))
+    right = first[in_phase & in_tempo]
     pair = estimate.pair[right]
     start, length = _runs(right, pair)
     longest = np.zeros(len(estimate), dtype=np.int64)
@@ -216,10 +218,17 @@ def histogram(judged: Towards, bins: int) -> Float:
     beats = judged.beats
     with np.errstate(invalid="ignore"):
         wrapped = np.mod(judged.relative_error + 0.5, -1) + 0.5
-    known = ~np.isnan(wrapped)
+    known, pair = ~np.isnan(wrapped), beats.pair
+    if not known.all():
+        wrapped, pair = wrapped[known], pair[known]
     edges = np.linspace(-0.5 - 0.5 / bins, 0.5 + 0.5 / bins, bins + 2)
-    place = (np.searchsorted(edges, wrapped[known], side="right") - 1) % bins
-    found = np.bincount(beats.pair[known] * bins + place, minlength=len(beats) * bins)
+    # Edges are equally far apart but for rounding, and decide what lies next to one of them.
+    place = ((wrapped - edges[0]) * bins).astype(np.int64)
+    place -= wrapped < edges[place]
+    place += wrapped >= edges[place + 1]
+    place[place == bins] = 0
+    place += pair * bins
+    found = np.bincount(place, minlength=len(beats) * bins)
     return found.reshape(len(beats), bins).astype(np.float64)
 
 
