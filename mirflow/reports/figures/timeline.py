@@ -22,7 +22,7 @@ from ...ragged import Bool, Column
 from ..layout import title_of
 from ..origins import Shelf, find_plans
 from .canvas import GREY, Sheet, figure, label, sheet
-from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained
+from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained, form_of
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
 
 if TYPE_CHECKING:
@@ -202,9 +202,8 @@ def _read(plan: EvaluationFiles, track: str, systems: Sequence[tuple[str, float]
 def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | None, chords: bool) -> None:
     ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
     first, last = _span(read, start, end)
-    room = (
-        TOP if read[0].schema.drawn_as in _POLYPHONIC else BOTTOM
-    )  # verdicts lie over the pitches and need no band below
+    # Verdicts of notes lie over the pitches; those of stretches of time need a band below.
+    room = TOP if read[0].schema.drawn_as in _POLYPHONIC and not any(map(_has_band, rows)) else BOTTOM
     pitches = _pitches(read, first, last)
     lanes = Lanes(ax, first, last, (page.inches - 1.5) * 72, pitches, _names(read), chords, room)
     for at, lane in enumerate(rows):
@@ -235,6 +234,12 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
         ax.spines["bottom"].set_visible(False)
     else:
         ax.set_xlabel("onset [quarter notes]" if "onset" in read[0].columns else "time [s]")
+
+
+def _has_band(lane: _Lane) -> bool:
+    """Whether the verdicts of a lane stand in a band below it."""
+    one, evidence = lane.annotation, lane.evidence
+    return isinstance(one, Annotation) and evidence is not None and form_of(one.kind, evidence) == "band"
 
 
 def _span(read: Sequence[Annotation], start: float | None, end: float | None) -> tuple[float, float]:

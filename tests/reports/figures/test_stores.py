@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 import yaml
 from click.testing import CliRunner, Result
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 
 import mirflow
 from mirflow.annotations.schema import TASK_KINDS
@@ -118,6 +118,25 @@ class TestTimeline:
         assert all(f"{value:.3f}" in shown for value in score.values.tolist())
         assert "majmin: right (blue), wrong (orange, hatched), thin where nothing is judged" in shown
         assert cut_off(ax) == []
+
+    def test_notes_stand_above_the_band_of_their_verdicts(self, tmp_path: Path) -> None:
+        for side, end in (("r", 1.0), ("e", 0.5)):
+            rows = "".join(f"{start},{start + end},{pitch}\n" for start, pitch in enumerate((110, 220, 440, 880)))
+            (tmp_path / f"{side}.csv").write_text(f"start,end,pitch\n{rows}")
+        evaluation = {"task": "transcription", "reference": "r.csv", "estimates": "e.csv", "systems": ["ours"]}
+        pipeline = {
+            "name": "n",
+            "store": str(tmp_path / "n.zarr"),
+            "evaluations": [evaluation | {"metrics": ["frame_f_measure"]}],
+        }
+        (tmp_path / "n.yaml").write_text(yaml.safe_dump(pipeline))
+        mirflow.run(tmp_path / "n.yaml")
+        ax = figures.timeline(tmp_path / "n.zarr", None, "frame_f_measure")
+        drawn = [one for one in ax.collections if isinstance(one, LineCollection)]
+        lowest = max(float(line[:, 1].max()) for one in drawn for line in one.get_segments())
+        bands = [one for one in ax.collections if isinstance(one, PolyCollection) and one.get_paths()]
+        assert bands
+        assert lowest < min(float(path.vertices[:, 1].min()) for one in bands for path in one.get_paths())
 
     def test_an_estimate_that_is_not_there_is_noted_to_be_missing(self, tree: xr.DataTree) -> None:
         assert "no estimate" in words(figures.timeline(tree, "t01", "majmin"))
