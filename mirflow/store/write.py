@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -32,9 +33,16 @@ _SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
 def software_versions() -> dict[str, str]:
     """The versions that a store keeps: of what computed and wrote it."""
     import platform
+
+    return {name: _installed(name) for name in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
+
+
+@cache
+def _installed(package: str) -> str:
+    """The version of a package, whose metadata take a millisecond to parse."""
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
+    return version(package)
 
 
 class StoreWriter:
