@@ -92,7 +92,7 @@ def start_command(
     """
     demand_packages()
     from ..pipeline.campaign import is_campaign
-    from ..service.app import serve
+    from ..service.app import listen, local_address, serve
     from ..service.service import check_address
     from ..store.generations import resolve
 
@@ -102,13 +102,15 @@ def start_command(
             resolve(path)
     if user_header and not proxies:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
-    with nullcontext() if no_worker else _worker(paths):
-        click.echo(base_url or f"http://{host}:{port}/", err=True)
+    with listen(host, port) as listening, nullcontext() if no_worker else _worker(paths):
+        port = listening[0].getsockname()[1]
+        click.echo(base_url or local_address(host, port), err=True)
         serve(
             paths,
             host,
             port,
             base_url,
+            listening=listening,
             proxies=proxies,
             user_header=user_header,
             without_references=without_references,

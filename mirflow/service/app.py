@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import logging
-from collections.abc import Callable, Sequence
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote, unquote, unquote_to_bytes
 
@@ -33,7 +37,7 @@ from .submissions.entries import SubmissionError
 from .viewer_pages import asset, error_answer
 from .views import Views
 
-__all__ = ["configure", "create_app", "serve"]
+__all__ = ["configure", "create_app", "listen", "local_address", "serve"]
 
 _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
 """Errors whose messages answer what somebody has asked; others may name files, and are for the server's log."""
@@ -194,12 +198,60 @@ def _gone(request: Request, error: Exception) -> Response:
     return Response(status_code=400, headers={"Connection": "close"})
 
 
+@contextmanager
+def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
+    """Sockets on a port of all addresses that a name of this machine has; closed at the end.
+
+    Parameters
+    ----------
+    host : str
+    port : int
+        0 is any that is free.
+
+    Raises
+    ------
+    MirflowError
+        If the name is none, or the port is another's.
+    """
+    with ExitStack() as stack:
+        listening: list[socket.socket] = []
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            found.sort(key=lambda one: one[0] != socket.AF_INET)
+            for family, _, _, _, address in dict.fromkeys(found):
+                try:
+                    made = socket.create_server((address[0], port), family=family)
+                except OSError as error:
+                    # A name may have an address of IPv6 where the machine has none.
+                    if not listening or error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                        raise
+                    continue
+                listening.append(stack.enter_context(made))
+                port = made.getsockname()[1]
+        except OSError as error:
+            why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+            raise MirflowError(f"cannot listen on {host}:{port}: {why}; see --host and --port") from None
+        yield listening
+
+
+def local_address(host: str, port: int) -> str:
+    """The address of a server without a proxy.
+
+    Examples
+    --------
+    >>> local_address("::1", 8765)
+    'http://[::1]:8765/'
+    """
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
 def serve(
     paths: Sequence[str | Path],
     host: str = HOST,
     port: int = PORT,
     base_url: str = "",
     *,
+    listening: Sequence[socket.socket] | None = None,
     proxies: Sequence[str] = (),
     user_header: str = "",
     without_references: bool = False,
@@ -217,6 +269,8 @@ def serve(
     port : int
     base_url : str
         Address by which people reach the server, if a proxy stands before it.
+    listening : sequence of socket or None
+        What :func:`listen` gave of the host and the port.
     proxies : sequence of str
         Addresses or networks of proxies, whose word on the client's address is taken.
     user_header : str
@@ -228,14 +282,15 @@ def serve(
     access_log : bool
         Whether a line for every request is written to the standard error.
     """
-    service = open_service(paths, base_url or f"http://{host}:{port}")
+    service = open_service(paths, base_url or local_address(host, port))
     service.proxies, service.user_header = networks(proxies), user_header
     service.without_references, service.only_aggregates = without_references, only_aggregates
     service.archive = archive or service.archive
     if service.archive is not None:
         service.read_years()  # what is wrong in it is said now
     _begin_logs(access_log)
-    uvicorn.Server(configure(create_app(service), host, port, service.proxies)).run()
+    server = uvicorn.Server(configure(create_app(service), host, port, service.proxies))
+    server.run(sockets=None if listening is None else list(listening))
 
 
 def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequence[Network] = ()) -> uvicorn.Config:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
+from mirflow.errors import MirflowError
 from mirflow.service.accounts import find_viewer
+from mirflow.service.app import listen
 from mirflow.service.service import open_service
 
 from ..commands import invoke, printed, refused, rows
@@ -73,3 +76,20 @@ def test_accounts_are_added_by_the_dozen(campaign: Path) -> None:
 
 def test_what_is_no_store_is_not_served(tmp_path: Path) -> None:
     assert "is not a store of mirflow (it has no zarr.json)" in invoke("serve", tmp_path, code=4).output
+
+
+def test_a_port_of_another_server_is_refused_before_anything_begins(campaign: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        told = refused("serve", campaign, "--port", port)
+    assert f"cannot listen on 127.0.0.1:{port}: Address already in use; see --host and --port" in told
+    assert "http://" not in told
+
+
+def test_a_server_listens_on_addresses_of_this_machine_alone() -> None:
+    with listen("127.0.0.1", 0) as listening:
+        (address,) = {one.getsockname() for one in listening}
+        assert address[1] > 0
+        socket.create_connection(address).close()
+    with pytest.raises(MirflowError, match=r"cannot listen on 192\.0\.2\.1:8765: Cannot assign"), listen("192.0.2.1"):
+        pass

@@ -176,7 +176,7 @@ const queue = new Queue({ address: dataset.judgements, csrf, owner: dataset.grad
   },
   refused(change, why) {
     unsaved = change === null;
-    say(`not saved: ${why}`);
+    say(change ? `not saved: ${why}` : `not saved: ${why} What is not saved yet is kept in this browser.`);
   },
 });
 
