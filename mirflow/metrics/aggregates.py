@@ -170,7 +170,17 @@ def _median(ordered: Float, count: Int) -> Float:
     number = count[..., np.newaxis]
     middle = np.maximum(number - 1, 0) // 2, np.minimum(number // 2, ordered.shape[-1] - 1)
     low, high = (np.take_along_axis(ordered, place, axis=-1)[..., 0] for place in middle)
-    return np.asarray((low + high) / 2)
+    return _middle(low, high)
+
+
+def _middle(low: Float, high: Float) -> Float:
+    """The number between two, also where their sum is none."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = np.asarray((low + high) / 2)
+    beyond = np.isinf(middle) & np.isfinite(low) & np.isfinite(high)
+    return np.where(beyond, low / 2 + high / 2, middle) if beyond.any() else middle
 
 
 def _median_without_each(ordered: Float) -> Float:
@@ -178,8 +188,7 @@ def _median_without_each(ordered: Float) -> Float:
 
     place, units = np.arange(len(ordered)), len(ordered)
     low, high = (units - 2) // 2, (units - 1) // 2
-    with np.errstate(invalid="ignore"):
-        return np.asarray((ordered[low + (place <= low)] + ordered[high + (place <= high)]) / 2)
+    return _middle(ordered[low + (place <= low)], ordered[high + (place <= high)])
 
 
 def _information_gain(histogram: Float) -> Float:

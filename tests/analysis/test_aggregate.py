@@ -83,6 +83,11 @@ class TestKinds:
             ds.mirflow.query(aggregate="mean")["value"].values, np.mean(score, axis=1), rtol=1e-14, atol=1e-300
         )
 
+    def test_the_median_of_two_is_between_them_where_their_sum_is_no_number(self):
+        ds = make_group(np.array([[[1.5e308], [1.7e308]], [[-1.7e308], [1.0]]]))
+        median = ds.mirflow.query(aggregate="median")["value"].values
+        np.testing.assert_allclose(median, [[1.6e308], [-0.85e308]], rtol=1e-15)
+
     def test_an_aggregate_that_a_metric_does_not_define_is_refused(self):
         ds = random_group(1, 3, 2, aggregates=["mean median wcsr", "mean median"])
         with pytest.raises(QueryError, match=r"'wcsr' is not defined for metric 'root'; it has: mean, median"):
