@@ -10,6 +10,7 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
+
+from ..waiting import PATIENCE, until
 
 VARIABLE = "MIRFLOW_TEST_DATABASE"
 _MADE: list[tuple[str, str]] = []
@@ -99,21 +103,17 @@ def postgres() -> Iterator[str]:
             yield address
         finally:
             drop_databases()
-            process.terminate()
-            process.wait(30)
+            process.send_signal(signal.SIGINT)  # which waits for no client
+            process.wait(PATIENCE)
 
 
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    import time
-
-    from sqlalchemy.exc import OperationalError
-
-    for _ in range(300):
+    def answers() -> bool:
         assert process.poll() is None, log.read_text()
         try:
             _execute(address)
         except OperationalError:
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError(log.read_text())
+            return False
+        return True
+
+    until(answers, log.read_text)
