@@ -119,6 +119,15 @@ class YearsLine:
         return " ".join(f"{one.x:g},{one.y:g}" for one in self.points)
 
     @property
+    def labelled(self) -> list[Point]:
+        """The points with their year and value in writing: the newest, and others as far as they do not overlap."""
+        kept: list[Point] = []
+        for one in reversed(self.points):
+            if not kept or kept[-1].x - one.x >= LABEL_WIDTH:
+                kept.append(one)
+        return kept[::-1]
+
+    @property
     def words(self) -> str:
         """Words for the line, for those who do not see it."""
         return ", ".join(f"{one.entry.year}: {one.entry.shown}" for one in self.points)
@@ -126,6 +135,8 @@ class YearsLine:
 
 WIDTH, HEIGHT = 320.0, 130.0
 """Pixels of a line of years."""
+LABEL_WIDTH = 44.0
+"""Pixels that a value takes, such as 0.1234."""
 _MARGIN = 34.0
 
 

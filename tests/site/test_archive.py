@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import mirflow
 from mirflow.analysis.scores import read_store
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.reports.leaderboard import leaderboard
-from mirflow.site.archive import join_years, read_archive, years_of
+from mirflow.site.archive import LABEL_WIDTH, join_years, read_archive, years_of
 from mirflow.site.build import write_site
 
 from ..commands import invoke, printed, refused
@@ -68,6 +69,17 @@ def test_lines_join_the_years_that_a_part_has():
     assert xs == [34, 202, 286]
     assert ys[0] < ys[1] == ys[2]
     assert "AKF" not in lines
+
+
+def test_years_and_values_beside_a_line_do_not_overlap(tmp_path):
+    table = tmp_path / "years.csv"
+    rows = [f"{year},AMS,AMS1,FINE,5,{0.4 + year / 1e4:.4f}" for year in (2005, 2006, *range(2015, 2027))]
+    table.write_text("\n".join(["year,task,part,metric,runs,best", *rows]))
+    (line,) = read_archive(table).lines()
+    xs = [one.x for one in line.labelled]
+    assert [one.entry.year for one in line.labelled] == [2006, 2018, 2022, 2026]
+    assert min(after - before for before, after in pairwise(xs)) >= LABEL_WIDTH
+    assert len(line.points) == 14
 
 
 @pytest.mark.parametrize("suffix", ["csv", "yaml"])
