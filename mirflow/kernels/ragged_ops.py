@@ -96,7 +96,7 @@ def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
     """The places of times by group, and by time in each; equal ones keep their order.
 
     Groups, times as whole numbers, and places are sorted as one integer each, in a fraction of the time that
-    ``np.lexsort`` takes. The times themselves decide: where the whole numbers are too coarse, it is asked.
+    ``np.lexsort`` takes. The times themselves decide: it is asked for those whose whole numbers are too coarse.
 
     Parameters
     ----------
@@ -126,12 +126,16 @@ def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
         keys |= np.arange(len(keys))
         keys.sort()
         order = keys & ((1 << places) - 1)
-        keys >>= places + bits
+        keys >>= places
         ordered = times[order]
-        behind = ordered[1:] < ordered[:-1]
-        behind &= keys[1:] == keys[:-1]
-        if not behind.any():
-            return order, keys, ordered
+        equal = keys[1:] == keys[:-1]
+        if (equal & (ordered[1:] < ordered[:-1])).any():
+            equal_to_next = np.flatnonzero(equal)
+            at = np.union1d(equal_to_next, equal_to_next + 1)
+            again = at[np.lexsort((ordered[at], keys[at]))]
+            order[at], ordered[at] = order[again], ordered[again]
+        keys >>= bits
+        return order, keys, ordered
     order = np.lexsort((times, group))
     return order, group[order], times[order]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ...kernels.ragged_ops import by_group_and_time, sum_by, sum_rows
+from ...kernels.ragged_ops import by_group_and_time, sum_rows
 from ...ragged import Bool, Column, Float, Int
 from ...theory.pitch import midi_to_hz
 from ..measures import Measure, Metric, Parameter, Weight, family
@@ -158,7 +159,10 @@ def _running_max(values: Float, follows: Bool) -> Float:
     return values
 
 
-def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, ...]) -> tuple[Int, Float, list[Int]]:
+Levels = tuple[Int, Float, Float, list[Int]]
+
+
+def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, ...]) -> Levels:
     """The sums of the weights of what sounds at once.
 
     Parameters
@@ -171,21 +175,23 @@ def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, .
     Returns
     -------
     place : int64 (m,)
-        One of the stretches with the same key, for each piece between two neighbouring times.
-    bounds : float64 (2, m)
-        From that time to the next one; to itself behind the last.
+        One of the stretches with the same key, for each piece between neighbouring times whose sums are not 0.
+    start, end : float64 (m,)
     sums : list of int64 (m,)
     """
-    voice = voices_of(*key)
+    voice, size = voices_of(*key), len(start)
     order, voice, times = by_group_and_time(np.concatenate([voice, voice]), np.concatenate([start, end]))
-    same = voice[1:] == voice[:-1]
-    last = np.append(~(same & (times[1:] == times[:-1])), np.ones(min(len(times), 1), dtype=np.bool_))
+    ends = np.ones(len(times), dtype=np.bool_)
+    np.not_equal(times[1:], times[:-1], out=ends[:-1])
+    ends[:-1] |= voice[1:] != voice[:-1]
+    last = np.flatnonzero(ends)
     sums = [np.cumsum(np.concatenate([weight, -weight])[order])[last] for weight in weights]
-    kept = np.flatnonzero(last)
-    follows = np.append(same, np.zeros(min(len(times), 1), dtype=np.bool_))[kept]
-    times = times[kept]
-    following = np.append(times[1:], np.zeros(min(len(kept), 1)))
-    return order[kept] % max(len(start), 1), np.stack([times, np.where(follows, following, times)]), sums
+    # All that has begun ends in its voice, so that a voice goes on where a sum is not 0.
+    sounds = np.flatnonzero(reduce(np.bitwise_or, sums))
+    last = last[sounds]
+    place = order[last]
+    place -= size * (place >= size)
+    return place, times[last], times[last + 1], [one[sounds] for one in sums]
 
 
 @dataclass(frozen=True)
@@ -228,13 +234,12 @@ def count_active(found: Compared, group: Callable[[Int], Int]) -> Counted:
     pair, pitch : int64 (m,)
         The latter is one of the group.
     start, end : float64 (m,)
-        Some are empty.
     reference, estimate : int64 (m,)
-        The numbers.
+        The numbers, not both 0.
     """
     pair, pitch, start, end = _joined(found)
     ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in found])
-    place, (start, end), (one, other) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
+    place, start, end, (one, other) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
     return pair[place], pitch[place], start, end, one, other
 
 
@@ -242,7 +247,8 @@ def fewer_and_more(found: Compared, group: Callable[[Int], Int], pairs: int) -> 
     """The smaller and the larger number of pitches of both sides, over all time, where they are added by group."""
     pair, _, start, end, ours, theirs = count_active(found, group)
     few, many = (numbers(ours, theirs) * (end - start) for numbers in (np.minimum, np.maximum))
-    return sum_by(pair, few, pairs), sum_by(pair, many, pairs)
+    offsets = np.searchsorted(pair, np.arange(pairs + 1))
+    return sum_rows(few, offsets), sum_rows(many, offsets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +336,9 @@ def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
     end = np.where(pitched[spans.pair] > 0, spans.end, spans.start)
     first, stop = (np.floor(times * rate_of(hop)) for times in (spans.start, np.maximum(end, spans.start + SHORTEST)))
     spans, weight = Spans(spans.pair, spans.pitch, first, stop).take(~drum), weight[~drum]
-    place, (start, end), (sums,) = levels((spans.pair, spans.pitch), spans.start, spans.end, (weight,))
+    if (weight > least).all():
+        return spans  # each is loud enough alone
+    place, start, end, (sums,) = levels((spans.pair, spans.pitch), spans.start, spans.end, (weight,))
     return Spans(spans.pair[place], spans.pitch[place], start, end).take(sums > least)
 
 
@@ -422,12 +430,11 @@ def evidence(block: NoteBatch, measure: Measure) -> dict[str, Column]:
     way, hop = str(measure["frames"]), float(measure["hop"])
     found, unit = active_pitches(block, way, hop), hop or FRAMES[way].hop or 1.0
     _, pitch, start, end, ours, theirs = count_active(found, lambda pitch: pitch)
-    kept = np.flatnonzero((ours + theirs > 0) & (end > start))
-    kept = kept[np.lexsort((pitch[kept], start[kept]))]
-    ours, theirs, hertz = ours[kept], theirs[kept], midi_to_hz(pitch[kept].astype(np.float64))
+    order = np.lexsort((pitch, start))
+    ours, theirs, hertz = ours[order], theirs[order], midi_to_hz(pitch[order].astype(np.float64))
     return {
-        "start": start[kept] * unit,
-        "end": end[kept] * unit,
+        "start": start[order] * unit,
+        "end": end[order] * unit,
         "reference_pitch": np.where(ours > 0, hertz, np.nan),
         "estimate_pitch": np.where(theirs > 0, hertz, np.nan),
         "verdict": np.array(["", "missed", "extra", "hit"])[ours + 2 * theirs],
