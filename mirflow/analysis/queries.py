@@ -30,6 +30,7 @@ from .selection import (
     has_parameters,
     headline_metric,
     make_query,
+    metric_names,
     show_parameters,
     split_names,
 )
@@ -209,7 +210,7 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
         if group not in boards:
             raise UnknownNameError("group", group, boards)
         boards = {group: boards[group]}
-    wanted = as_names(metric) or []
+    wanted = metric_names(metric) or []
     for name in wanted:
         if not any(_has(ds, [name]) for ds in boards.values()):
             elsewhere = [other for other, ds in every.items() if _has(ds, [name])]

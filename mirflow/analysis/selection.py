@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError, refuse_unknown
 from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
 from ..metrics.base import Convention, get_task, has_task, unknown_convention
-from ..metrics.measures import Measure, from_record, parse
+from ..metrics.measures import Measure, expand, from_record, parse
 from ..ragged import Bool
 from ..store.format import DECLARED_METRICS
 from .scores import ANNOTATOR, Scores, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of
@@ -325,6 +325,12 @@ def as_names(names: Names) -> list[str] | None:
     return [names] if isinstance(names, str) else list(dict.fromkeys(map(str, names)))
 
 
+def metric_names(names: Names) -> list[str] | None:
+    """Names of metrics as a list, in which a sweep (``f_measure@[0.5,3.0]``) stands for each of its metrics."""
+    found = as_names(names)
+    return None if found is None else list(dict.fromkeys(one for name in found for one in expand(name)))
+
+
 def headline_metric(ds: Scores) -> str | None:
     """The metric by which an evaluation ranks its systems; None where none is one number.
 
@@ -382,7 +388,7 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
     ds : xr.Dataset
     names : str, sequence of str or None
         A metric's bare name or an alias of it, which stands for all its stored parameters, or a name with parameters,
-        which stands for these alone, the defaults too: ``raw_pitch_accuracy@50``.
+        which stands for these alone, the defaults too: ``raw_pitch_accuracy@50``; for several ``f_measure@[0.5,3.0]``.
     exact : bool
         The names are identities as they are stored, of which the bare one is that of the defaults alone.
 
@@ -394,7 +400,7 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
         For a metric with extra dims.
     """
     known = {label: place for place, label in enumerate(names_of(ds, "metric"))}
-    chosen = as_names(names)
+    chosen = metric_names(names)
     if chosen is None:
         return list(known.values())
     return list(dict.fromkeys(place for name in chosen for place in _places(ds, name, known, exact)))
@@ -591,7 +597,7 @@ def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[l
     tables, convention, metrics = find_tables(ds), convention_of(ds), set(names_of(ds, "metric"))
     numbers: list[str] = []
     variables: list[str] = []
-    for name in as_names(names) or []:
+    for name in metric_names(names) or []:
         measure = _measure(convention, name)
         same = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
         bare = measure.metric.name if measure and not exact and _MARKS.isdisjoint(name) else None

@@ -291,6 +291,13 @@ class TestNames:
         ds = random_group(1, 3, 3, metrics=["right@root", "right@majmin(x=1)", "rightmost"])
         assert ds.mirflow.query("right")["metric"].values.tolist() == ["right@root", "right@majmin(x=1)"]
 
+    def test_a_sweep_stands_for_its_parameters(self):
+        ds = random_group(1, 3, 3, metrics=["right@root", "right@majmin", "right@sevenths"])
+        found = ds.mirflow.query(["right@[root,sevenths]", "right@majmin"])["metric"].values.tolist()
+        assert found == ["right@root", "right@sevenths", "right@majmin"]
+        with pytest.raises(UnknownNameError, match="unknown metric 'right@roof'; did you mean 'right@root'"):
+            ds.mirflow.query("right@[root,roof]")
+
     def test_other_spellings_of_an_identity(self):
         """An alias of the record, and a parameter that is the default."""
         ds = random_group(1, 3, 2, metrics=["majmin", "csr"])
