@@ -12,11 +12,8 @@ import numpy as np
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Float, Int, rows_of
 from .base import Sparse
-from .events import MADMOM, MATCHINGS, Events
+from .events import COUNTED, MADMOM, MATCHINGS, Events
 from .measures import Measure, Metric, Parameter, Weight, family, metric
-
-COUNTED = ("matched", "reference", "estimate")
-"""What is counted of each pair."""
 
 MOMENTS = ("count", "sum", "sum of squares")
 """What is added up of the errors of matched events, so that their deviation over many tracks follows."""

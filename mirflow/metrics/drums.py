@@ -43,7 +43,7 @@ from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ..theory.percussion import DRUM_MAPS, MOST, DrumMap, pitch_of
 from .base import Convention, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
-from .events import MAX_TIME, matched
+from .events import COUNTED, MAX_TIME, matched
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
@@ -52,8 +52,6 @@ __all__ = ["DRUM_MAPS", "TASK", "DrumMap", "class_scores", "evaluate"]
 
 OWN = "classes"
 """The drum map that an evaluation brings along."""
-COUNTED = ("matched", "reference", "estimate")
-"""What is counted of each class."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ from .util import BOUNDED, Array, are_times, validate_events
 MAX_TIME = 30000.0
 """Later events, in seconds, are taken for a wrong unit."""
 
+COUNTED = ("matched", "reference", "estimate")
+"""What is counted of each class, instrument or mark."""
+
 CLOSE = "less than 1 where events are so close together that one window has several of them"
 """When a greedy matching does not give a reference against itself the perfect score."""
 

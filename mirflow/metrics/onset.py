@@ -42,6 +42,7 @@ from .base import Convention, Pairs, Shared, Sparse, Task, read_pair, score_by
 from .events import (
     CHECKS,
     CLOSE,
+    COUNTED,
     MATCHINGS,
     MAX_TIME,
     Events,
@@ -58,8 +59,6 @@ from .util import Array
 
 __all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "madmom", "validate"]
 
-COUNTED = ("matched", "reference", "estimate")
-"""What is counted of each class."""
 
 UNNAMED = ""
 """The class of onsets without a label."""

@@ -14,7 +14,7 @@ from ...errors import AnnotationError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, usable_pair
-from ..detections import COUNTED
+from ..events import COUNTED
 from ..measures import Measure, Weight, family, metric, metrics_in
 from .kernel import DELETION, EDITS, HIT, INSERTION, SUBSTITUTION, Alignment, Spell, TextPairs, texts_of
 from .tokens import (

@@ -11,11 +11,9 @@ import numpy as np
 from ...ragged import Bool, Column, Float, Int, Ragged
 from ...theory.general_midi import DRUMS, FAMILIES, PROGRAMS
 from ..base import Sparse
+from ..events import COUNTED
 from ..measures import Measure
 from .kernel import FLAT, FULL, GRANULARITIES, NoteBatch, Parts, Rule, rate
-
-COUNTED = ("matched", "reference", "estimate")
-"""Counts of each instrument."""
 
 UNNAMED = ""
 """The instrument of notes without a label."""
