@@ -45,6 +45,7 @@ def computed(scores: Accumulator, *options: Any) -> bytes:
     return json.dumps(found).encode()
 
 
+@pytest.mark.filterwarnings("ignore::mirflow.errors.MirflowWarning")  # which random annotations give rise to
 @pytest.mark.parametrize("task", TASKS)
 @settings(max_examples=4, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(data=st.data())
