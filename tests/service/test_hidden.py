@@ -161,11 +161,18 @@ def test_how_many_tracks_a_metric_is_defined_on_is_not_told(
 
 @pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
 def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(
-    tmp_path: Path, confinement: Confinement, splits: list[str]
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch, splits: list[str]
 ) -> None:
-    """Files of the hidden split alone are scored there, and cannot be scored on the open one."""
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
-    id = submit(service, "oak", estimates(splits=("test",)), splits=splits)
+    run = confinement.run
+
+    def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
+        if job == "score" and Path(task["store"]).stem == "dev":
+            raise JobTimeoutError("took longer than 1200 seconds")
+        return run(job, task, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", failing)
+    id = submit(service, "oak", estimates(), splits=splits)
     work(service, confinement)
     assert state(service, id).state == "failed"
     if splits[0] == "dev":  # it came no further
@@ -176,6 +183,18 @@ def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(
         with pytest.raises(SubmissionError, match="1 of 1 submissions to test in this month are used"):
             submit(service, "elm", estimates(), splits=["test"])
     submit(service, "ash", estimates(), splits=["dev"])
+
+
+@pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
+def test_files_of_no_track_of_an_open_split_are_refused_before_a_hidden_one_is_scored(
+    tmp_path: Path, confinement: Confinement, splits: list[str]
+) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
+    id = submit(service, "oak", estimates(splits=("test",)), splits=splits)
+    work(service, confinement)
+    assert state(service, id).state == "refused"
+    assert not scores(service, id, "test")
+    submit(service, "elm", estimates(), splits=["test"])
 
 
 def test_a_failure_on_a_hidden_split_counts(
