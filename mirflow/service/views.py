@@ -39,7 +39,7 @@ from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
 from ..store.format import of_systems
 from .accounts import Viewer
-from .grading.participation import OpenRoundsProgress, RoundProgress
+from .grading.participation import OpenRoundProgress, OpenRoundsProgress
 from .grading.rounds import Rounds
 from .service import Service
 from .snapshots import Snapshot
@@ -218,7 +218,7 @@ class Views:
         with self._session() as session:
             return read_history(session, campaign, viewer, NEWS)
 
-    def grading(self, viewer: Viewer | None) -> list[RoundProgress]:
+    def grading(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
         """The progress of the open rounds of grading, as far as somebody may know it."""
         return [] if self._grading is None else self._grading.seen_by(viewer)
 

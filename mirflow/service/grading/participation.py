@@ -216,7 +216,7 @@ def share_judged(session: Session, opened: OpenRound) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundProgress:
+class OpenRoundProgress:
     """Progress of a round, which names nobody.
 
     Parameters
@@ -244,7 +244,7 @@ class RoundProgress:
     public: bool
 
 
-def progress_of(session: Session, opened: OpenRound) -> RoundProgress:
+def progress_of(session: Session, opened: OpenRound) -> OpenRoundProgress:
     """Progress of a round."""
     config, most = opened.config, opened.config.graders_per_pair
     every = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
@@ -252,7 +252,7 @@ def progress_of(session: Session, opened: OpenRound) -> RoundProgress:
     counted = [number for _, number in _count(session, opened, _counting(opened))]
     judged, made = sum(number >= most for number in counted), sum(min(number, most) for number in counted)
     share = made / (pairs * most) if pairs else 1.0
-    return RoundProgress(
+    return OpenRoundProgress(
         config.name, config.title or config.name, pairs, judged, most, share, config.closes, config.public
     )
 
@@ -273,14 +273,14 @@ class OpenRoundsProgress:
 
     def __init__(self, service: Service, rounds: Rounds) -> None:
         self._service, self._rounds = service, rounds
-        self._counted: tuple[dt.datetime, list[RoundProgress]] | None = None
+        self._counted: tuple[dt.datetime, list[OpenRoundProgress]] | None = None
 
-    def seen_by(self, viewer: Viewer | None) -> list[RoundProgress]:
+    def seen_by(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
         """The progress of the rounds that are public, and of all for those who may grade."""
         may_grade = viewer is not None and viewer.may("grader")
         return [one for one in self._current() if one.public or may_grade]
 
-    def _current(self) -> list[RoundProgress]:
+    def _current(self) -> list[OpenRoundProgress]:
         now, known = self._service.clock(), self._counted
         if known is None or now - known[0] >= COUNTED_FOR:
             assert self._service.database is not None
