@@ -5,6 +5,9 @@ Three interfaces share the same kernels:
 - ``from mirflow.metrics import chord``: one pair of plain arrays, with mir_eval's names and signatures;
 - ``mirflow.load``, ``mirflow.evaluate``, ``mirflow.explain``, ``mirflow.align``: labelled xarray datasets;
 - ``mirflow.run`` and the command ``mirflow``: whole datasets, from a declarative YAML file to a Zarr store.
+
+Public modules are ``metrics`` (a module for each task, and ``display`` and ``sonify``), ``analysis``, ``annotations``,
+``errors``, ``readers``, ``reports``, ``store`` and ``typing``; all others are internal and may change.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from . import readers as readers
     from . import reports as reports
     from . import store as store
+    from . import typing as typing
     from .accumulator import Accumulator as Accumulator
     from .analysis.evaluations import open_store as open_store
     from .api import check as check
@@ -55,9 +59,12 @@ if TYPE_CHECKING:
     from .readers.delimited import to_csv as to_csv
     from .readers.delimited import to_lab as to_lab
     from .readers.jams import to_jams as to_jams
+    from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.user_formats import declare_reader as declare_reader
     from .store.write import save as save
+
+    __version__: str
 
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
 # here may have the name of a function: importing it would replace the function.
@@ -101,7 +108,9 @@ _HOMES = {
 __all__ = [*_HOMES]
 
 # Modules that are attributes after a bare `import mirflow`, each imported when it is first used.
-_MODULES = {name: name for name in ("analysis", "annotations", "errors", "metrics", "readers", "reports", "store")}
+_MODULES = {
+    name: name for name in ("analysis", "annotations", "errors", "metrics", "readers", "reports", "store", "typing")
+}
 _MODULES |= {"display": "metrics.display", "sonify": "metrics.sonify"}
 
 del annotations  # of __future__, in place of the package
@@ -112,18 +121,20 @@ _extend("plot", "mirflow.reports.figures", "Plots")
 _extend("report", "mirflow.api", "report")
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # so that a type checker finds names that are not there
 
-        return version("mirflow")
-    if name in _MODULES:
-        return import_module(f".{_MODULES[name]}", __name__)
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mirflow' has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("mirflow")
+        if name in _MODULES:
+            return import_module(f".{_MODULES[name]}", __name__)
+        if name not in _HOMES:
+            raise AttributeError(f"module 'mirflow' has no attribute {name!r}")
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

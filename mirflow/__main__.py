@@ -6,8 +6,7 @@ import atexit
 import gc
 import sys
 
-from .interruption import Interrupted, answer_signals, stop_answering
-from .registration import defer_dask
+from .interruption import Interrupted, abandon_threads, answer_signals, stop_answering
 
 
 def main() -> None:
@@ -17,10 +16,12 @@ def main() -> None:
         # What is imported stays; the collector would look through all of it again and again, and once more at the end.
         gc.set_threshold(100_000)
         atexit.register(gc.freeze)
-        defer_dask()
         from .cli import main as run
 
         run()
+    except SystemExit as end:
+        abandon_threads(end.code if isinstance(end.code, int) else int(end.code is not None))
+        raise
     except Interrupted as stop:  # while the commands were imported; later on they answer themselves
         stop_answering()
         print(stop, file=sys.stderr)

@@ -10,23 +10,24 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import numpy as np
 
 from .analysis.policies import MISSING
-from .annotations.annotation import Annotation
+from .annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from .annotations.classes import Classes
 from .annotations.schema import Kind, kind_of
 from .annotations.source import MemorySource, Source
-from .cells import FAILED, WARNING, Cells, Status, concatenate_cells, no_cells
+from .cells import WARNING, Cells, Status, concatenate_cells, no_cells
 from .engine.block import BLOCK, TrackWork, block_size
 from .engine.runs import raise_failure
 from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
-from .evaluation import EvaluationRules
-from .metrics.base import Asked, Grid, Sparse
+from .evaluation import EvaluationRules, describe_doubts, describe_failures, unmeasured
+from .metrics.base import Grid, MetricLike, Sparse
 from .metrics.measures import Measure
 from .ragged import Float, Int
 from .readers.objects import TRACK, ObjectSource, is_object, name_keys, to_annotation
-from .sides import ESTIMATE, holds_tracks, sources_of, work_of
+from .sides import ESTIMATE, TracksLike, holds_tracks, sources_of, work_of
 from .store.format import kept_settings, metric_coords
 
 if TYPE_CHECKING:
@@ -84,6 +85,78 @@ class CopiedSource(MemorySource):
         return self.annotation, self.digest
 
 
+_Number = float | None
+"""A number of a state; None: NaN, which some writers of JSON make of it."""
+
+
+class _CellColumns(msgspec.Struct, forbid_unknown_fields=True):
+    """The results of pairs in a state: a list of each column, with an item for each pair."""
+
+    track: list[str]
+    score: list[list[_Number]]
+    weight: list[list[_Number]]
+    status: list[int]
+    repairs: list[int]
+    message: list[str]
+    digest: list[str]
+    stamp: list[int]
+    duration: list[_Number]
+
+
+class _SparseColumns(msgspec.Struct, forbid_unknown_fields=True):
+    """Results with extra dims in a state."""
+
+    dims: list[str]
+    coords: list[list[str]]
+    index: list[list[int]]
+    value: list[_Number]
+    attrs: dict[str, str]
+    fill: _Number
+
+    def sparse(self, name: str, dims: tuple[str, ...], pairs: int) -> Sparse:
+        """The results, of a variable of this name; a ValueError if they cannot be."""
+        index = np.array(self.index, dtype=np.int64).reshape(-1, 1 + len(dims))
+        sizes = [pairs, *map(len, self.coords)]
+        fits = tuple(self.dims) == dims and len(sizes) == 1 + len(dims) and len(index) == len(self.value)
+        if not fits or ((index < 0) | (index >= sizes)).any():
+            raise ValueError(f"{name} does not fit its dims and labels")
+        value, fill = np.array(self.value, dtype=np.float64), np.nan if self.fill is None else self.fill
+        return Sparse(dims, tuple(map(tuple, self.coords)), index, value, self.attrs, fill)
+
+
+class _State(msgspec.Struct, forbid_unknown_fields=True):
+    """What :meth:`Accumulator.state` gives."""
+
+    layout: int
+    rules: dict[str, Any]
+    named: bool | None
+    cells: _CellColumns
+    extras: dict[str, _SparseColumns]
+
+    def results(self, scalars: tuple[str, ...], dims: Mapping[str, tuple[str, ...]]) -> Cells:
+        """The results of pairs; a ValueError if they cannot be those of these metrics."""
+        count = len(self.cells.track)
+        if len(set(self.cells.track)) < count:
+            raise ValueError("a track is there twice")
+        if not set(self.cells.status) <= set(Status):
+            raise ValueError(f"unknown status {min(set(self.cells.status) - set(Status))}")
+        like = no_cells(scalars)
+        columns: dict[str, Any] = {"system": (ESTIMATE,) * count, "measures": scalars}
+        for name in _CellColumns.__struct_fields__:
+            values, empty = getattr(self.cells, name), getattr(like, name)
+            if len(values) != count:
+                raise ValueError(f"{name} has {len(values)} items, and there are {count} tracks")
+            whole = not isinstance(empty, tuple)
+            shape = (count, *empty.shape[1:]) if whole else ()
+            columns[name] = np.array(values, dtype=empty.dtype).reshape(shape) if whole else tuple(values)
+        if np.isnan(columns["weight"]).any():
+            raise ValueError("a weight is not a number")
+        if not self.extras.keys() <= dims.keys():
+            raise ValueError(f"unknown metric {min(self.extras.keys() - dims.keys())!r}")
+        extras = {name: one.sparse(name, dims[name], count) for name, one in self.extras.items()}
+        return Cells(**columns, extras=extras)
+
+
 class Accumulator:
     """Scores of pairs of a reference and an estimate that arrive one after the other.
 
@@ -120,10 +193,10 @@ class Accumulator:
         self,
         task: str,
         *,
-        metrics: Sequence[Asked] | None = None,
+        metrics: MetricLike | Sequence[MetricLike] | None = None,
         convention: str | None = None,
         grid: Grid | None = None,
-        classes: Classes | None = None,
+        classes: Classes | Sequence[str] | None = None,
         on_error: Literal["keep", "raise"] = "keep",
     ) -> None:
         if on_error not in ("keep", "raise"):
@@ -139,6 +212,7 @@ class Accumulator:
         self._looked_up = self._kind.written and self._kind.name != "text" and on_error == "keep"
         self._looked_up &= not any(measure.metric.dims for measure in self._rules.measures)
         self._known: dict[tuple[str, str], Cells] = {}
+        self._warned: set[str] = set()
         self.reset()
 
     def reset(self) -> None:
@@ -156,7 +230,12 @@ class Accumulator:
     def __repr__(self) -> str:
         return f"<mirflow.Accumulator: {self._rules.task}, {counted(len(self), 'pair')}>"
 
-    def update(self, references: Any, estimates: Any, tracks: Any = None) -> None:
+    def update(
+        self,
+        references: AnnotationLike | TracksLike | None,
+        estimates: AnnotationLike | TracksLike | None,
+        tracks: str | int | Sequence[str | int] | SupportsArray | None = None,
+    ) -> None:
         """Add a pair, or many.
 
         Parameters
@@ -178,6 +257,9 @@ class Accumulator:
         ScoreError
             If a pair cannot be scored, under ``on_error="raise"``.
         """
+        self._update(references, estimates, tracks)
+
+    def _update(self, references: Any, estimates: Any, tracks: Any) -> None:
         named = tracks is not None
         tracks = tracks.tolist() if named and hasattr(tracks, "tolist") else tracks
         if named and not isinstance(tracks, str) and hasattr(tracks, "__len__"):
@@ -332,6 +414,7 @@ class Accumulator:
         dict of str to float
             ``task/metric`` to the aggregate. It depends on the pairs alone, not on the order of updates and merges:
             scores are added up in the order of the tracks' names, those of numbered pairs in an order of their values.
+            NaN for a metric that had nothing to measure in any pair.
 
         Raises
         ------
@@ -343,7 +426,8 @@ class Accumulator:
         Warns
         -----
         MirflowWarning
-            If pairs have no score, or none of some metrics, and `missing` is None.
+            If pairs have no score, or none of some metrics, and `missing` is None. The first time, if pairs hardly
+            belong together, or a metric had nothing to measure in any pair.
         """
         from .analysis.queries import aggregate as aggregate_over_tracks
 
@@ -352,16 +436,11 @@ class Accumulator:
         if not any(not measure.metric.dims for measure in self._rules.measures):
             raise MetricError("compute gives metrics that are one number a pair; query the dataset of the others")
         cells = self._cells()
-        failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
-        if missing is None and len(failed):
-            first = int(failed[0])
-            text = f"track {cells.track[first]!r}: {Status(int(cells.status[first])).name}: {cells.message[first]}"
-            warn_caller(
-                f"{len(failed)} of {counted(len(cells), 'pair')} have no score and are left out, the first being "
-                f"{text}; dataset() has them all, missing='skip' leaves them out without a warning"
-            )
+        if missing is None and (failures := describe_failures(cells, "pair")):
+            warn_caller(f"{failures}; dataset() has them all, missing='skip' leaves them out without a warning")
         elif missing is None:
             self._warn_of_gaps(cells)
+        self._warn_of_doubts(cells)
         order = self._canonical(cells)
         if aggregate is None and missing in (None, "skip") and len(cells):
             values, names = _standard(cells.take(order), self._rules.measures), list(cells.measures)
@@ -369,7 +448,17 @@ class Accumulator:
             part = self._dataset([cells.track[place] for place in order.tolist()])
             found = aggregate_over_tracks(part, aggregate=aggregate, missing=missing)
             values, names = found["value"].values[0], found["metric"].values.tolist()
+        if missing != "zero":
+            nothing = set(unmeasured(cells))
+            values = np.array([np.nan if name in nothing else one for name, one in zip(names, values, strict=True)])
         return {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
+
+    def _warn_of_doubts(self, cells: Cells) -> None:
+        """Warn of implausible scores as `score` does, but of each kind only once, however often they are computed."""
+        for kind, text in describe_doubts(cells).items():
+            if kind not in self._warned:
+                self._warned.add(kind)
+                warn_caller(text)
 
     def _warn_of_gaps(self, cells: Cells) -> None:
         """Warn of scored pairs without a score of some metrics, where a message says why."""
@@ -426,32 +515,33 @@ class Accumulator:
         Raises
         ------
         AnnotationError
-            If it is no state, or one of pairs that were scored by other rules.
+            If it is no state, a damaged one, or one of pairs that were scored by other rules.
         """
-        cells = self._cells_of(state)
+        cells, named = self._cells_of(state)
         self.reset()
-        self._append(cells, state["named"])
+        self._append(cells, named)
 
-    def _cells_of(self, state: State) -> Cells:
+    def _cells_of(self, state: State) -> tuple[Cells, bool | None]:
+        """The results in a state, and whether their tracks are named."""
         if not isinstance(state, Mapping) or state.get("layout") != LAYOUT:
             raise AnnotationError("this is no state of an accumulator, or one of another version of mirflow")
-        own, other = self._settings(), state["rules"]
+        try:
+            given = msgspec.convert(state, _State)
+        except (msgspec.ValidationError, ValueError, RecursionError) as error:
+            raise AnnotationError(f"the state is damaged: {error}") from None
+        own, other = self._settings(), given.rules
         for name in {**own, **other}:
             if own.get(name) != other.get(name):
                 raise AnnotationError(
-                    f"{name} differ: {other.get(name)!r} of the state and {own.get(name)!r} here; "
+                    f"different {name}: {other.get(name)!r} in the state, {own.get(name)!r} here; "
                     "only scores by the same rules can be brought together"
                 )
-        given = state["cells"]
-        count = len(given["track"])
-        like = no_cells(tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims))
-        columns: dict[str, Any] = {"system": (ESTIMATE,) * count, "measures": like.measures}
-        for name, values in given.items():
-            empty = getattr(like, name)
-            whole = not isinstance(empty, tuple)
-            shape = (count, *empty.shape[1:]) if whole else ()
-            columns[name] = np.array(values, dtype=empty.dtype).reshape(shape) if whole else tuple(values)
-        return Cells(**columns, extras={name: _sparse(one) for name, one in state["extras"].items()})
+        scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
+        dims = {measure.variable: measure.metric.dims for measure in self._rules.measures if measure.metric.dims}
+        try:
+            return given.results(scalars, dims), given.named
+        except (ValueError, OverflowError) as error:
+            raise AnnotationError(f"the state is damaged: {error}") from None
 
     def merge(self, other: Accumulator | State) -> Accumulator:
         """Add the pairs of another accumulator, or of its state.
@@ -475,8 +565,7 @@ class Accumulator:
             different results.
         """
         state = other.state() if isinstance(other, Accumulator) else other
-        cells = self._cells_of(state)
-        named = state["named"]
+        cells, named = self._cells_of(state)
         if None not in (named, self._named) and named != self._named:
             raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
         if named:
@@ -574,13 +663,6 @@ def _listed(values: Any) -> Any:
     if isinstance(values, tuple):
         return [list(one) if isinstance(one, tuple) else one for one in values]
     return dict(values) if isinstance(values, Mapping) else values
-
-
-def _sparse(state: State) -> Sparse:
-    index = np.array(state["index"], dtype=np.int64).reshape(-1, 1 + len(state["dims"]))
-    coords = tuple(map(tuple, state["coords"]))
-    value = np.array(state["value"], dtype=np.float64)
-    return Sparse(tuple(state["dims"]), coords, index, value, state["attrs"], state["fill"])
 
 
 def _results(cells: Cells, place: int) -> tuple[Any, ...]:

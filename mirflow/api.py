@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from .analysis.aggregation import aggregate_scores, select
-from .analysis.evaluations import Scored, evaluations_of
+from .analysis.evaluations import ScoresLike, evaluations_of
 from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.per_class import rated_kind, rated_variables
 from .analysis.queries import NO_NUMBER, choose, coverage, evaluate_query, primary_results
@@ -29,6 +29,7 @@ from .analysis.selection import (
 from .errors import QueryError, UnknownNameError, counted
 from .metrics.aggregates import CLASS_AGGREGATES
 from .plugins import import_module
+from .progress import progress_of
 from .reports import summaries
 from .reports.layout import long_table, readable_tables
 from .reports.results import Result
@@ -51,7 +52,7 @@ Boards = Mapping[str, "xr.Dataset"]
 
 
 def query(
-    scores: Scored,
+    scores: ScoresLike,
     metric: Names = None,
     aggregate: str | None = None,
     by: Names = None,
@@ -254,7 +255,7 @@ def _agreement(boards: Boards, asked: Query, between: str) -> Tabulation[xr.Data
 
 
 def compare(
-    scores: Scored,
+    scores: ScoresLike,
     metric: Names = None,
     aggregate: str | None = None,
     *,
@@ -271,6 +272,7 @@ def compare(
     replicates: int | None = None,
     rng: Seed | None = None,
     percent: bool = False,
+    all_pairs: bool = False,
     **options: Unpack[QueryOptions],
 ) -> Tabulation[xr.Dataset]:
     """Compare every two systems, as the command ``mirflow compare`` does.
@@ -297,6 +299,9 @@ def compare(
         By how much a system may be worse than the baseline.
     percent : bool
         Ratios as percentages in tables for people.
+    all_pairs : bool
+        Every two systems in tables for people, not only the best one beside each other one. Datasets and the rows for
+        programs always have all.
 
     Returns
     -------
@@ -327,7 +332,7 @@ def compare(
         found.append(_compare(ds, own, words, friedman, baseline, margin))
     return Tabulation(
         found,
-        lambda width: [table for ds in found for table in _comparison_tables(ds, percent)],
+        lambda width: [table for ds in found for table in _comparison_tables(ds, percent, all_pairs)],
         lambda: list(map(_comparison_rows, found)),
         notes,
     )
@@ -344,7 +349,10 @@ def _check_comparison(
 ) -> None:
     """Refuse a comparison of nothing, or of two things, and options that would not be looked at."""
     if not metric and not primary:
-        raise QueryError("say which metric to compare by: 'metric', or 'primary'")
+        raise QueryError(
+            "say which metric to compare by (metric, --metric), or compare by the headline metric of each evaluation "
+            "(primary, --primary)"
+        )
     for name, given in (("metric", metric), ("param", options.get("param")), ("over", options.get("over"))):
         if primary and given:
             raise QueryError(f"'primary' compares by the headline metric of each evaluation and takes no {name!r}")
@@ -370,13 +378,15 @@ def _compare(
     return friedman(ds, asked, **how) if by_ranks else compare(ds, asked, **how)
 
 
-def _comparison_tables(ds: xr.Dataset, percent: bool) -> list[Table]:
+def _comparison_tables(ds: xr.Dataset, percent: bool, all_pairs: bool) -> list[Table]:
     """Tables for people of any kind of comparison."""
     from .reports import comparisons_tables as comparisons
 
     if "verdict" in ds:
         return [comparisons.noninferiority_table(ds, percent=percent)]
-    return comparisons.friedman_tables(ds) if "mean_rank" in ds else comparisons.comparison_tables(ds, percent=percent)
+    if "mean_rank" in ds:
+        return comparisons.friedman_tables(ds, all_pairs=all_pairs)
+    return comparisons.comparison_tables(ds, percent=percent, all_pairs=all_pairs)
 
 
 def _comparison_rows(ds: xr.Dataset) -> Table:
@@ -388,7 +398,7 @@ def _comparison_rows(ds: xr.Dataset) -> Table:
     return comparisons.friedman_long_table(ds) if "mean_rank" in ds else comparisons.comparison_long_table(ds)
 
 
-def show(scores: Scored, group: str | None = None) -> Tabulation[xr.Dataset]:
+def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]:
     """List the contents of a store: evaluations, systems, tracks, metrics, coverage and provenance.
 
     Parameters
@@ -424,7 +434,7 @@ def show(scores: Scored, group: str | None = None) -> Tabulation[xr.Dataset]:
     return Tabulation(found, overview, counts)
 
 
-def problems(scores: Scored, group: str | None = None) -> Tabulation[CellProblem]:
+def problems(scores: ScoresLike, group: str | None = None) -> Tabulation[CellProblem]:
     """List every cell without a score, of an empty file, or with a warning, with the reason.
 
     Parameters
@@ -467,6 +477,7 @@ def check(
     schema: bool = True,
     annotator: str | int | None = None,
     reference: str | Path | None = None,
+    role: Literal["reference", "estimate"] | None = None,
     **options: Any,
 ) -> Tabulation[FileCheck]:
     """List the problems of annotation files, and of those in folders, with file and line.
@@ -474,7 +485,7 @@ def check(
     Parameters
     ----------
     paths : path or sequence of paths
-    task, convention, schema, annotator, reference, **options
+    task, convention, schema, annotator, reference, role, **options
         See :func:`mirflow.linter.check_paths`.
 
     Returns
@@ -491,7 +502,7 @@ def check(
 
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator}
-    checks = list(check_paths(listed, task, reference=reference, **words, **options))
+    checks = list(check_paths(listed, task, reference=reference, role=role, **words, **options))
     counts: tuple[Mapping[Any, int], ...] = (Counter(one.what for one in checks), count_by_severity(checks))
     summary = ": ".join(", ".join(counted(number, name) for name, number in one.items()) for one in counts)
     columns = ("file", "line", "severity", "rule", "message", "annotator")
@@ -515,6 +526,7 @@ def diff(
     pair: Mapping[str, str] | None = None,
     root: str | Path | None = None,
     worst: int | None = None,
+    every: bool = False,
 ) -> Tabulation[xr.Dataset]:
     """Differences of the evaluations that two sides have in common, as the command ``mirflow diff`` shows them.
 
@@ -534,6 +546,9 @@ def diff(
         Where the patterns of mapping files start, instead of what these say.
     worst : int or None
         Show so many of the cells of each metric that differ most, too.
+    every : bool
+        Show a row for each metric in tables for people, not only for those that differ. Datasets and the rows for
+        programs always have all.
 
     Returns
     -------
@@ -572,8 +587,8 @@ def diff(
     def tables(width: int) -> list[Table]:
         made = []
         for one in found:
-            made.append(difference_table(one, alone if one is found[-1] else ()))
-            made += [worst_table(one, worst)] if worst else []
+            made.append(difference_table(one, alone if one is found[-1] else (), every=every))
+            made += [table for table in [worst_table(one, worst)] if table.rows] if worst else []
         return made
 
     def rows() -> list[Table]:
@@ -582,7 +597,7 @@ def diff(
     return Tabulation(found, tables, rows)
 
 
-def plot(scores: Scored, kind: str, path: str | Path | None = None, **options: Any) -> Axes:
+def plot(scores: ScoresLike, kind: str, path: str | Path | None = None, **options: Any) -> Axes:
     """Draw a figure of scores, as the command ``mirflow plot`` does.
 
     Parameters
@@ -620,7 +635,7 @@ def plot(scores: Scored, kind: str, path: str | Path | None = None, **options: A
 
 
 def report(
-    scores: Scored,
+    scores: ScoresLike,
     path: str | Path = "report.html",
     metric: Names = None,
     *,
@@ -631,7 +646,7 @@ def report(
     only_aggregates: bool = False,
     where: str | None = None,
     plugins: Names = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> PageReport:
     """Write one HTML page about scores, as the command ``mirflow report`` does.
 
@@ -643,8 +658,10 @@ def report(
         The file to write.
     metric : str, sequence of str or None
         What the page shows first.
-    timelines, root, title, references, only_aggregates, where, progress
+    timelines, root, title, references, only_aggregates, where
         See :func:`mirflow.reports.page.write_page`.
+    progress : bool, Progress or None
+        Whether the stages and the number of timelines are shown; None: on a terminal or in a notebook.
     plugins : str, sequence of str or None
         Python files and modules that declare the tasks and readers of the pipeline, for timelines: they are run, and a
         store's own are not unless they are named here.
@@ -679,5 +696,5 @@ def report(
         references=references,
         only_aggregates=only_aggregates,
         where=where,
-        progress=progress,
+        progress=progress_of(progress),
     )

@@ -40,11 +40,13 @@ class Status(IntEnum):
 
 EMPTY = frozenset({Status.empty_reference, Status.empty_estimate})
 SCORED = frozenset({Status.ok, *EMPTY})
-QUOTES_NOTHING = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
+MISSING = frozenset({Status.missing_estimate, Status.missing_reference})
+QUOTES_NOTHING = EMPTY | MISSING | {Status.not_computed}
 """Statuses whose messages name files; those of others may quote an annotation."""
-FAILED = frozenset(
-    {Status.missing_estimate, Status.missing_reference, Status.unreadable, Status.invalid, Status.failed}
-)
+FAILED = MISSING | {Status.unreadable, Status.invalid, Status.failed}
+
+MAX_NAME = 240
+"""Most bytes of the name of an evaluation or a coordinate, each a folder of a store: file systems take 255."""
 
 CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
     "score": {"long_name": "score; NaN where the cell was not scored"},

@@ -15,6 +15,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff"
+    r"\U000e0000-\U000e007f]"
+)
+"""Control characters, marks that are invisible or reverse what follows, and bytes that could not be decoded."""
+
+
+def clean_text(text: str) -> str:
+    """Write all that cannot be printed, line ends included, as escapes: names in tables come from files.
+
+    Examples
+    --------
+    >>> clean_text("a\\x00b")
+    'a\\\\x00b'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def visible(text: str) -> str:
+    """Escape what would control a terminal or be hidden from its reader; line ends and tabs stay.
+
+    Examples
+    --------
+    >>> visible("est/\\x1b[31mred.lab: no\\u202etxt")
+    'est/\\\\x1b[31mred.lab: no\\\\u202etxt'
+    """
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
 
 class MirflowError(Exception):
     """Base of all errors that mirflow raises on purpose."""
@@ -97,7 +125,8 @@ class AnnotationError(MirflowError, ValueError):
         self.message = "\n".join(map(_shortened, self.message.split("\n")))
         if self.path is None:
             return self.message if self.line is None else f"line {self.line}: {self.message}"
-        return f"{place_of(self.path, self.line)}: {self.message}"
+        shown = _shortened(self.path.encode("utf-8", "backslashreplace").decode())  # a path may hold lone surrogates
+        return f"{place_of(shown, self.line)}: {self.message}"
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default reduction calls the class with `args`, which would lose the keywords on the way from a worker.

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .annotations.annotation import Annotation
-from .annotations.classes import Classes
+import numpy as np
+
+from .annotations.annotation import Annotation, AnnotationLike
+from .annotations.classes import Classes, as_classes
 from .annotations.schema import kind_of
 from .annotations.source import Source
-from .cells import WARNING, Cells, GroupContent, Status, concatenate_cells, no_cells
+from .cells import FAILED, MISSING, SCORED, WARNING, Cells, GroupContent, Status, concatenate_cells, no_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block
 from .engine.runs import raise_failure
 from .errors import (
     AnnotationError,
     InvalidAnnotationError,
     MetricError,
+    MirflowError,
     RunError,
     ScoreError,
     ScoringInterrupted,
@@ -26,10 +31,10 @@ from .errors import (
     counted,
     warn_caller,
 )
-from .metrics.base import Asked, Convention, Grid, get_task
+from .metrics.base import Convention, Grid, MetricLike, get_task
 from .metrics.measures import Measure
 from .pipeline.plan import Caution
-from .progress import Progress, progress_for
+from .progress import Progress, progress_of
 from .readers import read
 from .readers.audio_files import SUFFIXES as AUDIO
 from .readers.audio_files import audio_folders
@@ -37,14 +42,15 @@ from .readers.content import dangling, is_listed_file
 from .readers.formats import SUFFIXES
 from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
 from .readers.objects import ObjectSource, is_read
-from .readers.options import SIDES, Reading, split_sides
+from .readers.options import OPTIONS, SIDES, Reading, split_sides
 from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
 from .readers.tables.table import RowKey, TableSource, open_table
 from .readers.tables.table import holds_tracks as holds_many
 from .sides import (
     ESTIMATE,
-    Annotated,
+    EstimatesLike,
     Plain,
+    TracksLike,
     demand_kind,
     holds_tracks,
     sources_of,
@@ -77,12 +83,13 @@ class EvaluationRules:
     def of(
         cls,
         task: str,
-        metrics: Sequence[Asked] | None = None,
+        metrics: MetricLike | Sequence[MetricLike] | None = None,
         convention: str | None = None,
         grid: Grid | None = None,
-        classes: Classes | None = None,
+        classes: Classes | Sequence[str] | None = None,
     ) -> EvaluationRules:
         """The rules that the arguments of `evaluate` mean; errors as there."""
+        classes = as_classes(classes)
         rules = get_task(task).convention(convention, classes)
         measures = rules.select(metrics)
         rules.demand_classes(measures)
@@ -105,7 +112,9 @@ class EvaluationRules:
 
     def with_options(self, source: Source) -> Source:
         """A source whose object in memory, if that is what it is, is read by the options of the convention."""
-        return replace(source, options=self.convention.reading) if isinstance(source, ObjectSource) else source
+        if not isinstance(source, ObjectSource):
+            return source
+        return replace(source, options={**self.convention.reading, **source.options})
 
     def dataset(
         self,
@@ -134,14 +143,14 @@ class EvaluationRules:
 
 
 def evaluate(
-    reference: Annotated,
-    estimate: Annotated,
+    reference: AnnotationLike | TracksLike,
+    estimate: AnnotationLike | TracksLike,
     task: str | None = None,
     *,
-    metrics: Sequence[Asked] | None = None,
+    metrics: MetricLike | Sequence[MetricLike] | None = None,
     convention: str | None = None,
     grid: Grid | None = None,
-    classes: Classes | None = None,
+    classes: Classes | Sequence[str] | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Scores of an estimate against a reference, or of collections of them track by track.
@@ -155,15 +164,15 @@ def evaluate(
         source.
     task : str or None
         None: the task that `load` was given, or the only one with metrics for this kind of annotation.
-    metrics : sequence of str or callable, or None
+    metrics : str, callable, sequence of these, or None
         Identities such as ``majmin`` or ``csr@root``, ``my_metrics.py:name``, functions over one pair (see
         :func:`mirflow.pair_metric`); None: the convention's default ones.
     convention : str or None
         None: the task's first, which is mir_eval's.
     grid : str, float or None
         ``union`` or the hop of frames in seconds; None: the convention's default.
-    classes : Classes or None
-        The classes or tags that there are, for tasks that compare such.
+    classes : Classes, sequence of str, or None
+        The classes or tags, for tasks that compare them.
     **options
         Options of reading of files and jams objects, as for :func:`mirflow.load`: of both sides, or of one with
         ``reference_`` or ``estimate_`` in front, such as ``estimate_time_unit="ms"``.
@@ -181,6 +190,11 @@ def evaluate(
         option of reading does not exist, or is that of a side that is not read. If two tracks of the estimate would be
         the same one of the reference without folders and suffixes.
 
+    Warns
+    -----
+    MirflowWarning
+        As :func:`mirflow.score`.
+
     Examples
     --------
     >>> import numpy as np
@@ -190,11 +204,11 @@ def evaluate(
     >>> scores.score.sel(metric="majmin").item(), scores.weight.sel(metric="majmin").item()
     (0.75, 4.0)
     """
+    task = task or task_of(reference, estimate)
     left, right = _plain_pair(reference, estimate, task, convention, options)
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
-    task = task or task_of(reference)
     rules = EvaluationRules.of(task, metrics, convention, grid, classes)
     for side, value in (("reference", left), ("estimate", right)):
         demand_kind(task, side, value.kind)
@@ -203,13 +217,15 @@ def evaluate(
         works = [work_of("", next(sources), {ESTIMATE: next(sources)})]
     else:
         works = _pair_up(sources_of(left, task, "reference"), {ESTIMATE: sources_of(right, task, "estimate")}, task)
+    parts, cautions = _score_at_once(rules, works, single=single)
     # Digests are those of files, which collections that were read no longer have.
-    result = _score_at_once(rules, works, single=single).drop_vars("digest")
-    if not single:
-        return result.isel(system=0, drop=True)
-    result = result.isel(system=0, track=0, drop=True)
-    if Status(int(result.status)) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
-        raise InvalidAnnotationError(str(result.message.item()))
+    result = rules.dataset(parts, cautions=cautions).drop_vars("digest")
+    result = result.isel(system=0, drop=True)
+    if single:
+        result = result.isel(track=0, drop=True)
+        if not Status(int(result.status)).scored:
+            raise InvalidAnnotationError(str(result.message.item()))
+    warn_of_results(concatenate_cells(parts))
     return result
 
 
@@ -231,19 +247,16 @@ def _pair_up(
 
 
 def _plain_pair(
-    reference: Annotated, estimate: Annotated, task: str | None, convention: str | None, options: Mapping[str, Any]
+    reference: Any, estimate: Any, task: str | None, convention: str | None, options: Mapping[str, Any]
 ) -> tuple[Plain, Plain]:
     """Both sides, those that are files read by their options and those of the convention."""
+    if task is not None:
+        _refuse_parameters(options, get_task(task).convention(convention))
     own, other = split_sides(options)
     defaults = {} if task is None else get_task(task).convention(convention).reading
     read_now = [is_read(one, task) for one in (reference, estimate)]
-    for name in options:
-        side = next((one for one in SIDES if name.startswith(f"{one}_")), None)
-        if name.removeprefix(f"{side}_") == "labels":  # of those in memory, too
-            continue
-        if not (any(read_now) if side is None else read_now[SIDES.index(side)]):
-            what = side or "annotations"
-            raise AnnotationError(f"{name} is an option of reading, and the {what} in memory are not read")
+    # A map of labels is for those in memory, too.
+    _demand_read([name for name in options if name not in ("labels", *(f"{side}_labels" for side in SIDES))], read_now)
     left, right = (
         read(one, task=task, **{**defaults, **chosen})
         if now and task is not None
@@ -251,6 +264,41 @@ def _plain_pair(
         for one, now, chosen in zip((reference, estimate), read_now, (own, other), strict=True)
     )
     return left, right
+
+
+_IN_MEMORY = {
+    "columns": "rename the columns",
+    "time_unit": "convert the times, as in times / 1000",
+    "pitch_unit": "mirflow.metrics.util.midi_to_hz converts pitches",
+}
+"""What to do in place of an option of reading where nothing is read."""
+
+
+def _demand_read(names: Iterable[str], read: Sequence[bool]) -> None:
+    """Refuse options of reading of the reference, the estimate, or both, where these are not read."""
+    for name in names:
+        side = next((side for side in SIDES if name.startswith(f"{side}_")), None)
+        if not (any(read) if side is None else read[SIDES.index(side)]):
+            remedy = _IN_MEMORY.get(name.removeprefix(f"{side}_"), "")
+            raise AnnotationError(
+                f"{name} is an option of reading, and the {side or 'annotations'} in memory are not read"
+                + (f": {remedy}" if remedy else "")
+            )
+
+
+def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> None:
+    """Refuse parameters of metrics among the options, with what to write."""
+    for name, value in options.items():
+        if name in OPTIONS:
+            continue
+        for metric in convention.metrics:
+            own = next((one for one in metric.parameters if name in (one.name, one.mir_eval)), None)
+            if own is not None:
+                try:
+                    asked = str(metric.measure(**{own.name: value}))
+                except MirflowError:
+                    asked = f"{metric.name}({own.name}=...)"
+                raise MetricError(f"{name} is a parameter of metrics: write metrics=[{asked!r}]")
 
 
 def _with_labels(plain: Plain, task: str | None, labels: Any) -> Plain:
@@ -262,11 +310,12 @@ def _with_labels(plain: Plain, task: str | None, labels: Any) -> Plain:
     return Reading.of(task, kind=plain.kind, labels=labels).with_labels(plain)
 
 
-def _score_at_once(rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool) -> xr.Dataset:
-    """Scores of one system over (system, track, metric) and the extra dims."""
+def _score_at_once(
+    rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool
+) -> tuple[list[Cells], list[Caution]]:
+    """The results of one system, block by block, and warnings about all of them."""
     works, cautions = _with_matched_names(rules, works, single=single)
-    size = block_size(rules.task)
-    return rules.dataset((rules.score(block) for block in _blocks(works, size)), cautions=cautions)
+    return [rules.score(block) for block in _blocks(works, block_size(rules.task))], cautions
 
 
 def _blocks(works: Iterable[TrackWork], size: int) -> Iterator[list[TrackWork]]:
@@ -321,17 +370,18 @@ def _with_estimate(work: TrackWork, place: int, estimate: Source | None) -> Trac
 
 
 def score(
-    references: Any,
-    estimates: Any = None,
+    references: TracksLike | Iterable[tuple[Any, ...]],
+    estimates: EstimatesLike | None = None,
     task: str | None = None,
     *,
-    metrics: Sequence[Asked] | None = None,
+    metrics: MetricLike | Sequence[MetricLike] | None = None,
     convention: str | None = None,
     grid: Grid | None = None,
-    classes: Classes | None = None,
+    classes: Classes | Sequence[str] | None = None,
     on_error: Literal["keep", "raise"] = "keep",
     progress: bool | Progress | None = None,
     block: int | None = None,
+    **options: Any,
 ) -> xr.Dataset:
     """Scores of the estimates of one or several systems against references that are in memory.
 
@@ -355,9 +405,11 @@ def score(
         ``keep``: an annotation that cannot be scored, or is missing on one side, is a cell with that status and a
         message. ``raise``: an error that names its track and system.
     progress : bool, Progress or None
-        Whether the number of tracks is shown on the standard error stream; None: if that is a terminal.
+        Whether the number of tracks is shown; None: on a terminal or in a notebook.
     block : int or None
         Most tracks that are scored at once; None: 64, of audio one. No score depends on it.
+    **options
+        Options of reading of files and jams objects, as for :func:`mirflow.evaluate`.
 
     Returns
     -------
@@ -379,8 +431,10 @@ def score(
     Warns
     -----
     MirflowWarning
-        For a system without any track of the references, and for pairs in different units or of different recordings,
-        as far as that can be seen.
+        Once for all annotations that cannot be scored, with their number and the first reason; for a system without any
+        track of the references; for pairs in different units or of different recordings, as far as that can be seen;
+        and for metrics that had nothing to measure in any cell (weight 0), whose score, mir_eval's 0, is no
+        measurement.
 
     Examples
     --------
@@ -400,20 +454,55 @@ def score(
     task = task or task_of(references)
     rules, kind = EvaluationRules.of(task, metrics, convention, grid, classes), kind_of(task)
     size = block_size(task) if block is None else block
+    _refuse_parameters(options, rules.convention)
+    read_by = partial(_read_by_options, sides=split_sides(options), names=list(options))
     if estimates is None:
         if holds_tracks(references, kind):
             raise AnnotationError("estimates are missing; without them pairs are given, (track, reference, estimate)")
-        total = len(references) if hasattr(references, "__len__") else None
-        return _score_blocks(rules, stream(references, task), size, on_error, _progress(progress), total)
+        pairs: Any = references
+        total = len(pairs) if hasattr(pairs, "__len__") else None
+        return _score_blocks(rules, map(read_by, stream(pairs, task)), size, on_error, progress_of(progress), total)
     own = sources_of(references, task, "reference")
     systems = systems_of(estimates, task, own)
-    works = _pair_up(own, systems, task)
+    works = list(map(read_by, _pair_up(own, systems, task)))
     if not works:
         raise AnnotationError("nothing to score: neither references nor estimates have a track")
     matched, cautions = _with_matched_names(rules, works, single=False)
     cautions += _apart(own, systems)
     order = tuple(systems), tuple(work.track for work in works)
-    return _score_blocks(rules, matched, size, on_error, _progress(progress), len(works), *order, cautions)
+    return _score_blocks(rules, matched, size, on_error, progress_of(progress), len(works), *order, cautions)
+
+
+def _read_by_options(
+    work: TrackWork, sides: tuple[Mapping[str, Any], Mapping[str, Any]], names: list[str]
+) -> TrackWork:
+    """The work of a track whose files and jams objects are read by options.
+
+    Raises
+    ------
+    AnnotationError
+        For options of a side that is in memory, or of both if both are.
+    """
+    if not names:
+        return work
+    references = [one.source for one in work.references]
+    estimates = [one for one in work.estimates if one is not None]
+    read = [any(map(_is_read, side)) for side in (references, estimates)]
+    _demand_read(names, read if references and estimates else (any(read), any(read)))
+    own, other = sides
+    return replace(
+        work,
+        references=tuple(replace(one, source=_with_reading(one.source, own)) for one in work.references),
+        estimates=tuple(None if one is None else _with_reading(one, other) for one in work.estimates),
+    )
+
+
+def _is_read(source: Source) -> bool:
+    return isinstance(source, ObjectSource) and is_read(source.thing, source.task)
+
+
+def _with_reading(source: Source, options: Mapping[str, Any]) -> Source:
+    return replace(source, options=options) if isinstance(source, ObjectSource) and _is_read(source) else source
 
 
 def _apart(references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]]) -> list[Caution]:
@@ -424,12 +513,6 @@ def _apart(references: Mapping[str, Source], systems: Mapping[str, Mapping[str, 
             cautions.append(Caution(f"system {system!r}: {nearest_names(references, estimates)}", system))
             warn_caller(cautions[-1].text)
     return cautions
-
-
-def _progress(wanted: bool | Progress | None) -> Progress:
-    if isinstance(wanted, Progress):
-        return wanted
-    return progress_for(quiet=not (sys.stderr.isatty() if wanted is None else wanted))
 
 
 def _score_blocks(
@@ -459,34 +542,69 @@ def _score_blocks(
         except KeyboardInterrupt:
             count = sum(map(len, done))
             raise ScoringInterrupted(counted(count, "cell"), rules.dataset(done, systems, tracks, cautions)) from None
-    _warn_of_odd(done)
     if not done:
         raise AnnotationError("nothing to score: no pair was given")
+    warn_of_results(concatenate_cells(done))
     return rules.dataset(done, systems, tracks, cautions)
 
 
-def _warn_of_odd(parts: Iterable[Cells]) -> None:
-    """Warn of pairs whose sides hardly belong together."""
+def warn_of_results(cells: Cells) -> None:
+    """Warn once of annotations that could not be scored, and once of scores that hardly mean anything."""
+    if failures := describe_failures(cells, "cell", FAILED - MISSING):
+        warn_caller(f"{failures}; status and message have them all")
+    for text in describe_doubts(cells).values():
+        warn_caller(text)
+
+
+def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = FAILED) -> str:
+    """Count the cells of some statuses without a score, with the reason of the first; empty if there is none."""
+    failed = np.flatnonzero(np.isin(cells.status, list(statuses)))
+    if not len(failed):
+        return ""
+    first, numbers = int(failed[0]), Counter(cells.status[failed].tolist())
+    kinds = ", ".join(f"{count} {Status(status).name}" for status, count in numbers.items())
+    where = f"system {cells.system[first]!r}, track {cells.track[first]!r}"
+    reason = cells.message[first].removeprefix(f"{where}: ")
+    if len(set(cells.system)) == 1:
+        where = f"track {cells.track[first]!r}"
+    have = "has" if len(failed) == 1 else "have"
+    return f"{len(failed)} of {counted(len(cells), noun)} {have} no score ({kinds}), the first being {where}: {reason}"
+
+
+def describe_doubts(cells: Cells) -> dict[str, str]:
+    """Say what is odd about scored cells, or which metrics had nothing to measure in any, by the kind of doubt."""
     odd = [
-        (track, message.removeprefix(WARNING))
-        for cells in parts
-        for track, status, message in zip(cells.track, cells.status.tolist(), cells.message, strict=True)
+        place
+        for place, (status, message) in enumerate(zip(cells.status.tolist(), cells.message, strict=True))
         if status == Status.ok and message.startswith(WARNING)
     ]
     if odd:
-        track, text = odd[0]
         more = f" (and {len(odd) - 1} more, see message)" if len(odd) > 1 else ""
-        warn_caller(f"track {track!r}: {text}{more}")
+        track = f"track {cells.track[odd[0]]!r}: " if cells.track[odd[0]] else ""
+        return {"odd": f"{track}{cells.message[odd[0]].removeprefix(WARNING)}{more}"}
+    nothing = unmeasured(cells)
+    if not nothing:
+        return {}
+    names = f"{', '.join(nothing[:_SHOWN])}{', ...' if len(nothing) > _SHOWN else ''}"
+    where = "" if len(cells) == 1 else f" in any of {counted(len(cells), 'cell')}"
+    return {"nothing": f"there is nothing to measure for {names}{where}: the weight is 0, and the score no measurement"}
+
+
+def unmeasured(cells: Cells) -> list[str]:
+    """The metrics that have a value, and no weight, in whatever cells are scored."""
+    scored = np.isin(cells.status, list(SCORED))
+    nothing = (cells.weight[scored] == 0).all(axis=0) & ~np.isnan(cells.score[scored]).all(axis=0)
+    return [name for name, is_so in zip(cells.measures, nothing.tolist(), strict=True) if is_so]
 
 
 def explain(
-    reference: Annotated,
-    estimate: Annotated,
+    reference: AnnotationLike | TracksLike,
+    estimate: AnnotationLike | TracksLike,
     metric: str,
     task: str | None = None,
     *,
     convention: str | None = None,
-    classes: Classes | None = None,
+    classes: Classes | Sequence[str] | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Verdicts on an estimate against a reference under one metric.
@@ -516,7 +634,7 @@ def explain(
     task = task or task_of(reference)
     for side, value in (("reference", left), ("estimate", right)):
         demand_kind(task, side, value.kind)
-    rules = get_task(task).convention(convention, classes)
+    rules = get_task(task).convention(convention, as_classes(classes))
     (measure,) = rules.select([metric])
     if rules.explain is None:
         raise MetricError(f"convention {rules.name!r} of task {task!r} does not explain its scores")
@@ -559,11 +677,11 @@ def evaluate_paths(
     estimate: str | Path,
     task: str,
     *,
-    metrics: Sequence[Asked] | None = None,
+    metrics: MetricLike | Sequence[MetricLike] | None = None,
     convention: str | None = None,
     grid: Grid | None = None,
     annotators: Annotators = (None, None),
-    classes: Classes | None = None,
+    classes: Classes | Sequence[str] | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Scores of a file against a file, or of the files of a folder against those of the same names in another.
@@ -615,7 +733,8 @@ def evaluate_paths(
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
     single = not left.is_dir() and not _are_tables(left, right, readings)
-    return _score_at_once(rules, tracks, single=single)
+    parts, cautions = _score_at_once(rules, tracks, single=single)
+    return rules.dataset(parts, cautions=cautions)
 
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:

@@ -5,7 +5,9 @@ Imported before everything else, so that a command that is stopped while it star
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +19,9 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGH
 
 _PATIENCE = 2.0
 """Seconds that a command has for its end before another signal is answered."""
+
+THREAD_SECONDS = 5.0
+"""Seconds after a command's end that threads which it has left running may keep the process."""
 
 
 class Interrupted(BaseException):
@@ -36,6 +41,42 @@ class Interrupted(BaseException):
     def code(self) -> int:
         """The exit code that shells know."""
         return 128 + self.number
+
+
+class CtrlC(KeyboardInterrupt):
+    """Ctrl-C in a program that answers to it with Python's own handler; code may raise KeyboardInterrupt too."""
+
+
+def _raise_ctrl_c(number: int, frame: FrameType | None) -> None:
+    raise CtrlC
+
+
+@contextmanager
+def recognized_interrupts() -> Iterator[None]:
+    """Let Ctrl-C raise `CtrlC` where it would raise KeyboardInterrupt, so that `is_stop` recognizes it."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _raise_ctrl_c)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def is_stop(error: BaseException) -> bool:
+    """True for an exception that a signal has raised, which must end the command, and not the code that was running.
+
+    A KeyboardInterrupt is one only where it can be: in the main thread, if the handler of Ctrl-C is not known to raise
+    something else.
+    """
+    if isinstance(error, Interrupted | CtrlC):
+        return True
+    if not isinstance(error, KeyboardInterrupt) or threading.current_thread() is not threading.main_thread():
+        return False
+    handler = signal.getsignal(signal.SIGINT)
+    return not (handler in (signal.SIG_IGN, _raise_ctrl_c) or isinstance(handler, _Answer))
 
 
 class _Answer:
@@ -89,3 +130,22 @@ def deferred() -> Iterator[None]:
             signal.signal(number, handler)
         for one in dict.fromkeys(came):
             signal.raise_signal(one)
+
+
+def abandon_threads(code: int) -> None:
+    """Make this process, whose command has ended with an exit code, end although threads are still running.
+
+    The interpreter waits for threads, such as one that a metric of the user has started, without end.
+    """
+
+    def others() -> list[str]:
+        return [one.name for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
+
+    def end() -> None:
+        time.sleep(THREAD_SECONDS)
+        names = ", ".join(map(repr, others()))
+        print(f"warning: the command has ended, but not the threads {names}; they are abandoned", file=sys.stderr)
+        os._exit(code)
+
+    if others():
+        threading.Thread(target=end, daemon=True).start()

@@ -59,7 +59,7 @@ def lazy_variable(
 
 
 def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, Any] | None = None) -> xr.Variable:
-    """A variable of a numpy array as it is, made without importing dask.
+    """A variable of a numpy array as it is, made without importing ``dask.array``.
 
     The usual ways, ``xr.Variable(dims, values)`` or a tuple given to a dataset, import ``dask.array`` to look whether
     the values are its own, which takes as long as importing xarray. Dates are converted in the usual way.
@@ -81,7 +81,7 @@ def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, An
 def plain_dataset(
     variables: Mapping[str, Sequence[Any]], coords: Mapping[str, Any], attrs: Mapping[Any, Any] | None = None
 ) -> xr.Dataset:
-    """A dataset of numpy arrays as they are, made without importing dask.
+    """A dataset of numpy arrays as they are, made without importing ``dask.array``.
 
     Parameters
     ----------

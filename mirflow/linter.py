@@ -16,11 +16,12 @@ from .annotations.source import HeldSource, Source
 from .annotations.validation import inspect
 from .cells import EMPTY, WARNING, Status
 from .engine.block import BlockWork, TrackWork, score_block
-from .engine.plausibility import PITCH_HINT, midi_numbers
+from .engine.pitch_units import PITCH_HINT, midi_numbers
+from .engine.plausibility import SPACING, doubts_of, extents, far_apart
 from .errors import AnnotationError, UnreadableError
 from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
 from .metrics.base import Convention, get_task, tasks
-from .metrics.measures import LABELS
+from .metrics.measures import LABELS, Measure
 from .pipeline.plan import Reference
 from .ragged import Ragged
 from .readers import read_all, schema_problems
@@ -29,17 +30,21 @@ from .readers.audio_files import audio_folders
 from .readers.content import is_listed_file
 from .readers.formats import TABLES
 from .readers.jams import describe_absent, open_jams
-from .readers.label_maps import UNMAPPED
 from .readers.namespaces import NAMESPACES
 from .readers.options import MAX_BYTES, Reading, split_sides
 from .readers.tables.table import TableSource, holds_tracks, open_table
 from .store.packs import open_pack
 
 Severity = Literal["error", "warning", "note"]
+Role = Literal["reference", "estimate"]
 PERFECT_TOLERANCE = 1e-9
 _TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription"}
 _TASKS |= dict.fromkeys(AUDIO, "separation")
 
+_OF_REFERENCES = ("imperfect", "interval", "position")
+"""Rules about references alone."""
+_SHORTEST = 0.1
+"""Seconds between two beats, at 600 beats per minute, below which one is hardly meant."""
 _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
 """Tasks whose two sides hold different things, so that an annotation against itself means nothing."""
 
@@ -97,6 +102,7 @@ def check_paths(
     schema: bool = True,
     annotator: str | int | None = None,
     reference: str | Path | None = None,
+    role: Role | None = None,
     **options: Any,
 ) -> Iterator[FileCheck]:
     """Check files, and all annotation files in folders and the folders in them.
@@ -116,6 +122,9 @@ def check_paths(
     reference : path or None
         What the paths are estimates of, a file for a file and a folder for a folder: each is then also warned of where
         its times are hardly those of its reference.
+    role : {"reference", "estimate"} or None
+        What the files are. References are also scored against themselves, and oddities of annotators are noted. None:
+        estimates if a reference is given, else references.
     **options
         Options of reading of the files, as for :func:`mirflow.load`, and of the reference; with ``reference_`` in front
         of it alone.
@@ -131,15 +140,26 @@ def check_paths(
         If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
     """
     given = list(map(Path, paths))
+    is_reference = reference is None if role is None else role == "reference"
     aside = [name for name in options if name.startswith("reference_")]
     if aside and reference is None:
         raise AnnotationError(f"{aside[0]} is an option of reading of the reference, and there is none")
     odd = {} if reference is None else _against(reference, given, task, convention, options)
     own = {"annotator": annotator, **split_sides(options)[1]}
     for one in _check_each(given, task, convention, schema, own):
-        yield replace(one, problems=(*odd.pop(one.path, ()), *one.problems))
+        found = one.problems if is_reference else tuple(_of_estimates(one.problems))
+        yield replace(one, problems=(*odd.pop(one.path, ()), *found))
     for path, problems in odd.items():
         yield FileCheck(path, tuple(problems), "track")
+
+
+def _of_estimates(problems: Iterable[FileProblem]) -> Iterator[FileProblem]:
+    """Those of the problems of a reference that an estimate has, too: as such it is compared with another file."""
+    for problem in problems:
+        if problem.rule == "refused":
+            yield replace(problem, severity="warning")
+        elif problem.rule not in _OF_REFERENCES:
+            yield problem
 
 
 def _check_each(
@@ -277,9 +297,6 @@ def _check_file(
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
     for annotation in annotations:
-        if UNMAPPED in annotation.attrs:
-            who = str(annotation.attrs.get("annotator", ""))
-            yield FileProblem("warning", "map", str(annotation.attrs[UNMAPPED]), annotator=who)
         if annotation.attrs.get("pedal") == "ignored":
             yield FileProblem("note", "pedal", _UNUSED_PEDAL)
         if annotation.kind == "audio":
@@ -323,6 +340,8 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
     rows = to_ragged([annotation])
     name = task or _task_of(annotation)
     rules = None if name is None else get_task(name).convention(convention)
+    if name is not None and rules is not None:
+        yield from _doubts(annotation, name, rules, annotator)
     numbers = midi_numbers(annotation) if name is not None and kind_of(name).pitched else None
     if numbers:
         message = f"the pitches are {numbers}: are they MIDI numbers? {PITCH_HINT}"
@@ -345,8 +364,20 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
     for item, message in flaws:
         rule = "label" if "label" in annotation.schema.required else "value"
         yield FileProblem("error", rule, message, annotation.line(item), annotator)
+    if name in ("beat", "downbeat"):
+        yield from _check_beats(annotation, annotator)
     if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)
+
+
+def _doubts(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
+    """What a run would doubt about the annotation, whatever the other side is."""
+    spaced = far_apart(task, extents([annotation]))
+    yield from (FileProblem("warning", SPACING.rule, text, annotator=annotator) for text in spaced.values())
+    for doubt in doubts_of(rules, rules.select()):
+        text = doubt.of_side(annotation) if doubt.of_side is not None else annotation.attrs.get(doubt.attribute)
+        if text:
+            yield FileProblem("warning", doubt.rule, str(text), annotator=annotator)
 
 
 def _check_audio(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:
@@ -404,16 +435,60 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
     if Status(int(cells.status[0])) in EMPTY:
         yield FileProblem("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
         return
-    if cells.message[0] and not cells.message[0].startswith(WARNING):
-        yield FileProblem("error", "refused", cells.message[0], annotator=annotator)
+    message = cells.message[0]
+    if message and not message.startswith(WARNING):
+        # Both sides are the file, whichever of them the message names.
+        for side in ("system 'itself', track 'itself'", "reference", "estimate"):
+            message = message.removeprefix(f"{side}: ")
+        yield FileProblem("error", "refused", message, annotator=annotator)
         return
-    for measure, score in zip(measures, cells.score[0].tolist(), strict=True):
-        perfect, exceptions = measure.metric.perfect or 0.0, measure.metric.perfect_exceptions
-        if abs(score - perfect) <= PERFECT_TOLERANCE:
-            continue
-        text = f"against itself it scores {score:.6g} on {measure}, not {perfect:g}"
-        severity: Severity = "note" if exceptions else "error"
-        yield FileProblem(severity, "imperfect", text + (f" ({exceptions})" if exceptions else ""), annotator=annotator)
+    odd = [
+        (measure, score, weight > 0)
+        for measure, score, weight in zip(measures, cells.score[0].tolist(), cells.weight[0].tolist(), strict=True)
+        if not abs(score - (measure.metric.perfect or 0.0)) <= PERFECT_TOLERANCE
+    ]
+    wrong = [one for one in odd if one[2] and not one[0].metric.perfect_exceptions]
+    if wrong:
+        yield FileProblem("error", "imperfect", _describe_imperfect(wrong), annotator=annotator)
+    known = [one for one in odd if one not in wrong]
+    if known:
+        yield FileProblem("note", "imperfect", _describe_imperfect(known), annotator=annotator)
+
+
+def _describe_imperfect(odd: Sequence[tuple[Measure, float, bool]]) -> str:
+    """One sentence about the metrics, their scores and whether they measured anything, that are not perfect."""
+    by_score: dict[tuple[str, str], list[str]] = {}
+    for measure, score, _ in odd:
+        by_score.setdefault((f"{score:.6g}", f"{measure.metric.perfect or 0.0:g}"), []).append(str(measure))
+    parts = [
+        f"{score} on {names[0]}, not {perfect}" + (f", and on {', '.join(names[1:])}" if len(names) > 1 else "")
+        for (score, perfect), names in by_score.items()
+    ]
+    reasons = dict.fromkeys(measure.metric.perfect_exceptions for measure, _, _ in odd)
+    why = next(filter(None, reasons), "")
+    why = f"{odd[0][0]}: {why}" if why and len(reasons) > 1 else why
+    trims = {float(measure["trim"]) for measure, _, measured in odd if "trim" in measure.parameters and not measured}
+    if trims and max(trims) > 0:
+        why = f"nothing is left after the first {max(trims):g} s, which are not scored; trim=0 scores them"
+    return f"against itself it scores {'; '.join(parts)}" + (f" ({why})" if why else "")
+
+
+def _check_beats(annotation: Annotation, annotator: str) -> Iterator[FileProblem]:
+    """Beats that hardly follow each other, and positions in the bar that do not count up or begin again at 1."""
+    time, labels = annotation.columns["time"], annotation.labels
+    for item in (np.flatnonzero((np.diff(time) > 0) & (np.diff(time) < _SHORTEST)) + 1).tolist():
+        interval = time[item] - time[item - 1]
+        message = f"follows the beat before it after {1000 * interval:.3g} ms, {60 / interval:.0f} beats per minute"
+        yield FileProblem("note", "interval", message, annotation.line(item), annotator)
+    if labels is None or not all(label.isdecimal() for label in set(labels)) or set(labels) == {"1"}:
+        return
+    position = list(map(int, labels))
+    for item in range(1, len(position)):
+        before, now = position[item - 1 : item + 1]
+        if now not in (1, before + 1) or (before == now):
+            message = f"position {now} in the bar follows position {before}"
+            message += ": two downbeats in a row" if before == now == 1 else ""
+            yield FileProblem("note", "position", message, annotation.line(item), annotator)
 
 
 def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:

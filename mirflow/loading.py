@@ -6,18 +6,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from .annotations.annotation import Annotation
+from .annotations.annotation import Annotation, AnnotationLike
 from .annotations.collection import Collection, collect
 from .annotations.labelled import to_dataset
 from .annotations.schema import KINDS, TASK_KINDS, kind_of
 from .annotations.source import Source
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, read_source
-from .engine.plausibility import PITCH_HINT, midi_numbers
+from .engine.pitch_units import PITCH_HINT, midi_numbers
 from .errors import (
     AnnotationError,
     InvalidAnnotationError,
@@ -35,7 +35,7 @@ from .readers.options import Reading, Select, describe_options
 from .readers.patterns import Pattern
 from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
-from .sides import sources_of
+from .sides import TracksLike, sources_of
 from .store.packs import open_pack, write_pack
 
 if TYPE_CHECKING:
@@ -44,15 +44,33 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
-@describe_options
+@overload
 def load(
-    source: PathLike | Any,
+    source: AnnotationLike,
+    task: str | None = None,
+    *,
+    annotator: Literal["all"],
+    validate: bool = False,
+    **options: Any,
+) -> list[xr.Dataset]: ...
+@overload
+def load(
+    source: AnnotationLike,
     task: str | None = None,
     *,
     annotator: str | int | None = None,
     validate: bool = False,
     **options: Any,
-) -> Any:
+) -> xr.Dataset: ...
+@describe_options
+def load(
+    source: AnnotationLike,
+    task: str | None = None,
+    *,
+    annotator: str | int | None = None,
+    validate: bool = False,
+    **options: Any,
+) -> xr.Dataset | list[xr.Dataset]:
     """One annotation as a labelled dataset.
 
     Parameters
@@ -100,7 +118,7 @@ def _labelled(annotation: Annotation, task: str | None) -> xr.Dataset:
     return dataset if task is None else dataset.assign_attrs(task=task)
 
 
-def annotation(task: str, *values: Any, **columns: Any) -> xr.Dataset:
+def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
     """One annotation from arrays, as the labelled dataset that `load` makes of a file.
 
     Parameters
@@ -162,7 +180,7 @@ def annotation(task: str, *values: Any, **columns: Any) -> xr.Dataset:
     return _labelled(one, task if task in TASK_KINDS else None)
 
 
-def collection(task: str, annotations: Any) -> Collection:
+def collection(task: str, annotations: TracksLike) -> Collection:
     """The annotations of many tracks in memory as one ragged collection.
 
     Parameters
@@ -193,6 +211,36 @@ def collection(task: str, annotations: Any) -> Collection:
     return collect({track: read_source(source) for track, source in sources.items()})
 
 
+@overload
+def load_collection(
+    pattern: PathLike,
+    task: str,
+    *,
+    annotator: str | int | None = None,
+    lazy: Literal[False] = False,
+    block: int = BLOCK,
+    **options: Any,
+) -> Collection: ...
+@overload
+def load_collection(
+    pattern: PathLike,
+    task: str,
+    *,
+    annotator: str | int | None = None,
+    lazy: Literal[True],
+    block: int = BLOCK,
+    **options: Any,
+) -> LazyCollection: ...
+@overload
+def load_collection(
+    pattern: PathLike,
+    task: str,
+    *,
+    annotator: str | int | None = None,
+    lazy: bool,
+    block: int = BLOCK,
+    **options: Any,
+) -> Collection | LazyCollection: ...
 def load_collection(
     pattern: PathLike,
     task: str,

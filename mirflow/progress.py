@@ -1,12 +1,15 @@
-"""Progress of a run or a report: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run or a report: a bar on a terminal or in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
+from html import escape
 from threading import Lock, Timer
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
+
+from .notebook import Display, in_notebook
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -60,7 +63,7 @@ class Progress:
             print(text, file=self._stream, flush=True)
 
     def start(self, tracks: int | None) -> None:
-        """Begin to count so many tracks; None: nobody knows how many."""
+        """Begin to count so many tracks; None: the number is unknown."""
         self.stage("")
         self.total, self.done = tracks, 0
         self.began = time.monotonic()
@@ -127,7 +130,7 @@ class Bar(Progress):
 
         with self._lock:
             if name == self._current:
-                self._status = Console(file=self._stream).status(f"{name} ...")
+                self._status = Console(file=self._stream, force_jupyter=False).status(f"{name} ...")
                 self._status.start()
 
     def show(self, seconds: float) -> None:
@@ -139,11 +142,61 @@ class Bar(Progress):
 
             rate = TextColumn("tracks, {task.fields[rate]},")
             columns = (BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
-            self._bar = RichProgress(*columns, console=Console(file=self._stream), transient=True)
+            self._bar = RichProgress(*columns, console=Console(file=self._stream, force_jupyter=False), transient=True)
             self._task = self._bar.add_task("score", total=self.total, rate="")
             self._bar.start()
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self.done, rate=f"{self.done / seconds:.0f}/s")
+
+
+_REFRESH_SECONDS = 0.1
+
+
+class NotebookBar(Progress):
+    """A bar below a cell of a notebook, updated in place; the number of tracks stays there.
+
+    Parameters
+    ----------
+    delay : float
+        Seconds after which the tracks are shown; 0: at once, and stages too.
+    """
+
+    def __init__(self, delay: float = SLOW_SECONDS) -> None:
+        super().__init__(sys.stderr)
+        self._delay = delay
+        self._display = Display()
+        self._seconds = self._shown = 0.0
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        super().__exit__(kind, value, tb)
+        if self._display:
+            self._show_tracks()
+
+    def stage(self, name: str) -> None:
+        """Begin a stage without counts, such as looking for files; empty: end it."""
+        if name and not self._delay:
+            self._display.show(f"{name} ...", f"<div><progress></progress> {escape(name)} ...</div>")
+
+    def start(self, tracks: int | None) -> None:
+        """Begin to count so many tracks; None: the number is unknown."""
+        super().start(tracks)
+        self._seconds = self._shown = 0.0
+        if not self._delay:
+            self._show_tracks()
+
+    def show(self, seconds: float) -> None:
+        """Show the state after so many seconds."""
+        self._seconds = seconds
+        if seconds >= self._delay and seconds - self._shown >= _REFRESH_SECONDS:
+            self._shown = seconds
+            self._show_tracks()
+
+    def _show_tracks(self) -> None:
+        rate = f", {self.done / self._seconds:.0f}/s" if self._seconds else ""
+        count = str(self.done) if self.total is None else f"{self.done}/{self.total}"
+        ends = "" if self.total is None else f' value="{self.done}" max="{self.total or 1}"'
+        text = f"{count} tracks{rate}, {self._seconds:.1f} s"
+        self._display.show(text, f"<div><progress{ends}></progress> {text}</div>")
 
 
 def progress_for(stream: TextIO | None = None, quiet: bool = False) -> Progress:
@@ -152,3 +205,18 @@ def progress_for(stream: TextIO | None = None, quiet: bool = False) -> Progress:
     if quiet:
         return Progress()
     return Bar(stream) if stream.isatty() else Lines(stream)
+
+
+def progress_of(wanted: bool | Progress | None) -> Progress:
+    """The progress that a function of Python shows.
+
+    Parameters
+    ----------
+    wanted : bool, Progress or None
+        True: wherever it runs. None: on a terminal or in a notebook, as soon as the work takes time.
+    """
+    if isinstance(wanted, Progress):
+        return wanted
+    if wanted is not False and in_notebook():
+        return NotebookBar(0.0 if wanted else SLOW_SECONDS)
+    return progress_for(quiet=not (sys.stderr.isatty() if wanted is None else wanted))

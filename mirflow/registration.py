@@ -1,4 +1,4 @@
-"""Imports: the accessor ``.mirflow`` of xarray objects, and dask, which is loaded when it is used."""
+"""Imports on use: the accessor ``.mirflow`` of xarray objects, and modules of packages."""
 
 from __future__ import annotations
 
@@ -112,58 +112,3 @@ def modules_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], lis
         return import_module(f"{package}.{name}")
 
     return get, lambda: sorted({*vars(sys.modules[package]), *names()})
-
-
-def defer_dask() -> None:
-    """Import dask in this process when something of it is used, not when xarray looks whether an array is of it.
-
-    This takes longer than importing xarray, and commands hardly ever have such arrays.
-    """
-    for stand_in in (_Deferred("dask.array", Array=_DaskArray), _Deferred("dask.base", is_dask_collection=_is_lazy)):
-        sys.modules.setdefault(stand_in.__name__, stand_in)
-
-
-class _Deferred(ModuleType):
-    """A stand-in for a module of dask that has some of its names, and makes way for it when any other is used.
-
-    Of its modules none may be imported before something of the package is: it would be loaded twice.
-    """
-
-    def __init__(self, name: str, **known: Any) -> None:
-        super().__init__(name)
-        vars(self).update(known)
-
-    def __getattr__(self, name: str) -> Any:
-        # Import hooks and inspection ask for such names; only a package has a path.
-        if name.startswith("__") and (name != "__path__" or self.__name__ != "dask.array"):
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        module = import_module(self.__name__)
-        arrays = sys.modules.get("dask.array")
-        if isinstance(arrays, _Deferred):  # `import dask.array` looks for it in dask, which has just been loaded
-            vars(sys.modules["dask"])["array"] = arrays
-        return getattr(module, name)
-
-
-def _is_lazy(x: object) -> bool:
-    """True if something is a collection of dask; what has no graph is none."""
-    if not hasattr(type(x), "__dask_graph__"):
-        return False
-    # It imports dask.base, and so puts it in the place of the stand-in.
-    return bool(import_module("dask").is_dask_collection(x))
-
-
-class _OfDask(type):
-    """The type of a class to which the arrays of dask belong, once there can be any."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return cls.__subclasscheck__(type(instance))
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        loaded = sys.modules.get("dask.array")
-        return loaded is not None and not isinstance(loaded, _Deferred) and issubclass(subclass, loaded.Array)
-
-
-class _DaskArray(metaclass=_OfDask):
-    """The class of dask's arrays, as it looks before it is loaded."""

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .annotations.annotation import Annotation
+from .annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .annotations.schema import KINDS, Kind, kind_of
@@ -30,8 +30,14 @@ from .readers.objects import (
     to_annotation,
 )
 
-Annotated = Any
-"""One annotation, as :func:`mirflow.annotation` takes it, or those of many tracks."""
+if TYPE_CHECKING:
+    import xarray as xr
+
+TracksLike: TypeAlias = "Mapping[Any, AnnotationLike | None] | Collection | LazyCollection | xr.Dataset | SupportsArray"
+"""Annotations of many tracks: a mapping by track, a collection or its dataset, or a data frame with a column
+``track``."""
+EstimatesLike: TypeAlias = "TracksLike | Mapping[Any, TracksLike]"
+"""Estimates of one system, or of several: a mapping by system, or a data frame with a column ``system``."""
 Plain = Annotation | Collection | LazyCollection
 Sources = dict[str, Source]
 _ONE = (str, os.PathLike, tuple, list, Annotation)
@@ -54,7 +60,7 @@ def work_of(track: str, reference: Source | None, estimates: Mapping[str, Source
     return TrackWork(track, references, tuple(estimates), tuple(estimates.values()), (0,) * len(estimates))
 
 
-def to_plain(value: Annotated, task: str | None, options: Mapping[str, Any] = MappingProxyType({})) -> Plain:
+def to_plain(value: Any, task: str | None, options: Mapping[str, Any] = MappingProxyType({})) -> Plain:
     """One annotation as plain columns, or a collection; the options are those of reading.
 
     Raises
@@ -82,19 +88,22 @@ def _of_task(dataset: Any, task: str) -> Any:
     return dataset.assign_attrs(kind=kind_of(task).name)
 
 
-def task_of(given: Annotated) -> str:
-    """The task that a value was loaded for, or the only one of its kind.
+def task_of(*given: Any) -> str:
+    """The task that one of the values was loaded for, or the only one of the kind of one of them.
 
     Raises
     ------
     MetricError
         If that is not clear.
     """
-    attrs: Mapping[str, Any] = getattr(given, "attrs", {})
-    if "task" in attrs:
-        return str(attrs["task"])
-    kind = KINDS.get(str(getattr(given, "kind", None) or attrs.get("kind")))
-    possible = [task for task in (() if kind is None else kind.tasks) if task in tasks()]
+    attrs: list[Mapping[str, Any]] = [getattr(value, "attrs", {}) for value in given]
+    for own in attrs:
+        if "task" in own:
+            return str(own["task"])
+    kinds = [
+        KINDS.get(str(getattr(value, "kind", None) or own.get("kind"))) for value, own in zip(given, attrs, strict=True)
+    ]
+    possible = next(([task for task in kind.tasks if task in tasks()] for kind in kinds if kind is not None), [])
     if len(possible) != 1:
         raise MetricError(f"say which task to score: {', '.join(possible or tasks())}")
     return possible[0]
@@ -125,7 +134,7 @@ class RowSource(MemorySource):
         return self.collection.annotation(self.track), ""
 
 
-def sources_of(value: Annotated, task: str, side: str) -> Sources:
+def sources_of(value: Any, task: str, side: str) -> Sources:
     """The source of each track of one side.
 
     Parameters
@@ -158,9 +167,12 @@ def sources_of(value: Annotated, task: str, side: str) -> Sources:
             )
         return _of_table(table, "", task, side)
     if not isinstance(value, Mapping):
-        known = "a mapping of tracks to annotations, a collection, or a table with a column 'track'"
+        form = "{'track 1': ..., 'track 2': ...}"
         hint = "; mirflow.evaluate scores one pair" if isinstance(value, _ONE) or hasattr(value, "__array__") else ""
-        raise AnnotationError(f"the {side}s are neither {known}, but {type(value).__name__}{hint}")
+        raise AnnotationError(
+            f"the {side}s are given as {type(value).__name__}, which names no tracks: pass a mapping {form}, a "
+            f"collection, or a table with a column 'track'{hint}"
+        )
     names = name_keys(list(value), TRACK)
     return {
         name: ObjectSource(one, task, f"{side} {name}")
@@ -177,7 +189,7 @@ def _of_table(table: LongTable, system: str, task: str, side: str) -> Sources:
     return {track: ObjectSource(columns, task, f"{side} {track}") for track, columns in table.tracks(system)}
 
 
-def systems_of(value: Annotated, task: str, tracks: Iterable[str]) -> dict[str, Sources]:
+def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Sources]:
     """The sources of the estimates, by system and track.
 
     Parameters
@@ -197,7 +209,7 @@ def systems_of(value: Annotated, task: str, tracks: Iterable[str]) -> dict[str, 
     if is_table(value):
         table = LongTable.of(value, kind)
         return {system or ESTIMATE: _of_table(table, system, task, ESTIMATE) for system in table.systems or ("",)}
-    if not isinstance(value, Mapping):
+    if isinstance(value, Collection | LazyCollection) or not isinstance(value, Mapping):
         return {ESTIMATE: sources_of(value, task, ESTIMATE)}
     several = {key: holds_tracks(one, kind) for key, one in value.items() if one is not None}
     if not several or not any(several.values()):
@@ -226,7 +238,7 @@ def _refuse_columns(systems: Mapping[str, Sources], kind: Kind, tracks: set[str]
             )
 
 
-def holds_tracks(value: Annotated, kind: Kind) -> bool:
+def holds_tracks(value: Any, kind: Kind) -> bool:
     """True for what holds the annotations of many tracks, not one annotation, of a kind."""
     if isinstance(value, Collection | LazyCollection) or _is_collection_dataset(value):
         return True

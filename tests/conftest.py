@@ -40,6 +40,14 @@ FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription", "separation"
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _runs_are_signed_with_a_key_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The key of who runs the tests is neither made nor used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _figures_are_closed() -> Iterator[None]:
     """No test leaves figures open, of which matplotlib warns when there are more than 20."""

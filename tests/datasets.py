@@ -50,6 +50,18 @@ def write_pipeline(folder: Path, **evaluation: str) -> Path:
     return path
 
 
+def write_patterns(folder: Path) -> None:
+    """Two patterns of a reference, and an estimate with the second of them and one that is neither."""
+    sides = {"ref": [[(0, 60), (1, 62)], [(4, 60), (5, 65)]], "est/x": [[(4, 60), (5, 65)], [(20, 60), (22, 61)]]}
+    for name, patterns in sides.items():
+        (folder / name).mkdir(parents=True)
+        text = "".join(
+            f"pattern{place}\noccurrence1\n" + "".join(f"{onset}, {pitch}\n" for onset, pitch in notes)
+            for place, notes in enumerate(patterns, 1)
+        )
+        (folder / name / "a.txt").write_text(text)
+
+
 def score_files(
     folder: Path,
     task: str,

@@ -170,7 +170,7 @@ def run_evaluation(name: str, pipeline: str, group: str, metrics: list[str]) -> 
     (evaluation,) = (one for one in data["evaluations"] if one.get("name", one["task"]) == group)
     renamed = {**evaluation, "name": evaluation["task"], "metrics": metrics}
     path = Path(pipeline).with_name(f"{name}.yaml")
-    path.write_text(yaml.safe_dump({**data, "evaluations": [renamed], "store": f"stores/{name}.zarr"}))
+    path.write_text(yaml.safe_dump({**data, "evaluations": [renamed], "store": f"../stores/{name}.zarr"}))
     run(f"mirflow run {path} --quiet")
 
 

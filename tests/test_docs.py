@@ -18,6 +18,7 @@ from filelock import FileLock
 
 from mirflow import plugins
 from mirflow.cli import cli
+from mirflow.engine.plausibility import every_doubt
 from mirflow.metrics.base import get_task, tasks
 
 from .documentation import ROOT, Block, blocks, check_yaml, commands, is_shown, run
@@ -187,6 +188,13 @@ def test_all_conventions_are_named_where_conventions_are_explained(generated: An
         start = page.index(f"](reference/tasks/{task}.md)")
         rows = page[start : page.find("\n| [", start)]
         assert all(f"| `{name}` |" in rows for name in get_task(task).conventions), task
+
+
+def test_all_doubts_are_listed_where_they_are_explained(generated: Any) -> None:
+    page = generated.fill((DOCS / "concepts.md").read_text())
+    listed = page[page.index("## Implausible annotations") : page.index("## Pooling")]
+    signs = [line.removeprefix("- ") for line in listed.splitlines() if line.startswith("- ")]
+    assert signs == [doubt.sign for doubt in every_doubt()]
 
 
 @pytest.fixture

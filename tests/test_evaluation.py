@@ -13,7 +13,7 @@ import xarray as xr
 import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import collect
-from mirflow.errors import AnnotationError, MetricError, UnknownNameError
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning, UnknownNameError
 from mirflow.metrics import chord
 from tests.datasets import write_dataset
 
@@ -58,6 +58,7 @@ def test_paths_and_jams_objects_are_taken_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "ref" / "t00.lab"
     jam = mirflow.to_jams(mirflow.load(path, task="chord"))
     assert mirflow.evaluate(path, jam, "chord", metrics=["majmin"]).score.values.tolist() == [1.0]
+    assert mirflow.evaluate(jam, mirflow.load(path, task="chord"), metrics=["majmin"]).score.values.tolist() == [1.0]
     with pytest.raises(MetricError, match="say which task"):
         mirflow.evaluate(path, path)
 
@@ -126,12 +127,14 @@ def test_one_spelling_of_a_grid_suits_every_door() -> None:
 def test_collections_are_scored_track_by_track() -> None:
     references = collect({"a": REFERENCE, "b": REFERENCE})
     estimates = collect({"b": ESTIMATE, "c": ESTIMATE, "a": chords((0, 4, "H"))})
-    table = mirflow.evaluate(references, estimates, "chord", metrics=["majmin"])
+    with pytest.warns(MirflowWarning, match=r"1 of 3 cells has no score \(1 invalid\), .*: 'H'"):
+        table = mirflow.evaluate(references, estimates, "chord", metrics=["majmin"])
     assert table.score.dims == ("track", "metric")
     assert table.score.sel(track="b").item() == 0.5
     assert table.status.sel(track="c").item() == 3
     assert "not a chord: 'H'" in table.message.sel(track="a").item()
-    ragged = mirflow.evaluate(references.to_dataset(), estimates.to_dataset(), "chord", metrics=["majmin"])
+    with pytest.warns(MirflowWarning, match="1 of 3 cells has no score"):
+        ragged = mirflow.evaluate(references.to_dataset(), estimates.to_dataset(), "chord", metrics=["majmin"])
     xr.testing.assert_equal(ragged.score, table.score)
 
 
@@ -219,7 +222,8 @@ class TestLazyCollections:
     def test_a_file_that_cannot_be_read_is_a_track_without_scores(self, folder):
         lazy = [self.collection(folder, side, lazy=True) for side in ("ref", "est")]
         (folder / "est" / "t1.lab").write_text("0 x C:maj\n")
-        scores = mirflow.evaluate(*lazy, "chord", metrics=["majmin"])
+        with pytest.warns(MirflowWarning, match=r"1 of 3 cells has no score .*track 't1': .*t1.lab:1"):
+            scores = mirflow.evaluate(*lazy, "chord", metrics=["majmin"])
         assert scores.status.values.tolist() == [CODES["ok"], CODES["invalid"], CODES["ok"]]
         assert scores.message.values[1].count("t1.lab:1: end is not a number: 'x'") == 1
         assert scores.score.isnull().sum() == 1
@@ -269,3 +273,40 @@ class TestWhatIsUndefined:
         ds = mirflow.evaluate(*sides, "transcription", metrics=["velocity_recall", "recall"])
         assert ds.weight.values.tolist() == [1.0, 1.0]
         assert "a note has no velocity" in ds.message.item()
+
+
+class TestNothingToMeasure:
+    """A score of 0 that is no measurement comes with a warning, and with weight 0."""
+
+    EARLY = np.arange(0.5, 4.5, 0.5)
+
+    @pytest.mark.parametrize("convention", ["mir_eval", "mirex"])
+    def test_beats_that_are_all_left_out_as_they_are_early(self, convention):
+        with pytest.warns(MirflowWarning, match=r"all beats of both sides are before 5 s .*: trim=0 counts them"):
+            scores = mirflow.evaluate(self.EARLY, self.EARLY, "beat", metrics=["f_measure"], convention=convention)
+        assert (scores.score.item(), scores.weight.item()) == (0.0, 0.0)
+        counted = mirflow.evaluate(self.EARLY, self.EARLY, "beat", metrics=["f_measure(trim=0)"], convention=convention)
+        assert counted.score.item() == 1.0
+
+    def test_a_reference_without_a_beat_that_counts(self):
+        with pytest.warns(MirflowWarning, match="all beats of the reference are before 5 s"):
+            found = mirflow.evaluate(self.EARLY, np.append(self.EARLY, 5.5), "beat", metrics=["f_measure"])
+        assert found.score.item() == 0.0
+        # None that an estimate finds is a score like any other.
+        found = mirflow.evaluate(np.append(self.EARLY, 5.5), self.EARLY, "beat", metrics=["f_measure"])
+        assert found.weight.item() > 0
+
+    def test_a_metric_with_other_parameters_that_counts_them(self):
+        metrics = ["f_measure", "f_measure(trim=0)"]
+        with pytest.warns(MirflowWarning, match="there is nothing to measure for f_measure: the weight is 0"):
+            scores = mirflow.evaluate(self.EARLY, self.EARLY, "beat", metrics=metrics)
+        assert scores.score.values.tolist() == [0.0, 1.0]
+
+    def test_a_reference_outside_of_a_vocabulary(self):
+        sus = chords((0, 4, "C:sus4"))
+        with pytest.warns(MirflowWarning, match="nothing to measure for majmin: "):
+            assert mirflow.evaluate(sus, sus, "chord", metrics=["majmin", "root"]).score.values.tolist() == [0.0, 1.0]
+
+    def test_tracks_among_others_are_undefined_without_a_warning(self):
+        sides = [collect({"a": chords((0, 4, "C:sus4")), "b": REFERENCE})] * 2
+        assert mirflow.evaluate(*sides, "chord", metrics=["majmin"]).weight.values.ravel().tolist() == [0.0, 4.0]

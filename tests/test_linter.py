@@ -233,3 +233,49 @@ def test_an_interval_that_stands_for_nothing_says_what_to_write(tmp_path: Path) 
     (found,) = check_paths([tmp_path], "chord")
     noted = "interval has no length: 0.0 s; write where it ends, such as 0 180 N for three minutes without a chord"
     assert noted in [problem.message for problem in found.problems]
+
+
+class TestBeats:
+    """A file of beats of which all lie in the first 5 s, with two downbeats in a row and an interval of 10 ms."""
+
+    TEXT = "0.5\t1\n1.0\t2\n1.5\t1\n2.0\t1\n2.01\t2\n4.5\t3\n"
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        return write(tmp_path, self.TEXT, "a.txt")
+
+    def test_what_is_odd_about_a_reference_is_noted(self, path: Path) -> None:
+        (check,) = check_paths([path], "beat")
+        assert [(one.severity, one.rule, one.line) for one in check.problems] == [
+            ("note", "imperfect", None),
+            ("note", "position", 4),
+            ("note", "interval", 5),
+        ]
+        imperfect, position, interval = (one.message for one in check.problems)
+        assert imperfect.startswith("against itself it scores 0 on f_measure, not 1, and on cemgil, ")
+        assert "nothing is left after the first 5 s, which are not scored; trim=0 scores them" in imperfect
+        assert position == "position 1 in the bar follows position 1: two downbeats in a row"
+        assert interval == "follows the beat before it after 10 ms, 6000 beats per minute"
+
+    def test_of_an_estimate_nothing_is(self, path: Path) -> None:
+        assert problems(path, task="beat", role="estimate") == []
+
+    def test_bars_may_change_and_begin_with_an_upbeat(self, tmp_path: Path) -> None:
+        rows = [(7 + 0.5 * i, position) for i, position in enumerate([3, 4, 1, 2, 3, 4, 1, 2, 3, 1, 2])]
+        path = write(tmp_path, "".join(f"{time} {position}\n" for time, position in rows), "a.txt")
+        assert problems(path, task="beat") == []
+
+
+def test_an_estimate_that_cannot_be_a_reference_is_a_warning_about_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, "0 900000000 A\n900000000 900000010 B\n", "a.txt")
+    for role, severity in (("reference", "error"), ("estimate", "warning")):
+        (check,) = check_paths([path], "segment", role=role)
+        assert [(one.severity, one.rule) for one in check.problems] == [(severity, "refused")]
+        assert check.problems[0].message.startswith("ends at 900000010.0 s, too late for frames of 0.1 s")
+
+
+def test_a_file_with_a_reference_is_an_estimate(tmp_path: Path) -> None:
+    text = "7\t1\n8\t1\n8.01\t2\n9\t3\n"
+    own, other = write(tmp_path, text, "a.txt"), write(tmp_path, text, "b.txt")
+    assert problems(own, task="beat", reference=other) == []
+    assert {rule for _, rule, _ in problems(own, task="beat")} >= {"position", "interval"}

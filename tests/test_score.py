@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import hypothesis.strategies as st
 import numpy as np
@@ -18,7 +18,14 @@ import xarray as xr
 from hypothesis import given, settings
 
 import mirflow
-from mirflow.errors import AnnotationError, MetricError, MirflowWarning, ScoreError, ScoringInterrupted
+from mirflow.errors import (
+    AnnotationError,
+    MetricError,
+    MirflowWarning,
+    QueryError,
+    ScoreError,
+    ScoringInterrupted,
+)
 
 from .annotation_strategies import annotations
 from .commands import rows
@@ -29,6 +36,11 @@ from .samples import sample
 TASKS = sorted({row["task"] for row in rows("metrics")})
 each_task = pytest.mark.parametrize("task", TASKS)
 Annotations = dict[str, Any]
+
+
+def warned(expected: object, match: str) -> AbstractContextManager[Any]:
+    """A context in which there has to be a warning, if one is expected."""
+    return pytest.warns(MirflowWarning, match=match) if expected else nullcontext()
 
 
 def score(*sides: Any, **options: Any) -> xr.Dataset:
@@ -100,7 +112,9 @@ def test_arrays_are_in_the_order_of_the_functions_over_one_pair(task: str) -> No
     keys = {one.metric.key or one.metric.name: str(one) for one in module.TASK.convention().select()}
     names = {key: name for key, name in keys.items() if key in expected}
     assert len(names) > len(expected) / 2
-    scores = mirflow.score({"a": sides[0]}, {"a": sides[1]}, task).score.sel(metric=list(names.values()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)  # of what is not there to be measured
+        scores = mirflow.score({"a": sides[0]}, {"a": sides[1]}, task).score.sel(metric=list(names.values()))
     np.testing.assert_allclose(scores.values.ravel(), [expected[key] for key in names], rtol=0, atol=1e-12)
 
 
@@ -124,7 +138,10 @@ REFERENCES = {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}
 )
 def test_a_bad_annotation_is_a_cell_with_a_message(estimate: Any, status: str, message: str) -> None:
     estimates = {"ours": {"a": [1.0, 2.0], "b": estimate}}
-    scores = mirflow.score(REFERENCES, estimates, "onset", metrics=["f_measure"])
+    with warned(
+        not status.endswith("_estimate"), f"1 of 2 cells has no score .1 {status}., the first being .*{message}"
+    ):
+        scores = mirflow.score(REFERENCES, estimates, "onset", metrics=["f_measure"])
     assert scores.status.values.tolist() == [[CODES["ok"], CODES[status]]]
     assert scores.score.values[0, 0, 0] == 1.0
     assert re.search(message, scores.message.values[0, 1])
@@ -153,9 +170,10 @@ def test_tracks_without_any_in_common_are_warned_of() -> None:
         ({}, {}, "nothing to score"),
         ([], None, "nothing to score: no pair was given"),
         (REFERENCES, None, "estimates are missing"),
-        (REFERENCES, [1.0], "the estimates are neither a mapping"),
-        (np.array([1.0]), np.array([1.0]), "but ndarray; mirflow.evaluate scores one pair"),
-        ([1.0], [1.0], "but list; mirflow.evaluate scores one pair"),
+        (REFERENCES, [1.0], "the estimates are given as list, which names no tracks: pass a mapping {'track 1': ..., "),
+        ([[1.0], [2.0]], [[1.0], [2.0]], "pass a mapping .*, a collection, or a table with a column 'track'"),
+        (np.array([1.0]), np.array([1.0]), "given as ndarray, .*; mirflow.evaluate scores one pair"),
+        ([1.0], [1.0], "given as list, .*; mirflow.evaluate scores one pair"),
         ({"a": [1.0], 3: [1.0]}, {}, "a track is named 3, others by text"),
         (REFERENCES, {"ours": {"a": [1.0]}, "b": [1.0]}, "'ours' holds many tracks, 'b' is one annotation"),
         (REFERENCES, {"a": {"tiem": [1.0]}}, "'tiem' is no column of events; did you mean 'time'"),
@@ -200,13 +218,13 @@ def test_midi_numbers_on_both_sides_are_warned_of() -> None:
 )
 def test_pitches_that_look_like_midi_numbers_are_warned_of(pitches: list[float], message: str | None) -> None:
     pair = {"a": (NOTES, [261.6, 293.7, 329.6])}, {"a": (NOTES, pitches)}
-    with pytest.warns(MirflowWarning, match=message) if message else nullcontext():
+    with warned(True, message or "there is nothing to measure for average_overlap"):  # as no note matches
         scores = mirflow.score(*pair, "transcription")
     assert (scores.message.item() == "") == (message is None)
 
 
 def test_an_annotation_of_midi_numbers_is_warned_of() -> None:
-    with pytest.warns(MirflowWarning, match="the pitches are whole numbers from 60 to 64: .* pitch_unit: MIDI"):
+    with pytest.warns(MirflowWarning, match=r"the pitches are whole numbers from 60 to 64: .* pitch_unit: MIDI"):
         mirflow.annotation("notes", NOTES, [60, 62, 64])
 
 
@@ -310,8 +328,191 @@ def test_arrays_and_tables_of_other_packages_are_taken() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     references = {"a": [1.0, 2.0], "b": [1.5]}
     estimates = {"tensor": {"a": Tensor([1.0, 2.0]), "b": Refusing()}}
-    scores = mirflow.score(references, estimates, "onset", metrics=["recall"])
+    with pytest.warns(MirflowWarning, match=r"1 of 2 cells has no score"):
+        scores = mirflow.score(references, estimates, "onset", metrics=["recall"])
     assert scores.score.values[0, 0, 0] == 1.0
     assert "time is not an array: Refusing: can't convert a device tensor" in scores.message.values[0, 1]
     long = pyarrow.table({"track": ["a", "b", "a"], "time": [1.0, 1.5, 2.0]})
     assert mirflow.score(long, long, "onset", metrics=["recall"]).score.values.ravel().tolist() == [1.0, 1.0]
+
+
+class TestTables:
+    """Data frames, arrow tables and series, with a row for each item or lists in a row for each track."""
+
+    TIMES: ClassVar = {"a": [1.0, 2.0], "b": [1.5]}
+    LONG = pd.DataFrame({"track": ["a", "a", "b"], "time": [1.0, 2.0, 1.5]})
+
+    @staticmethod
+    def recall(*sides: Any, task: str = "onset") -> list[float]:
+        values: list[float] = mirflow.score(*sides, task, metrics=["recall"]).score.values.ravel().tolist()
+        return values
+
+    @pytest.mark.parametrize("cell", [list, tuple, np.array, pd.Series])
+    def test_lists_in_a_row_for_each_track(self, cell: Callable[[Any], Any]) -> None:
+        nested = pd.DataFrame({"track": list(self.TIMES), "time": [cell(one) for one in self.TIMES.values()]})
+        assert self.recall(nested, self.LONG) == self.recall(self.LONG, nested) == [1.0, 1.0]
+
+    def test_rows_of_a_group_as_lists(self) -> None:
+        nested = self.LONG.groupby("track").agg(list).reset_index()
+        assert self.recall(nested, nested) == [1.0, 1.0]
+
+    @pytest.mark.parametrize("system", [{}, {"system": ["ours", "ours"]}])
+    def test_lists_of_arrow(self, system: dict[str, list[str]]) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        nested = pyarrow.table({"track": list(self.TIMES), "time": list(self.TIMES.values())})
+        assert self.recall(nested, nested.to_pandas().assign(**system)) == [1.0, 1.0]
+
+    def test_pairs_labels_and_optional_lists(self) -> None:
+        chords = {"track": ["a", "b"], "intervals": [[[0, 1], [1, 2]], [[0, 2.0]]], "label": [["C", "N"], ["G"]]}
+        nested = pd.DataFrame(chords)
+        assert mirflow.score(nested, nested, "chord", metrics=["root"]).score.values.ravel().tolist() == [1.0, 1.0]
+        pairs = pd.DataFrame(
+            {"track": ["a", "a", "b"], "intervals": [[0, 1], [1, 2], [0, 2]], "label": ["C", "N", "G"]}
+        )
+        assert mirflow.score(nested, pairs, "chord", metrics=["root"]).score.values.ravel().tolist() == [1.0, 1.0]
+        notes = pd.DataFrame(
+            {
+                "track": ["a", "b"],
+                "start": [[0.0], [1.0]],
+                "end": [[1.0], [2.0]],
+                "pitch": [[440.0], [220.0]],
+                "velocity": [[64], None],
+            }
+        )
+        found = mirflow.collection("transcription", notes)
+        assert [found.annotation(track).columns.get("velocity") is None for track in "ab"] == [False, True]
+
+    def test_pitches_at_a_time_are_lists_beside_numbers(self) -> None:
+        rows = pd.DataFrame({"track": ["a", "a"], "time": [0.0, 0.01], "frequency": [[440.0, 220.0], []]})
+        nested = pd.DataFrame({"track": ["a"], "time": [[0.0, 0.01]], "frequency": [[[440.0, 220.0], []]]})
+        for sides in ((rows, nested), (nested, rows)):
+            found = mirflow.score(*sides, "multipitch", metrics=["accuracy"])
+            assert found.score.item() == 1.0
+
+    def test_two_rows_of_lists_of_a_track_are_an_error(self) -> None:
+        twice = pd.DataFrame({"track": ["a", "a"], "time": [[1.0], [2.0]]})
+        with pytest.raises(AnnotationError, match="track 'a' has several rows of lists"):
+            mirflow.score(twice, twice, "onset")
+
+    def test_other_columns_are_left_out(self) -> None:
+        more = self.LONG.assign(algo="madmom", comment="x")
+        assert self.recall(more, self.LONG) == [1.0, 1.0]
+        assert mirflow.annotation("onset", more.drop(columns="track")).sizes["event"] == 3
+        with pytest.raises(AnnotationError, match=r"the table names tracks in its column 'track'"):
+            mirflow.annotation("onset", more)
+
+    def test_a_column_that_may_be_misspelt_is_warned_of(self) -> None:
+        with pytest.warns(MirflowWarning, match="the column 'labels' is left out: rename it 'label'"):
+            self.recall(self.LONG.assign(labels="x"), self.LONG)
+
+    def test_a_column_that_is_missing_is_an_error(self) -> None:
+        wrong = self.LONG.rename(columns={"time": "onset_ms"})
+        with pytest.raises(AnnotationError, match=r"no column 'time', which events need; rename .*: onset_ms"):
+            mirflow.score(wrong, self.LONG, "onset")
+
+    def test_a_series_is_an_array(self) -> None:
+        series = pd.Series([1.0, 2.0])
+        assert self.recall({"a": series}, {"a": [1.0, 2.0]}) == [1.0]
+        assert mirflow.annotation("onset", series).time.values.tolist() == [1.0, 2.0]
+        assert mirflow.annotation("chord", pd.Series([[0, 1], [1, 2]]), pd.Series(["C", "N"])).sizes["segment"] == 2
+        assert mirflow.evaluate(series, series, "onset", metrics=["recall"]).score.item() == 1.0
+        scores = mirflow.Accumulator("onset", metrics=["recall"])
+        scores.update(series, series)
+        scores.update([series, series], [series, series])
+        assert (len(scores), scores.compute()) == (3, {"onset/recall": 1.0})
+
+
+NO_ANNOTATIONS: dict[str, Any] = {
+    "a number without a dim": np.array(3.0),
+    "None without a dim": np.array(None, dtype=object),
+    "lists that differ in length": np.array([[1, 2], [1]], dtype=object),
+    "objects": np.array([object(), 1.0], dtype=object),
+    "a whole number beyond all floats": [10**400],
+    "a path with a null character": "a\0b.txt",
+    "a path that is too long": "a" * 5000 + ".txt",
+    "a path that cannot be encoded": "a\ud800.txt",
+}
+
+
+@pytest.mark.parametrize("what", NO_ANNOTATIONS)
+@pytest.mark.parametrize("task", TASKS)
+def test_no_annotation_is_an_error_of_ours(task: str, what: str) -> None:
+    one = NO_ANNOTATIONS[what]
+    for given_as in (one, (one, one), (np.zeros(1), one)):
+        with suppress(AnnotationError):  # some tasks take some of them
+            mirflow.annotation(task, given_as)
+
+
+def test_a_long_path_is_not_quoted_in_full() -> None:
+    with pytest.raises(AnnotationError, match="File name too long") as caught:
+        mirflow.evaluate("a" * 5000 + ".txt", "b.txt", "onset")
+    assert len(str(caught.value)) < 2000
+
+
+class TestArguments:
+    """Arguments as newcomers write them."""
+
+    TIMES = np.arange(6.0, 16.0, 0.5)
+
+    @pytest.mark.parametrize("metrics", ["f_measure", "F1", ["F1"], ["F-Measure"], "f score", "f_measure@0.07"])
+    def test_a_metric_by_a_usual_name_alone_or_in_a_list(self, metrics: Any) -> None:
+        scores = mirflow.score({"a": self.TIMES}, {"a": self.TIMES}, "beat", metrics=metrics)
+        assert scores.metric.values.tolist() == ["f_measure"]
+        assert mirflow.Accumulator("beat", metrics=metrics).update(self.TIMES, self.TIMES) is None
+        assert scores.mirflow.query("F1")["value"].item() == 1.0
+
+    def test_a_function_alone(self) -> None:
+        def first(reference: Any, estimate: Any) -> float:
+            return float(reference[0] - estimate[0])
+
+        assert mirflow.evaluate(self.TIMES, self.TIMES, "beat", metrics=first).score.item() == 0.0
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"metric": "f_measure"}, "not an option of reading: 'metric'; did you mean 'metrics'"),
+            ({"f_measure_threshold": 0.1}, r"is a parameter of metrics: write metrics=\['f_measure@0.1'\]"),
+            ({"window": 0.1}, r"write metrics=\['f_measure@0.1'\]"),
+            ({"trim": "x"}, r"write metrics=\['f_measure\(trim=...\)'\]"),
+            ({"time_unit": "ms"}, "the annotations in memory are not read: convert the times, as in times / 1000"),
+            ({"estimate_columns": {"time": 1}}, "the estimate in memory are not read: rename the columns"),
+        ],
+    )
+    def test_options_that_do_not_fit_say_what_to_write(self, options: Any, message: str) -> None:
+        for call in (
+            lambda: mirflow.score({"a": self.TIMES}, {"a": self.TIMES}, "beat", **options),
+            lambda: mirflow.score([("a", self.TIMES, self.TIMES)], task="beat", **options),
+            lambda: mirflow.evaluate(self.TIMES, self.TIMES, "beat", **options),
+        ):
+            with pytest.raises((AnnotationError, MetricError), match=message):
+                call()
+
+    def test_files_are_read_by_options(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.txt"
+        path.write_text("".join(f"{1000 * time:.0f}\n" for time in self.TIMES))
+        for sides in (({"a": self.TIMES}, {"a": path}), ([("a", self.TIMES, path)],)):
+            scores = mirflow.score(*sides, task="beat", metrics="F1", estimate_time_unit="ms")
+            assert scores.score.item() == 1.0
+
+    def test_classes_are_a_list_of_names(self) -> None:
+        for call in (mirflow.evaluate, lambda *sides, **how: mirflow.score(*({"a": side} for side in sides), **how)):
+            scores = call("rock", "pop", task="classification", metrics=["accuracy"], classes=["rock", "pop"])
+            assert scores.score.item() == 0.0
+            with pytest.raises(AnnotationError, match=r"classes are names, as in \['rock', 'pop'\]"):
+                call("rock", "pop", task="classification", classes="rock")
+
+    def test_metadata_that_is_nowhere(self) -> None:
+        scores = mirflow.score({"a": self.TIMES}, {"a": self.TIMES}, "beat", metrics="F1")
+        with pytest.raises(QueryError, match=r"unknown track coordinate 'genre': .*tracks: metadata.csv"):
+            scores.mirflow.query("F1", by="genre")
+        with_genre = scores.assign_coords(genre=("track", ["pop"]))
+        assert with_genre.mirflow.query("F1", by="genre")["value"].item() == 1.0
+
+    def test_keys_of_mir_eval_are_a_coordinate(self) -> None:
+        metrics = ["F-measure", "Cemgil", "f_measure@0.1"]
+        scores = mirflow.score({"a": self.TIMES}, {"a": self.TIMES}, "beat", metrics=metrics)
+        assert scores.mir_eval_key.values.tolist() == ["F-measure", "Cemgil", ""]
+        assert scores.swap_dims(metric="mir_eval_key").score.sel(mir_eval_key="Cemgil").item() == 1.0
+        segments = np.array([[0.0, 1.0], [1.0, 2.0]]), ["A", "B"]
+        keys = mirflow.evaluate(segments, segments, "segment", metrics=["f_measure@[0.5,3]"]).mir_eval_key
+        assert keys.values.tolist() == ["F-measure@0.5", "F-measure@3.0"]

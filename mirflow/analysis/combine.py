@@ -15,6 +15,7 @@ from ..errors import MirflowWarning, QueryError, counted
 from ..store.format import (
     CLASSES,
     DECLARED_METRICS,
+    IMPORTED,
     OWN_DIMS,
     REFERENCES_DIFFER,
     joined_cautions,
@@ -249,7 +250,9 @@ def joined_variable(
     whole = [list(labels[dim]) if dim in labels else _union_of(dim, parts, named) for dim in own]
     dims = [dim if dim in labels else _put(key, dim, one, coords, taken) for dim, one in zip(own, whole, strict=True)]
     readers = []
-    for part, stored in zip(parts, named, strict=True):
+    # Of a cell that several stores hold, the last one that is read counts: the first that computed it.
+    by_rank = sorted(range(len(parts)), key=lambda at: (IMPORTED not in parts[at].ds.attrs, -at))
+    for part, stored in ((parts[at], named[at]) for at in by_rank):
         inner = [places_of(names_of(part.ds, stored[dim]), one) for dim, one in zip(own, whole, strict=True)]
         values = part.ds[key].transpose(*CELL, *(stored[dim] for dim in own))
         readers.append(([*(part.places[dim] for dim in CELL), *inner], values))
@@ -363,7 +366,9 @@ def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.D
     Returns
     -------
     xr.DataTree
-        A group for each name of a group. A cell that no store has is ``not_computed``. Where stores scored the same
+        A group for each name of a group. A cell that no store has is ``not_computed``. Stores that hold the same cells
+        but different metrics are joined along metrics, and the status, message and digest of such a cell are those of
+        the first store that computed it, or of the first one if all of them were imported. Where stores scored the same
         track against references of different files or durations, the attribute ``references_differ`` says so, and a
         duration that differs is NaN.
 
@@ -371,7 +376,8 @@ def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.D
     ------
     QueryError
         If groups of the same name differ in task, convention, grid, combination, or in classes that scores depend on,
-        a metric in its version, a track in a coordinate, or if two stores hold the same cell.
+        a metric in its version, a track in a coordinate, or if two stores hold the same metric of the same cell. A
+        setting that a store does not know, as the grid of imported scores, agrees with any other.
 
     Warns
     -----
@@ -405,29 +411,31 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
 
     _check_settings(name, given)
     labels = {dim: union(names_of(ds, dim) for ds in given.values()) for dim in CELL}
-    labels["metric"], left_out = _common_metrics(name, given)
+    meeting = _check_cells(name, given, labels)
+    labels["metric"], left_out = _kept_metrics(name, given, meeting)
     parts = [
         StorePart(store, ds, {dim: places_of(names_of(ds, dim), own) for dim, own in labels.items()})
         for store, ds in given.items()
     ]
-    _check_cells(name, parts, labels)
     coords: dict[str, Any] = {dim: np.array(own, dtype=str) for dim, own in labels.items()}
     for dim in labels:
         coords |= {key: (dim, values) for key, values in _coordinates(name, parts, dim, labels[dim]).items()}
     coords.setdefault(STORE, ("track", _origin(parts, len(labels["track"]))))
     variables: dict[str, Any] = {}
-    for key in parts[0].ds.data_vars:
-        if key in left_out or not all(key in part.ds.data_vars for part in parts):
+    for key in union([str(key) for key in part.ds.data_vars] for part in parts):
+        having = [part for part in parts if key in part.ds.data_vars]
+        if key in left_out or not _everywhere({part.store for part in having}, given, meeting):
             continue
-        if set(parts[0].ds[key].dims) == {"track"}:
-            values = _along_tracks(name, str(key), parts, labels["track"])
-            variables[str(key)] = ("track", values, parts[0].ds[key].attrs)
-        elif set(CELL) <= set(parts[0].ds[key].dims):
-            variables[str(key)] = joined_variable(str(key), parts, labels, coords, variables)
+        like = having[0].ds[key]
+        if set(like.dims) == {"track"}:
+            variables[key] = ("track", _along_tracks(name, key, having, labels["track"]), like.attrs)
+        elif set(CELL) <= set(like.dims):
+            variables[key] = joined_variable(key, having, labels, coords, variables)
     cautions = joined_cautions({store: ds.attrs for store, ds in given.items()})
     told = {**cautions, **_references(name, given), **_declared_metrics(name, given)}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
-    return xr.Dataset(variables, coords, {**same, **told, "stores": ", ".join(given)})
+    known = {key: next(iter(values.values())) for key in _SETTINGS if (values := _known_setting(key, given))}
+    return xr.Dataset(variables, coords, {**same, **known, **told, "stores": ", ".join(given)})
 
 
 def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
@@ -452,14 +460,14 @@ def _declared_metrics(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, d
 
 
 def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
-    (first, one), *others = given.items()
-    for store, ds in others:
-        for key in _SETTINGS:
-            own, other = str(one.attrs.get(key, "")), str(ds.attrs.get(key, ""))
-            if own != other:
+    for key in _SETTINGS:
+        values = _known_setting(key, given)
+        first = next(iter(values), "")
+        for store, value in values.items():
+            if value != values[first]:
                 raise QueryError(
-                    f"group {name!r}: {key} is {own!r} in {first} and {other!r} in {store}, so that they cannot be "
-                    "opened as one; ask them one by one"
+                    f"group {name!r}: {key} is {values[first]!r} in {first} and {value!r} in {store}, so that they "
+                    "cannot be opened as one; ask them one by one"
                 )
     said = differing_classes({store: ds.attrs for store, ds in given.items()})
     if said:
@@ -469,8 +477,23 @@ def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
         )
 
 
-def _common_metrics(name: str, given: Mapping[str, xr.Dataset]) -> tuple[list[str], Collection[str]]:
-    """The metrics that all stores have, by the same version, and the tables that are left out; a warning names them."""
+def _known_setting(key: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """The values of a setting, by store; a table of scores that was imported says nothing of a grid."""
+    return {store: str(ds.attrs[key]) for store, ds in given.items() if key in ds.attrs}
+
+
+def _everywhere(having: Collection[str], stores: Iterable[str], meeting: Collection[frozenset[str]]) -> bool:
+    """True if each store has something or holds cells that one of those holds which have it."""
+    return all(store in having or any(frozenset((store, own)) in meeting for own in having) for store in stores)
+
+
+def _kept_metrics(
+    name: str, given: Mapping[str, xr.Dataset], meeting: Collection[frozenset[str]]
+) -> tuple[list[str], Collection[str]]:
+    """The metrics, each of one version, that some systems would not lack, and the tables that are left out.
+
+    A warning names those that only some of the stores have, unless the others hold the same cells.
+    """
     versions: dict[str, dict[str, int]] = {}
     for store, ds in given.items():
         own = ds["version"].values.tolist() if "version" in ds.coords else [0] * ds.sizes["metric"]
@@ -480,45 +503,66 @@ def _common_metrics(name: str, given: Mapping[str, xr.Dataset]) -> tuple[list[st
         if len(set(found.values())) > 1:
             told = ", ".join(f"{version} in {store}" for store, version in found.items())
             raise QueryError(f"group {name!r}: metric {metric!r} has version {told}; run the older pipeline again")
-    common = [metric for metric, found in versions.items() if len(found) == len(given)]
-    tables = _partly_tables(given)
-    partly = [*(metric for metric in versions if metric not in common), *tables.values()]
+    kept = [metric for metric, own in versions.items() if _everywhere(own, given, meeting)]
+    tables = _partly_tables(given, meeting)
+    partly = [*(metric for metric in versions if metric not in kept), *tables.values()]
     if partly:
         text = f"group {name!r}: not in all stores and left out: {', '.join(partly)}"
         warnings.warn(text, MirflowWarning, stacklevel=5)
-    return common, tables
+    return kept, tables
 
 
-def _partly_tables(given: Mapping[str, xr.Dataset]) -> dict[str, str]:
-    """Variables with extra dims that not all stores have over the same ones, with what to call them."""
-    tables = [
-        {str(key): one for key, one in ds.data_vars.items() if set(CELL) < set(one.dims) != {*CELL, "metric"}}
-        for ds in given.values()
-    ]
-    found = {}
-    for key, one in {key: one for own in tables for key, one in own.items()}.items():
-        if not all(key in own and extra_dims(own[key]).keys() == extra_dims(one).keys() for own in tables):
-            found[key] = str(one.attrs.get("metric", key))
-    return found
+def _tables(ds: xr.Dataset) -> dict[str, xr.DataArray]:
+    """The variables with extra dims, each of which is one metric."""
+    return {str(key): one for key, one in ds.data_vars.items() if set(CELL) < set(one.dims) != {*CELL, "metric"}}
 
 
-def _check_cells(name: str, parts: Sequence[StorePart], labels: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a cell that two stores hold: which one counts would be chance."""
-    owner = np.full((len(labels["system"]), len(labels["track"])), -1)
-    for number, part in enumerate(parts):
-        held = part.ds["status"].transpose(*CELL).values != Status.not_computed
-        at = np.ix_(part.places["system"], part.places["track"])
-        both = held & (owner[at] >= 0)
-        if both.any():
-            system, track = np.argwhere(both)[0].tolist()
-            one, two = parts[int(owner[at][system, track])].store, part.store
-            cell = f"system {names_of(part.ds, 'system')[system]!r}, track {names_of(part.ds, 'track')[track]!r}"
-            raise QueryError(
-                f"group {name!r}: {cell} is in {one} and in {two} ({int(both.sum())} such cells); give the stores "
-                f"labels, which are put before their systems, as in --label {one} --label {two} or "
-                f"open_store({{{one!r}: ..., {two!r}: ...}}); stores are joined before any systems are chosen"
-            )
+def _partly_tables(given: Mapping[str, xr.Dataset], meeting: Collection[frozenset[str]]) -> dict[str, str]:
+    """Variables with extra dims that stores lack or have over other ones, with what to call them."""
+    tables = {store: _tables(ds) for store, ds in given.items()}
+    partly = {}
+    for key, table in {key: table for own in tables.values() for key, table in own.items()}.items():
+        having = {store: extra_dims(own[key]).keys() for store, own in tables.items() if key in own}
+        alike = all(dims == extra_dims(table).keys() for dims in having.values())
+        if not (alike and _everywhere(having, given, meeting)):
+            partly[key] = str(table.attrs.get("metric", key))
+    return partly
+
+
+def _check_cells(
+    name: str, given: Mapping[str, xr.Dataset], labels: Mapping[str, Sequence[str]]
+) -> frozenset[frozenset[str]]:
+    """Refuse a metric of a cell that two stores hold, as which one counts would be chance.
+
+    Returns the pairs of stores that hold the same cells, with different metrics.
+    """
+    stores = list(given)
+    shape = (len(labels["system"]), len(labels["track"]))
+    owners: dict[frozenset[str], Array] = {}  # of stores with the same metrics, the one that holds a cell
+    meeting: set[frozenset[str]] = set()
+    for number, (store, ds) in enumerate(given.items()):
+        held = ds["status"].transpose(*CELL).values != Status.not_computed
+        at = np.ix_(*(places_of(names_of(ds, dim), labels[dim]) for dim in CELL))
+        own = frozenset((*names_of(ds, "metric"), *_tables(ds)))
+        for metrics, owner in owners.items():
+            both = held & (owner[at] >= 0)
+            others = np.where(both, owner[at], -1)
+            if metrics & own and both.any():
+                system, track = np.argwhere(both)[0].tolist()
+                cell = f"system {names_of(ds, 'system')[system]!r}, track {names_of(ds, 'track')[track]!r}"
+                raise _same_cells(name, cell, stores[int(others[system, track])], store, int(both.sum()))
+            meeting |= {frozenset((stores[other], store)) for other in np.unique(others[both]).tolist()}
+        owner = owners.setdefault(own, np.full(shape, -1))
         owner[at] = np.where(held, number, owner[at])
+    return frozenset(meeting)
+
+
+def _same_cells(name: str, cell: str, one: str, two: str, count: int) -> QueryError:
+    return QueryError(
+        f"group {name!r}: {cell} is in {one} and in {two} ({count} such cells); give the stores labels, which are put "
+        f"before their systems, as in --label {one} --label {two} or open_store({{{one!r}: ..., {two!r}: ...}}); "
+        "stores are joined before any systems are chosen"
+    )
 
 
 def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequence[str]) -> dict[str, Array]:

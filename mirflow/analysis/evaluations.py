@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Stores: TypeAlias = "str | Path | Sequence[str | Path] | Mapping[str, str | Path | xr.DataTree | xr.Dataset]"
-Scored: TypeAlias = "Stores | xr.DataTree | xr.Dataset"
+ScoresLike: TypeAlias = "Stores | xr.DataTree | xr.Dataset"
 """Scores: stores by their paths, an opened tree, or the dataset of one evaluation."""
 
 
-def evaluations_of(scores: Scored) -> dict[str, xr.Dataset]:
+def evaluations_of(scores: ScoresLike) -> dict[str, xr.Dataset]:
     """The evaluations of scores in any form, by name; the name of a single dataset is empty.
 
     Raises

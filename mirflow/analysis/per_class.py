@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
-from ..kernels.agreement import COUNTED, NONE, Outcomes
+from ..kernels.agreement import COUNTED, NONE, Outcomes, margins
 from ..kernels.ranking import Ordered
 from ..metrics.aggregates import (
     CLASS_AGGREGATES,
+    CLASSES,
     DECLARED,
     ORDER_AGGREGATES,
     RATIO_AGGREGATES,
@@ -114,6 +115,8 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     if along in names:
         axis = names.index(along)
         return np.moveaxis(counts, 1 + axis, -1), {dim: one for dim, one in labels.items() if dim != along}
+    if along == CLASSES and names == list(CONFUSED):
+        return margins(_square(counts, *labels.values())[1]), {}
     if along:
         raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce nothing along its {along}")
     if OUTCOME in names:
@@ -403,6 +406,11 @@ def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     """
     words = {word for word in re.split(r"[^a-z0-9]+", name.lower()) if word}
     kind, mean = _aggregate_named(words), bool(words & _MEANS)
+    if words & {"mcc", "matthews"}:
+        tables = [
+            str(measure) for ds in boards for measure in find_measures(ds).values() if measure.metric.dims == CONFUSED
+        ]
+        return f"it is read off all tracks together: -m {tables[0]} -a mcc" if tables else ""
     if kind is None or mean == (_MICRO in words):
         return ""
     found = [said for ds in boards for said in _sayings(ds, kind, words, mean)]
@@ -491,7 +499,7 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
 def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
     """The part of a query over the classes of a confusion, of which ratios are read off, and the query without it."""
     over, labels = dict(query.over or {}), labels_of(table)
-    if tuple(labels) != CONFUSED or kind not in RATIO_AGGREGATES or CLASS not in over:
+    if tuple(labels) != CONFUSED or kind not in RATIO_AGGREGATES or DECLARED[kind].along or CLASS not in over:
         return "", query
     how, classes = over.pop(CLASS), [one for one in dict.fromkeys(chain(*labels.values())) if one != NONE]
     if how in REDUCTIONS and how != "sum":

@@ -437,11 +437,12 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
     xr.Dataset
         ``cells`` int64 (system, status): how many cells of each system have each status.
     """
-    import xarray as xr
+    from ..lazy_array import plain_dataset
 
     ds = as_scores(ds)
     cells = (("system", "status"), count_statuses(ds), {"long_name": "number of cells"})
-    return xr.Dataset({"cells": cells}, {"system": names_of(ds, "system"), "status": [one.name for one in Status]})
+    statuses = np.array([status.name for status in Status])
+    return plain_dataset({"cells": cells}, {"system": np.array(names_of(ds, "system")), "status": statuses})
 
 
 def primary_results(

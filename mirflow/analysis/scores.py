@@ -228,6 +228,11 @@ def _track_coordinate(ds: xr.Dataset, name: str) -> npt.NDArray[Any]:
             if name == dim or name in coords_of(ds, dim):
                 known = ", ".join(sorted(along))
                 raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {known}")
+        if len(along) == 1:
+            raise QueryError(
+                f"unknown track coordinate {name!r}: the tracks have names only; metadata come from a table that the "
+                f"pipeline names (tracks: metadata.csv), or scores.assign_coords({name}=('track', [...]))"
+            )
         raise UnknownNameError("track coordinate", name, along)
     column = along[name]
     return np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)

@@ -228,8 +228,8 @@ class Query:
     missing : {"raise", "zero", "skip", "common"} or None
         What is done about cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate
         (tracks without a usable reference are left out all the same); ``common`` takes only tracks that every system
-        of the query has. None: ``common`` where several systems are compared, else ``skip``; also ``skip`` where
-        systems of several stores have no track in common.
+        of the query has. None: ``common`` where several systems are compared, else ``skip``; also ``skip`` by track,
+        and where systems of several stores have no track in common.
     undefined : {"keep", "skip"}
         Whether scores with nothing to measure (weight 0) count with their stored value, usually 0.
     where : str or None
@@ -273,8 +273,12 @@ class Query:
     exact: bool = False
 
     def policy(self, systems: int, *, apart: bool = False) -> str:
-        """Policy for cells without a score if so many systems are compared, perhaps on different tracks."""
-        return self.missing or ("common" if systems > 1 and not apart else "skip")
+        """Policy for cells without a score if so many systems are compared, perhaps on different tracks.
+
+        Where single tracks are listed, nothing is compared over tracks, and each score is shown.
+        """
+        listed = "track" in (as_names(self.by) or []) and "track" not in (self.across or {})
+        return self.missing or ("common" if systems > 1 and not apart and not listed else "skip")
 
 
 class QueryOptions(TypedDict, total=False):

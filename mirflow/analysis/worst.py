@@ -80,6 +80,7 @@ def extremes(
     coords = _coords(part, chosen, overall)
     attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
     attrs |= {"order": "best" if best else "worst", "metric": metrics[0], "unit": names_of(part, "unit")[0]}
+    attrs["title"] = str(part["title"].values[0]) if "title" in part.coords else ""
     attrs |= {"left_out": str(int((~included).sum())), "orientation": orientations[0]}
     if overall:
         both = {name: (("system", "rank"), one[:, chosen[0]]) for name, one in (("score", score), ("weight", weight))}

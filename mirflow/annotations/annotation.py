@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Int, Ragged
 from .schema import KINDS, Kind
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class CodedLabels(Sequence[str]):
@@ -129,6 +133,20 @@ DTYPES: Mapping[str, type] = {"float64": np.float64, "str": np.str_, "signal": o
 """Types of arrays by their names in the schema; of labels codes."""
 
 
+class SupportsArray(Protocol):
+    """An array of another library: a tensor, a data frame, a column of one."""
+
+    def __array__(self) -> Any:
+        """The values as an array of numpy."""
+
+
+AnnotationLike: TypeAlias = (
+    "xr.Dataset | Annotation | str | os.PathLike[str] | SupportsArray | Mapping[Any, object] | Sequence[object]"
+)
+"""One annotation: a dataset, a path, an array, a mapping of columns, a tuple of arrays in mir_eval's order, or an
+object of jams, pretty_midi or mirdata (libraries without types, whose objects fit everything)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """One annotation of one track, in plain columns.
@@ -177,6 +195,11 @@ class Annotation:
     def schema(self) -> Kind:
         """The schema of its kind."""
         return KINDS[self.kind]
+
+    @property
+    def pitches(self) -> Column:
+        """The frequencies of notes or frames, in Hz; empty for kinds without pitches."""
+        return self.columns.get("pitch", self.columns.get("frequency", np.zeros(0)))
 
     def line(self, item: int) -> int | None:
         """The line of the file that an item (of the times' dim) comes from; None where the file has no lines."""
@@ -323,13 +346,18 @@ def intervals_of_text(text: Annotation) -> Annotation:
     >>> lines = Annotation("text", {"start": np.array([1.0, 2.0, 4.0])}, ["Oh my", "love", ""])
     >>> intervals_of_text(lines).columns["end"].tolist()
     [2.0, 4.0]
+    >>> ends = Annotation("text", {"start": np.array([1.0, 2.0]), "end": np.array([np.nan, 3.0])}, ["Oh my", "love"])
+    >>> intervals_of_text(ends).columns["end"].tolist()
+    [2.0, 3.0]
     """
     if "start" not in text.columns:
         source = text.attrs.get("source")
         message = "text without times has no place on a time axis"
         raise InvalidAnnotationError(message, path=None if source is None else str(source))
     start, labels = text.columns["start"], text.labels or []
-    end = text.columns["end"] if "end" in text.columns else np.append(start[1:], start[-1:])
+    following = np.append(start[1:], start[-1:])
+    end = text.columns.get("end", following)
+    end = np.where(np.isnan(end), following, end)
     kept = [place for place in np.flatnonzero(end > start).tolist() if labels[place]]
     lines = None if text.lines is None else [text.lines[place] for place in kept]
     columns: dict[str, Column] = {"start": start[kept], "end": end[kept]}

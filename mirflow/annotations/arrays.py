@@ -131,17 +131,55 @@ def _is(names: Sequence[str]) -> str:
 def as_array(name: str, value: Any) -> Column:
     """Anything with ``__array__`` or ``__dlpack__``, or a sequence, as an array; masked items are NaN.
 
+    An array of lists or arrays of one length, as a column of pairs in a data frame is, gets a dim for them.
+
     Raises
     ------
     InvalidAnnotationError
         If it is none of them, or refuses, as a tensor on a GPU does.
+
+    Examples
+    --------
+    >>> pairs = np.empty(2, dtype=object)
+    >>> pairs[:] = [[0.0, 1.5], np.array([1.5, 2.0])]
+    >>> as_array("intervals", pairs).tolist()
+    [[0.0, 1.5], [1.5, 2.0]]
     """
+    array = as_column(name, value)
+    if array.dtype == object and is_nested(array):
+        return as_column(name, unnested(array))
+    return array
+
+
+def is_nested(array: Column) -> bool:
+    """True if an item of an array is a list, a tuple or an array."""
+    return any(map(is_several, array.flat))
+
+
+def is_several(item: Any) -> bool:
+    """True for a list, a tuple and what has ``__array__`` and a dim, such as a series."""
+    return isinstance(item, list | tuple) or (hasattr(item, "__array__") and bool(getattr(item, "ndim", 1)))
+
+
+def unnested(value: Any) -> Any:
+    """Arrays of lists and arrays, at any depth, as lists; anything else unchanged."""
+    if is_several(value) and not isinstance(value, list | tuple | np.ndarray):
+        value = np.asarray(value)
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object and value.ndim):
+        return [unnested(item) for item in value]
+    return value
+
+
+def as_column(name: str, value: Any) -> Column:
+    """As `as_array`, but an array of lists or arrays keeps them as its items."""
     if isinstance(value, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(value.astype(np.float64), np.nan))
     try:
         if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
             return np.asarray(np.from_dlpack(value))
         array = np.asarray(value)
+    except MemoryError:  # it is too large, not invalid
+        raise
     except Exception as error:  # whatever the type of the user's object raises
         what = "rows differ in length" if isinstance(value, list | tuple) else f"{type(value).__name__}: {error}"
         raise InvalidAnnotationError(f"{name} is not an array: {what}") from None
@@ -167,7 +205,10 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
         for item in value if isinstance(value, list | tuple) and array.ndim == 1 else array.ravel().tolist():
             if item is not None and (isinstance(item, bool) or not isinstance(item, Real)):
                 raise InvalidAnnotationError(f"{name} is not a number: {item!r}")
-    array = array.astype(np.float64)
+    try:
+        array = array.astype(np.float64)
+    except OverflowError:
+        raise InvalidAnnotationError(f"{name} holds a number that is too large for a float64") from None
     if not array.size and len(shape) > 1:
         array = array.reshape([size or 0 for size in shape])
     fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
@@ -270,7 +311,7 @@ def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
     columns = dict(given)
     tempo = columns.get("tempo")
     if tempo is not None:
-        columns["tempo"] = numbers("tempo", tempo if np.ndim(tempo) else [tempo])
+        columns["tempo"] = numbers("tempo", tempo if isinstance(tempo, list | tuple) or np.ndim(tempo) else [tempo])
     weight = columns.pop("weight", None)
     if weight is not None:
         share, count = _number("weight", weight), len(columns["tempo"]) if "tempo" in columns else 0
@@ -306,7 +347,7 @@ def _frames(kind: Kind, given: Mapping[str, Any]) -> Laid:
     frequency = given.get("frequency")
     if "time" not in given or frequency is None:
         return given, ()
-    time = numbers("time", given["time"])
+    time, frequency = numbers("time", given["time"]), _parts("frequency", frequency)
     if not _is_flat(frequency):
         frames = [numbers("frequency", one) for one in frequency]
         if len(frames) != len(time):
@@ -349,7 +390,7 @@ def _patterns(kind: Kind, given: Mapping[str, Any]) -> Laid:
 
 def _parts(name: str, value: Any) -> Sequence[Any]:
     """The parts of a nested argument: items of a sequence, or rows of an array."""
-    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__"):
+    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__") or not getattr(value, "ndim", 1):
         raise InvalidAnnotationError(f"{name} is not a sequence: {type(value).__name__}")
     parts: Sequence[Any] = value
     return parts

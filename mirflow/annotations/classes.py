@@ -135,6 +135,21 @@ class Classes:
         return hashlib.blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
 
 
+def as_classes(given: Classes | Sequence[str] | None) -> Classes | None:
+    """Classes as users give them: those of a sequence of names, too.
+
+    Examples
+    --------
+    >>> as_classes(["rock", "pop"]).names
+    ('rock', 'pop')
+    """
+    if given is None or isinstance(given, Classes):
+        return given
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        raise AnnotationError(f"classes are names, as in ['rock', 'pop'], or mirflow.annotations.Classes: {given!r}")
+    return Classes.of(list(given))
+
+
 def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
     """Each class with the classes on the way to it, itself included."""
     found: list[tuple[str, tuple[str, ...]]] = []

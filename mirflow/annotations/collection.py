@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import AnnotationError, UnknownNameError
-from ..ragged import Column, Int, Ragged
+from ..errors import AnnotationError, UnknownNameError, counted
+from ..notebook import html_table
+from ..ragged import Bool, Column, Int, Ragged
 from .annotation import DTYPES, Annotation, Attribute, absent, from_ragged, texts_at, to_ragged
 from .labelled import to_dataset
 from .schema import KINDS, Kind
@@ -26,9 +27,95 @@ ORDER = "track_order"
 Variables = dict[str, tuple[str, Any, dict[str, str]]]
 
 
-@dataclass(frozen=True)
-class Collection:
-    """Annotations of one kind for many tracks.
+_NAMED, _SHOWN = 4, 10
+"""Tracks that the text and the HTML of a collection list."""
+
+
+class Tracks(Mapping[str, "xr.Dataset"]):
+    """Tracks by name, each an annotation as a dataset.
+
+    Subclasses have ``tracks``, their names, and ``metadata``, arrays with a value for each of them.
+    """
+
+    kind: str
+    tracks: tuple[str, ...]
+    metadata: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(self.tracks)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tracks)
+
+    def __contains__(self, track: object) -> bool:
+        return track in self._rows
+
+    def get(self, track: str, default: Any = None) -> Any:
+        """The annotation of a track, or the default where there is no such track."""
+        if track not in self:
+            return default
+        return self[track]
+
+    # Those of a mapping would compare arrays.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {track: row for row, track in enumerate(self.tracks)}
+
+    def _row_of(self, track: str) -> int:
+        """The position of a track; an UnknownNameError if there is none of that name."""
+        if track not in self._rows:
+            raise UnknownNameError("track", track, self.tracks)
+        return self._rows[track]
+
+    def _rows_of(self, track: str | slice | Sequence[str] | Column) -> Int:
+        """The positions of one track, of several, or, of a slice, of all from the first to the last one named."""
+        if isinstance(track, slice):
+            if track.step is not None:
+                raise AnnotationError("tracks are sliced by the first and the last name, without a step")
+            first = 0 if track.start is None else self._row_of(track.start)
+            last = len(self) - 1 if track.stop is None else self._row_of(track.stop)
+            return np.arange(first, last + 1)
+        names = [track] if isinstance(track, str) else list(track)
+        return np.array([self._row_of(name) for name in names], dtype=np.int64)
+
+    def _positions(self, track: int | slice | Sequence[int] | Int | Bool) -> Int:
+        """Positions as an index of an array gives them: numbers, a slice, or True for each track to take."""
+        if not isinstance(track, int | slice):
+            track = np.asarray(track)
+            track = track if len(track) else np.empty(0, dtype=np.int64)  # an empty list has no type of numbers
+        return np.atleast_1d(np.arange(len(self))[track])
+
+    def _describe(self) -> str:
+        """The kind and the number of tracks, in a line."""
+        return f"{type(self).__name__}: {counted(len(self), 'track')} of {self.kind}"
+
+    def _listed(self) -> tuple[list[str], list[list[object]]]:
+        """Headings and a row for each of the first tracks: its name and its metadata."""
+        rows = range(min(len(self), _SHOWN))
+        values = [column[: len(rows)].tolist() for column in self.metadata.values()]
+        return ["track", *self.metadata], [[self.tracks[row], *(column[row] for column in values)] for row in rows]
+
+    def __repr__(self) -> str:
+        some = ", ".join(map(repr, self.tracks[:_NAMED])) + (", ..." if len(self) > _NAMED else "")
+        lines = [f"<mirflow.{self._describe()}", f"  tracks: {some or 'none'}"]
+        if self.metadata:
+            lines.append(f"  metadata: {', '.join(self.metadata)}")
+        return "\n".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        more = len(self) - _SHOWN
+        return html_table(*self._listed(), self._describe(), [f"and {counted(more, 'more track')}"] if more > 0 else [])
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Collection(Tracks):
+    """Annotations of one kind for many tracks, a mapping of their names to datasets.
+
+    ``len``, ``in``, ``items()`` and iteration are about the tracks, as ``sel`` and ``isel`` are, which take the values
+    of the tracks along: no operation cuts one without the other.
 
     Parameters
     ----------
@@ -74,43 +161,45 @@ class Collection:
         """The schema of its kind."""
         return KINDS[self.kind]
 
-    def __len__(self) -> int:
-        return len(self.tracks)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tracks)
-
-    def __contains__(self, track: object) -> bool:
-        return track in self.tracks
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Number of tracks, and of items along each dim of all tracks together."""
+        inner = zip(self.schema.dims, self.rows.counts, strict=True)
+        return {"track": len(self), **{dim: int(counts.sum()) for dim, counts in inner}}
 
     def __getitem__(self, track: str) -> xr.Dataset:
         return to_dataset(self.annotation(track))
 
     def annotation(self, track: str) -> Annotation:
         """One track's annotation as plain columns."""
-        row = self._row(track)
+        row = self._row_of(track)
         attrs = {name: values[row].item() for name, values in self.metadata.items()}
         return from_ragged(self.kind, self.rows, row, {**self.attrs, **attrs, "track": track})
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {track: row for row, track in enumerate(self.tracks)}
+    def sel(self, *, track: str | slice | Sequence[str] | Column) -> Collection:
+        """The named tracks, in the given order, with only their values; ``slice("a", "c")``: from a to c."""
+        return self.isel(track=self._rows_of(track))
 
-    def _row(self, track: str) -> int:
-        if track not in self._rows:
-            raise UnknownNameError("track", track, self.tracks)
-        return self._rows[track]
-
-    def sel(self, *, track: str | Sequence[str]) -> Collection:
-        """The named tracks, in the given order, with only their values."""
-        names = [track] if isinstance(track, str) else list(track)
-        return self.isel(track=[self._row(name) for name in names])
-
-    def isel(self, *, track: int | slice | Sequence[int] | Int) -> Collection:
-        """Tracks by position."""
-        index = np.atleast_1d(np.arange(len(self))[track])
+    def isel(self, *, track: int | slice | Sequence[int] | Int | Bool) -> Collection:
+        """Tracks by position, or those where an array of a value for each track is True."""
+        index = self._positions(track)
         metadata = {name: values[index] for name, values in self.metadata.items()}
         return Collection(self.kind, tuple(self.tracks[i] for i in index), self.rows.take(index), metadata, self.attrs)
+
+    def _describe(self) -> str:
+        """The kind and the sizes, in a line."""
+        inner = [counted(size, dim) for dim, size in self.sizes.items() if dim != "track"]
+        return ", ".join([super()._describe(), *inner])
+
+    def _listed(self) -> tuple[list[str], list[list[object]]]:
+        """Headings and a row for each of the first tracks: its name, its number of items and its metadata."""
+        heads, rows = super()._listed()
+        counts = self.rows.counts[0].tolist() if self.rows.counts else []
+        if not counts:
+            return heads, rows
+        return [heads[0], f"{self.schema.dims[0]}s", *heads[1:]], [
+            [row[0], count, *row[1:]] for row, count in zip(rows, counts, strict=False)
+        ]
 
     def to_dataset(self) -> xr.Dataset:
         """The collection as a dataset of CF contiguous ragged arrays.

@@ -64,12 +64,20 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
         if v.name != "label" and v.name in dataset.variables
     }
     labels = [str(label) for label in dataset["label"].values] if "label" in dataset.variables else None
-    inner = tuple(np.asarray(dataset[size].values, dtype=np.int64) for size in sizes)
+    inner = tuple(_counts(size, dataset[size].values) for size in sizes)
     for dim, counts in zip(kind.dims[1:], inner, strict=True):
         if int(counts.sum()) != dataset.sizes[dim]:
             raise AnnotationError(f"{dim}_size counts {int(counts.sum())} {dim}s, but there are {dataset.sizes[dim]}")
     attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
     return Annotation(name, columns, labels, inner, attrs=attrs)
+
+
+def _counts(name: str, values: Any) -> Int:
+    """Counts of a nested kind, which are floats where datasets were aligned or read from files of others."""
+    counts = np.asarray(values)
+    if counts.dtype.kind not in "iuf" or not np.all((counts >= 0) & (counts < 2**53) & (counts == np.floor(counts))):
+        raise AnnotationError(f"{name} has to hold whole numbers from 0 on")
+    return counts.astype(np.int64)
 
 
 AMPLITUDE = "amplitude"

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import click
 
-from ..errors import MirflowError, MirflowWarning, PruneError, RunError, SchedulerError, StoreError
+from ..errors import MirflowError, MirflowWarning, PruneError, RunError, SchedulerError, StoreError, visible
 from ..interruption import Interrupted, stop_answering
 from ..reports.tables import shorten
 from . import output
@@ -92,10 +92,13 @@ class Commands(click.Group):
         if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
             return _print_message("interrupted", output.INTERRUPTED)
         if isinstance(error, click.ClickException):
+            vars(error)["message"] = visible(error.message)
             error.show()
             return output.BAD_INPUT
         if self.debug:
             traceback.print_exception(error)
+        if isinstance(error, MemoryError):
+            return _print_message("error: memory ran out: a file is too large for this process", output.BAD_INPUT)
         if not isinstance(error, MirflowError | OSError):  # our mistake
             hint = "" if self.debug else "; please report it with what `mirflow --debug` prints"
             return _print_message(f"internal error: {type(error).__name__}: {error}{hint}", output.INTERNAL)
@@ -111,7 +114,7 @@ class Commands(click.Group):
 def _print_message(message: str, code: int) -> int:
     red = code not in _STOPPED and output.shows_styles(sys.stderr)
     with suppress(OSError):  # the terminal may be what went away
-        click.secho(message, err=True, color=red, fg="red" if red else None)
+        click.secho(visible(message), err=True, color=red, fg="red" if red else None)
     return code
 
 
@@ -123,7 +126,7 @@ def _discard(stream: TextIO) -> None:
 def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Print a warning of mirflow as a line, without the place in the code."""
     if issubclass(category, MirflowWarning):
-        click.echo(f"warning: {shorten(str(message))}", err=True)
+        output.echo(f"warning: {shorten(str(message))}", err=True)
     else:
         usual(message, category, *place, **more)
 

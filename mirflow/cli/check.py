@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..errors import counted, place_of
+from ..errors import counted, place_of, visible
+from ..reports.tables import shorten
 from .common_options import ReadingCommand, check_existing, option
-from .output import FAILED, choose_format, emit, output_options
+from .output import FAILED, choose_format, echo, emit, output_options
 
 if TYPE_CHECKING:
     from ..linter import FileCheck
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
 @click.option(
     "--reference",
     type=click.Path(path_type=Path, exists=True),
-    help="Reference of PATH, a file or a folder: warn of implausible times.",
+    help="Reference of PATH, a file or a folder: warn of implausible estimates.",
+)
+@click.option(
+    "--role",
+    type=click.Choice(["reference", "estimate"]),
+    help="What PATH is: references are scored against themselves, too. Default: estimate with --reference.",
 )
 @output_options
 @click.pass_context
@@ -41,6 +47,7 @@ def check_command(
     schema: bool,
     annotator: str | int | None,
     reference: Path | None,
+    role: Literal["reference", "estimate"] | None,
     options: Mapping[str, Any],
     style: str | None,
     output: Path | None,
@@ -60,16 +67,16 @@ def check_command(
     from ..api import check
 
     words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "reference": reference}
-    checks = check(paths, task, **words, **options)
+    checks = check(paths, task, role=role, **words, **options)
     style = choose_format(style, output)
     if style == "table" and output is None:
         for one in checks:
             for line in lines_of_check(one):
-                click.echo(line)
+                click.echo(shorten(line))
     else:
         emit([checks.rows()], style, output)
     for note in checks.notes:
-        click.echo(note, err=True)
+        echo(note, err=True)
     if any(one.worst == "error" for one in checks):
         context.exit(FAILED)
 
@@ -82,7 +89,7 @@ def _check_campaign(path: Path) -> None:
     found, campaign = check_campaign(path, open_pack), load_campaign(path)
     for split, evaluations in found.tracks.items():
         for name, tracks in evaluations.items():
-            click.echo(f"{split}: {name}: {counted(tracks, 'track')}")
+            echo(f"{split}: {name}: {counted(tracks, 'track')}")
     notes = list(found.notes)
     if campaign.grading:
         from .serve import demand_packages
@@ -91,18 +98,18 @@ def _check_campaign(path: Path) -> None:
         from ..service.grading.rounds import check_round
     for one in campaign.grading:
         pairs, note = check_round(one, path.resolve().parent / campaign.root)
-        click.echo(f"{one.name}: {counted(pairs, 'pair')} to judge")
+        echo(f"{one.name}: {counted(pairs, 'pair')} to judge")
         notes += [f"grading.{one.name}: {note}"] if note else []
     for note in notes:
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
 
 
 def lines_of_check(check: FileCheck) -> list[str]:
-    """A line for each problem, with a place that editors can jump to."""
+    """A line for each problem, with a place that editors can jump to; coloured, and so not to be escaped any more."""
     lines = []
     for problem in check.problems:
-        place = place_of(check.path, problem.line)
+        place = visible(place_of(check.path, problem.line))
         who = f" (annotator {problem.annotator})" if problem.annotator else ""
         severity = click.style(problem.severity, fg="red") if problem.severity == "error" else problem.severity
-        lines.append(f"{place}: {severity}: {problem.message}{who} [{problem.rule}]")
+        lines.append(f"{place}: {severity}: {visible(f'{problem.message}{who} [{problem.rule}]')}")
     return lines

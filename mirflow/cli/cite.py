@@ -11,6 +11,7 @@ import click
 from ..errors import MetricError, UnknownNameError
 from ..metrics.literature import cited, spell_out, to_bibtex
 from .common_options import Command, open_evaluations
+from .output import echo
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +39,7 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
         entries = [f"{spell_out('@' + key)}\n  {_merge(list(own))}" for key, own in uses.items()]
         text = "\n".join((f"{spell_out('@mirflow')}, version {release}", *entries))
     if output is None:
-        click.echo(text)
+        echo(text)
     else:
         output.write_text(f"{text}\n", encoding="utf-8")
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from ..reports.tables import NAMES
 from .common_options import LEVEL, Command, label_stores, option, stores_argument
-from .output import FAILED, choose_format, emit, given_options, output_options
+from .output import FAILED, choose_format, echo, emit, given_options, names_option, output_options
 
 
 @click.command("compare", cls=Command, place=3, short_help="Test the differences of systems.")
@@ -57,7 +58,9 @@ from .output import FAILED, choose_format, emit, given_options, output_options
 @option("undefined", "", default="keep", show_default=True)
 @option("group")
 @option("percent")
+@click.option("--all-pairs", is_flag=True, help="List every two systems, not only the best one beside each other one.")
 @option("label")
+@names_option("In LaTeX; default: titles.")
 @output_options
 def compare_command(
     stores: tuple[Path, ...],
@@ -65,6 +68,8 @@ def compare_command(
     by_ranks: bool,
     not_worse: float | None,
     percent: bool,
+    all_pairs: bool,
+    names: str | None,
     style: str | None,
     output: Path | None,
     **options: Any,
@@ -72,9 +77,12 @@ def compare_command(
     """Compare every two systems in STORE; several stores are queried as one.
 
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
-    common; systems that share a letter are not told apart.
+    common; systems that share a letter are not told apart. Tables show the best system beside each other one, csv
+    and json every two.
     """
     style = choose_format(style, output)
+    if names is not None and style != "latex":
+        raise click.UsageError("--names is about LaTeX; add --format latex")
     if not_worse is not None and options["baseline"] is None:
         raise click.UsageError("--not-worse is about a baseline; add --baseline")
     import_module("xarray")
@@ -86,15 +94,16 @@ def compare_command(
         friedman=by_ranks,
         margin=not_worse or 0.0,
         percent=percent,
+        all_pairs=all_pairs,
         **given_options(options),
     )
     for note in result.notes:
-        click.echo(note, err=True)
-    emit(result, style, output)
+        echo(note, err=True)
+    emit(result, style, output, {"names": names or NAMES[0]})
     if not_worse is None:
         return
     refused = [sentence for ds in result for sentence in noninferiority_sentences(ds, percent=percent)]
     for sentence in refused:
-        click.echo(sentence, err=True)
+        echo(sentence, err=True)
     if refused:
         click.get_current_context().exit(FAILED)

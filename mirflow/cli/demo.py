@@ -10,8 +10,10 @@ import click
 
 from ..errors import MirflowError
 from .common_options import Command
+from .output import echo
 from .run import run_command
 
+_ON_PURPOSE = "Some files of the example are missing, empty or broken on purpose, to show how they are counted."
 _NEXT = """\
 Next, in {folder}:
   mirflow query stores/demo.zarr --group chord --metric majmin --by track
@@ -50,9 +52,10 @@ def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         raise click.UsageError(f"the folder {str(folder)!r} is not empty; name another one: mirflow demo FOLDER")
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source / "demo.yaml", folder / "demo.yaml")
+    # In a checkout the pipelines have a folder beside that of the stores; here the pipeline is above it.
+    text = (source / "demo.yaml").read_text(encoding="utf-8").replace("\nstore: ../", "\nstore: ")
+    (folder / "demo.yaml").write_text(text, encoding="utf-8")
     shutil.copytree(source / "demo", folder / "demo")
-    store = folder / "stores" / "demo.zarr"
-    context.invoke(run_command, pipeline=folder / "demo.yaml", store=store, quiet=quiet)
+    context.invoke(run_command, pipeline=folder / "demo.yaml", quiet=quiet, on_purpose=_ON_PURPOSE)
     if not quiet:
-        click.echo(_NEXT.format(folder=shlex.quote(str(folder))), err=True)
+        echo(_NEXT.format(folder=shlex.quote(str(folder))), err=True)

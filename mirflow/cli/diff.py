@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .common_options import Command, option
-from .output import FAILED, choose_format, emit, output_options
+from .output import FAILED, choose_format, echo, emit, output_options
 
 TOLERANCE = "tolerance"
 _APART = "differ by more than {}, or have a score on one side only"
@@ -67,6 +67,7 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
     help="Compare metric A of A with metric B of B. Repeat for several; others only with --metric.",
 )
 @option("root", "Base folder of a mapping's patterns.")
+@click.option("--all", "every", is_flag=True, help="List every metric, not only those that differ.")
 @output_options
 @click.pass_context
 def diff_command(
@@ -82,6 +83,7 @@ def diff_command(
     worse: bool,
     pairs: dict[str, str],
     root: Path | None,
+    every: bool,
     style: str | None,
     output: Path | None,
 ) -> None:
@@ -97,7 +99,7 @@ def diff_command(
         raise click.UsageError("--worse is about what fails; add --fail-above")
     style = choose_format(style, output)
     chosen = {"metric": metric or None, "system": system or None, "track": tracks or None}
-    found = diff(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root, worst=worst)
+    found = diff(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root, worst=worst, every=every)
     emit(found, style, output)
     if fail_above is None:
         return
@@ -105,11 +107,11 @@ def diff_command(
     too_far = [f"{one.attrs['a']}: {', '.join(far)}" for one in found if (far := exceeding(one, most, worse=worse))]
     message = "are worse in b by more than {}, or have a score in a only" if worse else _APART
     for line in too_far:
-        click.echo(f"{message.format(fail_above)}: {line}", err=True)
+        echo(f"{message.format(fail_above)}: {line}", err=True)
     for one in found if worse else ():
         names = one["metric"].values[one["orientation"].values == "none"].tolist()
         if names:
-            click.echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
+            echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
     if too_far:
         context.exit(FAILED)
 
@@ -140,5 +142,5 @@ def import_command(table: Path | None, mapping: Path, store: Path, root: Path | 
         lost = report.missing[name]
         without = f", {counted(lost, 'cell')} without a score" if lost else ""
         shape = f"{counted(systems, 'system')} x {counted(tracks, 'track')} x {counted(metrics, 'metric')}"
-        click.echo(f"{name}: {shape}{without}", err=True)
-    click.echo(f"{store} written", err=True)
+        echo(f"{name}: {shape}{without}", err=True)
+    echo(f"{store} written", err=True)

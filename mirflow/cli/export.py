@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .common_options import LEVEL, Command, open_evaluations, option
+from .output import echo
 
 if TYPE_CHECKING:
     from ..reports.leaderboard import Leaderboard
@@ -78,13 +79,13 @@ def export_command(
     with_intervals = style == "leaderboard" and not no_intervals
     board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)
     for name in evaluations.keys() - {one.name for one in board.evaluations}:
-        click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
+        echo(f"{name}: left out, without a metric that is one number a track", err=True)
     text = _text(board, style, dataset or title)
     if str(output) == "-":
-        click.echo(text, nl=False)
+        echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
-        click.echo(f"{output} written", err=True)
+        echo(f"{output} written", err=True)
 
 
 def _text(board: Leaderboard, style: str, dataset: str) -> str:
@@ -98,5 +99,5 @@ def _text(board: Leaderboard, style: str, dataset: str) -> str:
         return dump_document(to_model_index(board, dataset))
     text, left_out = to_codabench(board)
     for key in left_out:
-        click.echo(f"{key}: left out, without a finite value", err=True)
+        echo(f"{key}: left out, without a finite value", err=True)
     return text

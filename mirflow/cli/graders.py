@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .common_options import LEVEL, Command
-from .output import check_figure, choose_format, emit, for_people, output_options
+from .output import check_figure, choose_format, echo, emit, for_people, output_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,7 +64,7 @@ def graders_command(
     if figure is not None:
         from ..reports import figures
 
-        click.echo(f"{figures.save(figures.graders(judgements), figure)} written", err=True)
+        echo(f"{figures.save(figures.graders(judgements), figure)} written", err=True)
 
 
 def _named(paths: tuple[Path, ...]) -> dict[str, Path]:

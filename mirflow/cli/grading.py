@@ -12,7 +12,7 @@ import click
 from ..errors import GradingError, counted
 from .common_options import LEVEL, Command, CommandFamily, ReadingCommand
 from .graders import agreement_tables, show_number
-from .output import choose_format, emit, for_people, output_options
+from .output import choose_format, echo, emit, for_people, output_options
 
 if TYPE_CHECKING:
     from ..grading.assignment import By
@@ -41,7 +41,7 @@ def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
     """A table of quantities on the standard error, as the output is a file."""
     from ..reports.tables import Table, to_text
 
-    click.echo(to_text(Table(("what", "value"), tuple(rows), title)), nl=False, err=True)
+    echo(to_text(Table(("what", "value"), tuple(rows), title)), nl=False, err=True)
 
 
 def _refuse_existing(*paths: Path, force: bool) -> None:
@@ -53,11 +53,29 @@ def _refuse_existing(*paths: Path, force: bool) -> None:
 _force = click.option("--force", is_flag=True, help="Write over files that exist.")
 
 
+def _numbers_of_each(ctx: click.Context, param: click.Parameter, given: str | None) -> int | Mapping[str, int] | None:
+    """One number, or one for each value."""
+    if given is None:
+        return None
+    pairs = [part.rpartition("=") for part in given.split(",")]
+    if any(not number.strip().isdecimal() or not int(number) for _, _, number in pairs):
+        raise click.BadParameter(f"{given!r} is neither a number from 1 nor VALUE=NUMBER,...")
+    numbers = {value.strip(): int(number) for value, _, number in pairs}
+    if len(numbers) < len(pairs) or ("" in numbers and len(pairs) > 1):
+        raise click.BadParameter(f"{given!r}: each value is named once, as in Essen=6,RISM=5")
+    return numbers.get("", numbers)
+
+
 @grading_command.command("draw", cls=Command, short_help="Draw queries from a collection.")
 @click.argument("pieces", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of the queries to write.")
 @click.option("--number", "-n", type=click.IntRange(1), help="How many queries, at random.")
-@click.option("--each", type=click.IntRange(1), help="How many of each value of --by, in place of --number.")
+@click.option(
+    "--each",
+    metavar="NUMBER|VALUE=NUMBER,...",
+    callback=_numbers_of_each,
+    help="How many of each value of --by, in place of --number: 10, or Essen=6,RISM=5.",
+)
 @click.option("--by", metavar="COLUMN", help="Column for --each, such as genre.")
 @click.option("--where", "-w", help="Only pieces for which it holds: \"genre == 'Rock' and year < 1980\".")
 @click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces not to draw: a table or a list.")
@@ -68,7 +86,7 @@ def draw_command(
     pieces: Path,
     output: Path,
     number: int | None,
-    each: int | None,
+    each: int | Mapping[str, int] | None,
     by: str | None,
     where: str | None,
     leave_out: tuple[Path, ...],
@@ -110,6 +128,7 @@ def _new_seed() -> int:
 @click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
 @click.option("--same", multiple=True, metavar="COLUMN", help="Leave out candidates with the query's value: artist.")
 @click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces that are no candidates.")
+@click.option("--judged-as", metavar="COLUMN", help="Column of --queries: the query that graders hear instead.")
 @click.option("--seed", help="Secret that the ids are made of. Default: a new one, kept in the key.")
 @_force
 def pool_command(
@@ -122,6 +141,7 @@ def pool_command(
     piece: str | None,
     same: tuple[str, ...],
     leave_out: tuple[Path, ...],
+    judged_as: str | None,
     seed: str | None,
     force: bool,
     options: Mapping[str, Any],
@@ -140,19 +160,44 @@ def pool_command(
         raise click.UsageError(f"--same {same[0]} needs --pieces, the table that has this column")
     _refuse_existing(output, key or key_path(output), force=force)
     asked = read_queries(queries)
+    heard = {} if judged_as is None else read_pieces(queries, "query").values(judged_as)
     collection: PieceTable | None = None if pieces is None else read_pieces(pieces, piece)
     left_out = {name for path in leave_out for name in read_names(path)}
     rankings = read_rankings(lists, asked, () if collection is None else collection.names, **options)
     secret = seed or secrets.token_hex(16)
-    found = pool(rankings, asked, top, secret, pieces=collection, same=same, exclude=left_out)
+    found = pool(rankings, asked, top, secret, pieces=collection, same=same, exclude=left_out, judged_as=heard)
     place = write_pool(found, output, key)
     _print(summarise_pool(found, top), f"{output}: candidates pooled")
     short = found.short(top)
     for system, query, many in short[:_NAMED]:
-        click.echo(f"warning: system {system!r} has {many} of {top} candidates for {query!r}", err=True)
+        echo(f"warning: system {system!r} has {many} of {top} candidates for {query!r}", err=True)
     if len(short) > _NAMED:
-        click.echo(f"warning: {counted(len(short) - _NAMED, 'other list')} with fewer candidates than {top}", err=True)
-    click.echo(f"{place} names the systems: only for the organiser", err=True)
+        echo(f"warning: {counted(len(short) - _NAMED, 'other list')} with fewer candidates than {top}", err=True)
+    echo(f"{place} names the systems: only for the organiser", err=True)
+
+
+@grading_command.command("clip", cls=Command, short_help="Cut clips from the middle of recordings.")
+@click.argument("recordings", nargs=-1, required=True, type=_FILE, metavar="RECORDINGS...")
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the clips."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Length of a clip."
+)
+@click.option("--to", type=click.Choice(("wav", "flac", "ogg", "mp3")), help="Format. Default: that of the recording.")
+@_force
+def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to: str | None, force: bool) -> None:
+    """Cut the middle of each recording into a folder, under the same name; shorter recordings are copied whole."""
+    from ..grading.clips import clip
+
+    clips = [output / (f"{path.stem}.{to}" if to else path.name) for path in recordings]
+    twice = next((path for path, many in Counter(clips).items() if many > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"two recordings would be {twice}; cut them into different folders")
+    _refuse_existing(*clips, force=force)
+    for recording, path in zip(recordings, clips, strict=True):
+        clip(recording, path, seconds)
+    echo(f"{output}: {counted(len(clips), 'clip')} of at most {seconds:g} s", err=True)
 
 
 @grading_command.command("assign", cls=Command, short_help="Assign graders to pairs.")
@@ -423,8 +468,8 @@ def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str, t
     if closed.unjudged and unjudged == "refuse":
         query, piece = closed.unjudged[0]
         more = f"{len(closed.unjudged)} pairs, such as {piece!r} of {query!r}"
-        click.echo(f"warning: nobody judged {more}: lists with them are not scored; see --unjudged", err=True)
-    click.echo(f"mirflow run {pipeline}", err=True)
+        echo(f"warning: nobody judged {more}: lists with them are not scored; see --unjudged", err=True)
+    echo(f"mirflow run {pipeline}", err=True)
 
 
 @grading_command.command("groups", cls=Command, short_help="Make the ground truth of ADR.")
@@ -485,4 +530,4 @@ def groups_command(
     _print(rows, f"{output}: groups of equally similar candidates")
     if found.undecided:
         few = f"{len(found.undecided)} of {len(queries)} queries, such as {found.undecided[0]!r}"
-        click.echo(f"warning: too few graders for a difference at {level:g}: {few}: each is one group", err=True)
+        echo(f"warning: too few graders for a difference at {level:g}: {few}: each is one group", err=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from .common_options import Command
+from .output import echo
 
 
 @click.command("init", cls=Command, place=0, short_help="Draft a pipeline file for a folder.")
@@ -33,5 +34,5 @@ def init_command(
 
     text = draft_pipeline(folder, reference=reference, estimates=estimates)
     path.write_text(text, encoding="utf-8")
-    click.echo(text, nl=False)
-    click.echo(f"{path} written; next: mirflow run {shlex.quote(str(path))}", err=True)
+    echo(text, nl=False)
+    echo(f"{path} written; next: mirflow run {shlex.quote(str(path))}", err=True)

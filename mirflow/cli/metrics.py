@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .common_options import Command, option
-from .output import choose_format, emit, for_people, output_options
+from .output import choose_format, echo, emit, for_people, output_options
 
 
 @click.command("metrics", cls=Command, place=11, short_help="List the metrics and their definitions.")
@@ -56,4 +56,4 @@ def schema_command(mapping: bool, leaderboard: bool, campaign: bool) -> None:
         from ..pipeline.campaign import json_schema
     else:
         from ..pipeline import json_schema
-    click.echo(json.dumps(json_schema(), indent=2))
+    echo(json.dumps(json_schema(), indent=2))

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from ..errors import visible
+from ..reports.tables import NAMES
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -61,6 +64,15 @@ def output_options(command: Command) -> Command:
     return click.option(
         "--format", "style", type=click.Choice(FORMATS), help="Default: by the suffix of the output file, else table."
     )(command)
+
+
+def names_option(words: str) -> Callable[[Command], Command]:
+    """Add the option that says how a table or a figure for a paper names metrics."""
+    return click.option(
+        "--names",
+        type=click.Choice(NAMES),
+        help=f"Metrics by their titles, such as F-measure, or by identifiers, such as f_measure. {words}",
+    )
 
 
 def choose_format(style: str | None, output: Path | None) -> str:
@@ -123,6 +135,11 @@ def tables_of(
     return [long_table(ds)]
 
 
+def echo(text: str = "", *, nl: bool = True, err: bool = False) -> None:
+    """Print a line, to terminals and as a message without characters that control a terminal: names come from files."""
+    click.echo(visible(text) if err or sys.stdout.isatty() else text, nl=nl, err=err)
+
+
 def emit(
     shown: Tabulation[Any] | Sequence[Table], style: str, output: Path | None = None, latex: Mapping[str, Any] = {}
 ) -> None:
@@ -141,6 +158,7 @@ def emit(
     else:
         text = {"csv": made.to_csv, "json": made.to_json, "markdown": made.to_markdown}[style]()
     if output is None:
-        click.echo(text, nl=False)
+        # Tables are clean already, and may be bold.
+        (click.echo if style == "table" else echo)(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..reports.tables import NAMES
 from .common_options import LEVEL, Command, label_stores, open_evaluations, option, store_argument, stores_argument
-from .output import choose_format, emit, for_people, given_options, output_options
+from .output import choose_format, echo, emit, for_people, given_options, names_option, output_options
 
 if TYPE_CHECKING:
     from ..analysis.missing import CellProblem
@@ -60,7 +61,10 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
     "--by", "-b", multiple=True, help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track."
 )
 @option("over")
-@option("missing", "Cells without a score. Default: common (tracks that all systems have) for several, else skip.")
+@option(
+    "missing",
+    "Cells without a score. Default: common (tracks that all systems have) for several, else skip, as by track.",
+)
 @option("undefined", "Scores with nothing to measure. Default: keep; of --worst and --best: skip.")
 @option("group")
 @click.option(
@@ -91,6 +95,7 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
 @click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: what the table holds.")
 @click.option("--tex-label", help="In LaTeX: the label to refer to the table by.")
 @click.option("--no-notes", is_flag=True, help="In LaTeX: nothing below the table.")
+@names_option("In LaTeX; default: titles.")
 @option("percent")
 @option("label")
 def query_command(
@@ -113,13 +118,13 @@ def query_command(
 
     result = query(label_stores(stores, labels), **given)
     for note in () if for_people(style) else result.notes:
-        click.echo(note, err=True)
+        echo(note, err=True)
     emit(result, style, output, latex)
 
 
 def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
     """Take the options of LaTeX tables out of all options."""
-    given = {name: options.pop(name) for name in ("stacked", "caption", "tex_label", "no_notes")}
+    given = {name: options.pop(name) for name in ("stacked", "caption", "tex_label", "no_notes", "names")}
     for name, value in given.items():
         if value not in (None, False) and style != "latex":
             raise click.UsageError(f"--{name.replace('_', '-')} is about LaTeX; add --format latex")
@@ -128,6 +133,7 @@ def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
         "caption": given["caption"],
         "label": given["tex_label"],
         "notes": not given["no_notes"],
+        "names": given["names"] or NAMES[0],
     }
 
 
@@ -148,7 +154,7 @@ def show_command(
         text = next(iter(boards.values())).attrs.get("pipeline", "")
         if not text:
             raise click.UsageError(f"{store}: no pipeline made this store")
-        click.echo(text, nl=False)
+        echo(text, nl=False)
         return
     style = choose_format(style, output)
     import_module("xarray")
@@ -167,9 +173,9 @@ def _emit_problems(found: Tabulation[CellProblem], style: str, output: Path | No
 
     people = for_people(style)
     if people and all(one.scored == "yes" for one in found):
-        click.echo("; ".join(filter(None, ("every cell has a score", count_scored(found.items)))), err=True)
+        echo("; ".join(filter(None, ("every cell has a score", count_scored(found.items)))), err=True)
     if not people or not len(found):
         for note in found.notes:
-            click.echo(note, err=True)
+            echo(note, err=True)
     if not people or len(found):
         emit(found, style, output)

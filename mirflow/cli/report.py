@@ -12,10 +12,23 @@ from typing import Any
 import click
 
 from .common_options import LEVEL, Command, Declared, label_stores, option, store_argument, stores_argument
-from .output import check_figure
+from .output import check_figure, echo, names_option
 
 VENUES = ("ieee", "ismir", "tismir")
-_COMMON = ("group", "system", "tracks", "where", "missing", "undefined", "over", "width", "venue", "height", "caption")
+_COMMON = (
+    "group",
+    "system",
+    "tracks",
+    "where",
+    "missing",
+    "undefined",
+    "over",
+    "width",
+    "venue",
+    "height",
+    "caption",
+    "names",
+)
 
 
 def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
@@ -72,7 +85,9 @@ class _PlotCommand(Command):
 @click.option("--from", "start", type=float, help="timeline: the first second to show.")
 @click.option("--to", "end", type=float, help="timeline: the last second to show.")
 @click.option(
-    "--root", type=click.Path(path_type=Path), help="timeline: where the annotations are, if they were moved."
+    "--root",
+    type=click.Path(path_type=Path),
+    help="timeline: where the annotations are, if they were moved or no run of yours wrote the store.",
 )
 @click.option(
     "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: what the kind needs."
@@ -84,8 +99,9 @@ class _PlotCommand(Command):
 @click.option(
     "--caption/--no-caption",
     default=None,
-    help="Title and explanation above the figure. Default: with; of pdf in a text file beside it.",
+    help="Title and explanation above the figure. Default: with; of pdf as LaTeX in a file beside it.",
 )
+@names_option("Default: titles.")
 def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], **options: Any) -> None:
     """Draw a figure of the scores in STORE.
 
@@ -118,7 +134,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
         given["track"] = tracks[0]
     ax = plot(store, kind, **given)
     caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
-    click.echo(f"{figures.save(ax, output)} written{caption}", err=True)
+    echo(f"{figures.save(ax, output)} written{caption}", err=True)
 
 
 def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
@@ -154,7 +170,8 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     "roots",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
+    help="Where the annotations are, if they were moved or no run of yours wrote the store. Of several stores one for "
+    "all, or one for each.",
 )
 @click.option("--title", help="Default: what was evaluated, and how many systems and tracks.")
 @option("where")
@@ -214,7 +231,7 @@ def report_command(
         progress=progress_for(),
     )
     for note in page.notes:
-        click.echo(note, err=True)
+        echo(note, err=True)
     seconds = time.perf_counter() - begun
     tracks = f"{page.tracks} track{'s' if page.tracks != 1 else ''} with a timeline"
-    click.echo(f"{page.path} written: {page.size / 1e6:.1f} MB, {tracks} ({seconds:.1f} s)", err=True)
+    echo(f"{page.path} written: {page.size / 1e6:.1f} MB, {tracks} ({seconds:.1f} s)", err=True)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import counted
+from ..errors import counted, visible
 from ..interruption import Interrupted
 from ..reports.tables import shorten
 from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, typed
-from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
+from .output import FAILED, choose_format, echo, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,6 +65,7 @@ def run_command(
     prune: bool,
     primary: bool,
     quiet: bool,
+    on_purpose: str = "",
 ) -> None:
     """Score the evaluations of PIPELINE (a YAML file) into its store.
 
@@ -77,7 +78,7 @@ def run_command(
     if workers is not None and scheduler is not None and "://" in scheduler:
         raise click.UsageError(f"--workers: the cluster at {scheduler} has the workers it has; leave it out")
     if dry_run:
-        click.echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error))
+        echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error))
         return
     try:
         report = run(
@@ -94,22 +95,25 @@ def run_command(
         )
     except (Interrupted, KeyboardInterrupt) as stop:
         stop = stop if isinstance(stop, Interrupted) else Interrupted()
-        click.echo(f"{stop}; what was computed is kept: run the same command to go on", err=True)
+        echo(f"{stop}; what was computed is kept: run the same command to go on", err=True)
         context.exit(stop.code)
-    _print_report(report, quiet, primary)
+    _print_report(report, quiet, primary, on_purpose)
     if report.failed:
         context.exit(FAILED)
 
 
 def _ask(query: str) -> bool:
     """Ask whether cells may leave the store; end the command if not."""
-    if click.confirm(f"{query}. Go on", err=True):
+    if click.confirm(visible(f"{query}. Go on"), err=True):
         return True
     raise click.ClickException("nothing was run, and the store is as it was")
 
 
-def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
-    """Print the scores, what was computed, and why cells have no score (the reasons with ``--quiet`` too)."""
+def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str) -> None:
+    """Print the scores, what was computed, and why cells have no score (the reasons with ``--quiet`` too).
+
+    Where they have none on purpose, one line says so in place of the reasons.
+    """
     here = Path.cwd()
     path = report.store.relative_to(here) if report.store.is_relative_to(here) else report.store
     store = shlex.quote(str(path))
@@ -121,23 +125,35 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
         shown = _print_results(store, report.evaluations, primary)
     if idle:
         if not quiet or report.failed:
-            click.echo(_idle_line(report, path, store), err=True)
+            echo(_idle_line(report, path, store), err=True)
+            _print_broken(report.evaluations)
         return
     for evaluation in report.evaluations:
         name = evaluation.plan.name
         if not quiet:
             _print_summary(evaluation, shown.get(name))
-        if name in incomplete:
+        if name in incomplete and not on_purpose:
             from ..analysis.missing import find_problems
             from ..reports.summaries import problem_lines
 
             for line in problem_lines(name, find_problems(evaluation.content)):
-                click.echo(f"  {line}", err=True)
-    if incomplete:
-        click.echo(f"  all of them: mirflow show {store} --problems", err=True)
+                echo(f"  {line}", err=True)
+    _print_broken(report.evaluations)
+    if incomplete and on_purpose:
+        echo(f"  {on_purpose}", err=True)
+    elif incomplete:
+        echo(f"  all of them: mirflow show {store} --problems", err=True)
     if not quiet:
         state = "written" if report.published else "unchanged"
-        click.echo(f"{path} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+        echo(f"{path} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+
+
+def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
+    """Count the failures of each metric from outside of mirflow, with the first one."""
+    for one in evaluations:
+        cells = counted(sum(one.status.values()), "cell")
+        for metric, (count, reason) in one.broken.items():
+            echo(f"  {one.plan.name}: metric {metric!r} failed in {count} of {cells}: {reason}", err=True)
 
 
 def _idle_line(report: RunReport, path: Path, store: str) -> str:
@@ -181,7 +197,7 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
         if headline:
             tables += tables_of(shown[content.name], "table", notes=notes)
         else:
-            click.echo("\n".join(f"{content.name}: {note}" for note in notes))
+            echo("\n".join(f"{content.name}: {note}" for note in notes))
     emit([primary_table(list(shown.values()), left_out=left_out)] if primary else tables, "table")
     return shown
 
@@ -207,17 +223,15 @@ def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[s
 
 def _print_summary(evaluation: EvaluationReport, shown: Result | None) -> None:
     """Print the numbers of cells by status, and of undefined cells in the table."""
-    counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
-    status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
     name = evaluation.plan.name
-    click.echo(f"{name}: cells: {counts or 'none'}; now: {status or 'none'}", err=True)
+    echo(str(evaluation), err=True)
     count = 0 if shown is None else int(shown.attrs["undefined_cells"])
     if shown is not None and count:
         cells = counted(count, "cell")
         metrics = shown.metrics
         what = f"one or more of {len(metrics)} metrics" if metrics[1:] else metrics[0]
         note = f"had nothing to measure for {what} and count with the score that they have (--undefined skip: not)"
-        click.echo(f"  {name}: {cells} {note}", err=True)
+        echo(f"  {name}: {cells} {note}", err=True)
 
 
 def _grid(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
@@ -276,6 +290,7 @@ def evaluate_command(
     """
     from ..analysis.missing import find_problems
     from ..analysis.scores import as_scores
+    from ..engine.pair_scores import BROKEN
     from ..evaluation import evaluate_paths
     from ..readers.class_tables import read_classes
     from ..reports.summaries import failed_cells, partial_cells, problem_lines
@@ -291,16 +306,16 @@ def evaluate_command(
         **options,
     )
     if options:  # on standard output only where that is read by people: tables for programs begin with their header
-        click.echo(_describe_reading(options), err=not for_people(style) or output is not None)
-    failed = failed_cells(ds)
-    reasons = [*failed, *partial_cells(ds)]
+        echo(_describe_reading(options), err=not for_people(style) or output is not None)
+    failed, partial = failed_cells(ds), partial_cells(ds)
+    reasons = [*failed, *partial]
     few = len(reasons) <= _NAMED
     for line in map(shorten, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
-        click.echo(line, err=True)
+        echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
     if not (failed and pair and for_people(style)):
         emit(_evaluated(ds, pair, style, percent), style, output)
-    if failed:
+    if failed or any(BROKEN in one for one in partial):
         context.exit(FAILED)
 
 
@@ -327,7 +342,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
         found = evaluate_query(ds, query) if ds.sizes["metric"] else []
         tables = [table for result in found for table in tables_of(result, style, percent)]
     else:
-        tables = [pair_table(ds, percent=percent and for_people(style))] if ds.sizes["metric"] else []
+        tables = [pair_table(ds, percent=percent, people=for_people(style))] if ds.sizes["metric"] else []
     # Programs get one table of one kind: the entries of a matrix only where there is nothing else.
     if for_people(style) or not tables:
         named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
@@ -352,4 +367,4 @@ def pack_command(
     from ..loading import pack
 
     tracks = pack(pattern, out, task, annotator=annotator, overwrite=overwrite, **options)
-    click.echo(f"{out}: {counted(tracks, 'track')}", err=True)
+    echo(f"{out}: {counted(tracks, 'track')}", err=True)

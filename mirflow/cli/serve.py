@@ -14,13 +14,26 @@ import click
 
 from ..errors import MirflowError, counted
 from .common_options import Command, CommandFamily
-from .output import choose_format, emit, output_options
+from .output import choose_format, echo, emit, output_options
 
 if TYPE_CHECKING:
     from ..service.database import Session, User
     from ..service.service import Service
 
 _START = "start"
+_PACKAGES = (
+    "alembic",
+    "httptools",
+    "jinja2",
+    "markdown_it",
+    "prometheus_client",
+    "pyloudnorm",
+    "python_multipart",
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+)
+"""Modules of the extra `serve`."""
 
 
 class _Serve(CommandFamily):
@@ -41,7 +54,7 @@ def demand_packages() -> None:
     MirflowError
         If the extra is not installed.
     """
-    for name in ("httptools", "jinja2", "pyloudnorm", "python_multipart", "sqlalchemy", "starlette", "uvicorn"):
+    for name in _PACKAGES:
         if find_spec(name) is None:
             raise MirflowError(f"the server needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
 
@@ -70,7 +83,19 @@ def serve_command() -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A table of years, as for `mirflow archive`. Default: the years of the systems, where stores have them.",
 )
+@click.option(
+    "--root",
+    "roots",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    help="Where the annotations are, if they were moved or no run of yours wrote the store. Of several stores one for "
+    "all, or one for each.",
+)
+@click.option("--cors", is_flag=True, help="Let scripts of other sites read public data.")
 @click.option("--access-log", is_flag=True, help="Print a line for every request.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Workers that check and score at a time."
+)
 @click.option("--no-worker", is_flag=True, help="Start no worker: another process or host checks and scores.")
 def start_command(
     paths: tuple[Path, ...],
@@ -82,7 +107,10 @@ def start_command(
     without_references: bool,
     only_aggregates: bool,
     archive: Path | None,
+    roots: tuple[Path, ...],
+    cors: bool,
     access_log: bool,
+    workers: int,
     no_worker: bool,
 ) -> None:
     """Serve stores to be browsed, or a campaign, until interrupted.
@@ -91,7 +119,7 @@ def start_command(
     whom it has let in.
     """
     demand_packages()
-    from ..pipeline.campaign import is_campaign
+    from ..pipeline.campaign import is_campaign, load_campaign
     from ..service.app import listen, local_address, serve
     from ..service.service import check_address
     from ..store.generations import resolve
@@ -102,9 +130,10 @@ def start_command(
             resolve(path)
     if user_header and not proxies:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
-    with listen(host, port) as listening, nullcontext() if no_worker else _worker(paths):
+    with listen(host, port) as listening, nullcontext() if no_worker else _attached(paths, workers):
         port = listening[0].getsockname()[1]
-        click.echo(base_url or local_address(host, port), err=True)
+        known = load_campaign(paths[0]).url if is_campaign(paths[0]) else ""
+        echo(base_url or known or local_address(host, port), err=True)
         serve(
             paths,
             host,
@@ -117,18 +146,25 @@ def start_command(
             only_aggregates=only_aggregates,
             archive=archive,
             access_log=access_log,
+            cors=cors,
+            roots=roots,
         )
 
 
-def _worker(paths: tuple[Path, ...]) -> AbstractContextManager[object]:
-    """A worker beside the server, if there is something that can be submitted."""
+def _attached(paths: tuple[Path, ...], workers: int) -> AbstractContextManager[object]:
+    """Workers beside the server, if there is something that can be submitted."""
     from ..pipeline.campaign import is_campaign, load_campaign
 
     if not is_campaign(paths[0]) or not load_campaign(paths[0]).evaluations:
         return nullcontext()
-    from ..service.submissions.worker import AttachedWorker
+    from ..service.service import open_service
+    from ..service.submissions.confinement import Confinement
+    from ..service.submissions.worker import AttachedWorkers, demand_confinement
 
-    return AttachedWorker(paths[0])
+    if load_campaign(paths[0]).limits.confinement == "required":
+        with Confinement(modules=()) as confinement:
+            demand_confinement(open_service(paths), confinement)
+    return AttachedWorkers(paths[0], workers)
 
 
 campaign_argument = click.argument("campaign", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -150,6 +186,7 @@ def worker_command(campaign: Path, attached: bool) -> None:
     from ..service.submissions.worker import work
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     work(open_service([campaign]), attached=attached)
 
 
@@ -164,7 +201,9 @@ _days = click.option(
     "--days", type=click.IntRange(1), default=365, show_default=True, help="Days until the link or token expires."
 )
 _base_url = click.option(
-    "--base-url", default="http://127.0.0.1:8765", show_default=True, help="Address of the server, for the link."
+    "--base-url",
+    default="",
+    help="Address of the server, for the link. Default: `url` of the campaign file, or that of the running server.",
 )
 
 
@@ -177,7 +216,7 @@ def users_command() -> None:
 @campaign_argument
 @click.argument("name")
 @_role
-@click.option("--lab", default="", help="Where the person belongs.")
+@click.option("--lab", default="", help="Lab or team, whose members share quota, ladder and systems. Default: none.")
 @click.option("--token", is_flag=True, help="Make a token for programs too.")
 @click.option("--count", type=click.IntRange(1, 10_000), help="Add so many accounts: NAME1, NAME2, ...")
 @_days
@@ -212,6 +251,19 @@ def link_command(campaign: Path, name: str, token: bool, days: int, base_url: st
         service.audit.record(operator(), "make token" if token else "renew link", account=name)
 
 
+@users_command.command("lab")
+@campaign_argument
+@click.argument("name")
+@click.argument("lab")
+def lab_command(campaign: Path, name: str, lab: str) -> None:
+    """Name the LAB of an account, "" for none; what it has submitted stays with the lab that it had then."""
+    from ..service.accounts import find_user, lab_named
+
+    with _accounts(campaign) as (service, session):
+        find_user(session, name).lab = lab_named(lab)
+        service.audit.record(operator(), "name lab", account=name, lab=lab_named(lab))
+
+
 @users_command.command("list")
 @campaign_argument
 @output_options
@@ -242,7 +294,21 @@ def revoke_command(campaign: Path, name: str) -> None:
     with _accounts(campaign) as (service, session):
         revoke(session, find_user(session, name), service.clock())
         service.audit.record(operator(), "revoke account", account=name)
-    click.echo(f"{name}: revoked", err=True)
+    echo(f"{name}: revoked", err=True)
+
+
+@users_command.command("delete")
+@campaign_argument
+@click.argument("name")
+@click.confirmation_option(prompt="Delete the account and its personal data?")
+def delete_command(campaign: Path, name: str) -> None:
+    """Delete an account with its personal data; scored submissions that others see stay, without its name."""
+    from ..service.accounts import find_user
+    from ..service.deletion import delete_account
+
+    with _accounts(campaign) as (service, session):
+        delete_account(service, session, find_user(session, name), operator())
+    echo(f"{name}: deleted", err=True)
 
 
 @serve_command.command("backup")
@@ -258,7 +324,7 @@ def backup_command(campaign: Path, output: Path) -> None:
     made = make_backup(service, output)
     service.audit.record(operator(), "back up", file=str(output))
     what = (counted(made.users, "account"), counted(made.submissions, "submission"), counted(len(made.stores), "store"))
-    click.echo(f"{output}: {', '.join(what)}", err=True)
+    echo(f"{output}: {', '.join(what)}", err=True)
 
 
 @serve_command.command("restore")
@@ -269,10 +335,55 @@ def restore_command(backup: Path, campaign: Path) -> None:
     demand_packages()
     from ..pipeline.campaign import load_campaign
     from ..service.backup import restore_backup
+    from ..service.migrations import newest
 
     folder = campaign.resolve().parent / load_campaign(campaign).folder
     manifest = restore_backup(backup, folder)
-    click.echo(f"{folder}: as of {manifest['date']}", err=True)
+    echo(f"{folder}: as of {manifest['date']}", err=True)
+    if manifest["schema"] != newest():
+        echo(f"the tables are those of an older version: run mirflow serve upgrade {campaign}", err=True)
+
+
+@serve_command.command("upgrade")
+@campaign_argument
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Backup to write first. Default: before-REVISION.tar.gz beside the campaign file.",
+)
+@click.option("--no-backup", is_flag=True, help="Write no backup: there is one, such as by pg_dump.")
+def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> None:
+    """Bring the database of a campaign to this version of mirflow, after a backup; stop server and workers before.
+
+    An upgrade that fails changes nothing.
+    """
+    demand_packages()
+    from ..service.backup import make_backup
+    from ..service.migrations import newest
+    from ..service.service import open_service
+
+    service = open_service([campaign], any_revision=True)
+    if service.database is None:
+        raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no database")
+    before, after = service.database.revision(), newest()
+    if before == after:
+        echo(f"{campaign}: the database has the newest revision, {after}", err=True)
+        return
+    service.database.demand_known(before)
+    if not no_backup:
+        if not service.database.is_sqlite:
+            raise MirflowError(
+                f"{campaign}: back up a PostgreSQL database with pg_dump (docs/safety.md), and then give --no-backup"
+            )
+        output = output or campaign.with_name(f"before-{after}.tar.gz")
+        if output.exists():
+            raise MirflowError(f"{output}: exists; name another file for the backup with --output")
+        make_backup(service, output)
+        echo(f"{output}: backup as of revision {before}", err=True)
+    service.database.upgrade()
+    service.audit.record(operator(), "upgrade", before=before, after=after)
+    echo(f"{campaign}: upgraded from revision {before} to {after}", err=True)
 
 
 @contextmanager
@@ -283,7 +394,7 @@ def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
 
     service = open_service([campaign])
     if service.database is None:
-        raise click.UsageError(f"{campaign}: is no campaign file, and stores have no accounts")
+        raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no accounts")
     with service.database.write() as session:
         yield service, session
 
@@ -300,10 +411,12 @@ def _print_secrets(
     service: Service, session: Session, user: User, days: int, base_url: str, *, link: bool, token: bool
 ) -> None:
     from ..service.accounts import issue, renew_link
+    from ..service.service import address_of
 
     now, lifetime = service.clock(), timedelta(days=days)
     if link:
-        click.echo(f"{base_url.rstrip('/')}/login/{renew_link(session, user, now, lifetime)}")
+        base_url = base_url or address_of(service)
+        echo(f"{base_url.rstrip('/')}/login/{renew_link(session, user, now, lifetime)}")
     if token:
-        click.echo(f"token {issue(session, user, 'token', now, lifetime)}")
-    click.echo(f"for {user.name} ({user.role}), until {(now + lifetime).date()}; shown only now", err=True)
+        echo(f"token {issue(session, user, 'token', now, lifetime)}")
+    echo(f"for {user.name} ({user.role}), until {(now + lifetime).date()}; shown only now", err=True)

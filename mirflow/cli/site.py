@@ -8,10 +8,7 @@ from pathlib import Path
 import click
 
 from .common_options import LEVEL, Command, label_stores, option, stores_argument
-from .output import choose_format, emit, output_options
-
-_SHOWN = 10
-"""Changes that the command prints."""
+from .output import choose_format, echo, emit, output_options
 
 
 @click.command("site", cls=Command, place=6, short_help="Write a results site about stores: static pages in a folder.")
@@ -85,11 +82,11 @@ def site_command(
         progress=progress_for(),
     )
     for text in made.notes:
-        click.echo(text, err=True)
+        echo(text, err=True)
     for change in made.changes:
-        click.echo(f"changed: {change.title}", err=True)
+        echo(f"changed: {change.title}", err=True)
     seconds = time.perf_counter() - begun
-    click.echo(
+    echo(
         f"{made.path / 'index.html'} written: {made.pages} pages, {made.size / 1e6:.1f} MB ({seconds:.1f} s)", err=True
     )
 

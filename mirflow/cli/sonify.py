@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .common_options import ReadingCommand, check_existing, option
+from .output import echo
 
 if TYPE_CHECKING:
     from ..ragged import Float
@@ -86,7 +87,7 @@ def sonify_command(
     size = max(map(len, ears))
     samples = np.stack([np.pad(ear, (0, size - len(ear))) for ear in ears], axis=1)
     _write(output, samples, fs)
-    click.echo(f"{output} written ({size / fs:.1f} s)", err=True)
+    echo(f"{output} written ({size / fs:.1f} s)", err=True)
 
 
 def _add(signals: list[Float]) -> Float:

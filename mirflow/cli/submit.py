@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import counted
+from ..errors import clean_text, counted
 from .check import lines_of_check
 from .common_options import Command
-from .output import FAILED, choose_format, emit, for_people, output_options
+from .output import FAILED, choose_format, echo, emit, for_people, output_options
 
 if TYPE_CHECKING:
     from ..reports.tables import Entry, Table
@@ -31,7 +31,14 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 @click.option("--token", envvar="MIRFLOW_TOKEN", help="Of your account. Default: MIRFLOW_TOKEN, else ~/.netrc.")
 @click.option("--name", help="Of the system. Default: that of the folder or file.")
 @click.option("--split", "splits", multiple=True, help="Repeat for several. Default: those that are not hidden.")
-@click.option("--visibility", type=click.Choice(("private", "lab", "public")), help="Default: the campaign's.")
+@click.option(
+    "--visibility",
+    type=click.Choice(("private", "lab", "public")),
+    help="Seen by you, your lab, or all; organisers see it in any case. Default: the campaign's.",
+)
+@click.option("--description", default="", help="Of the system, for all who see it.")
+@click.option("--paper", default="", metavar="URL", help="Address of a paper about it.")
+@click.option("--code", default="", metavar="URL", help="Address of its code.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it is scored.")
 @output_options
 @click.pass_context
@@ -43,6 +50,9 @@ def submit_command(
     name: str | None,
     splits: tuple[str, ...],
     visibility: str | None,
+    description: str,
+    paper: str,
+    code: str,
     wait: bool,
     style: str | None,
     output: Path | None,
@@ -56,26 +66,30 @@ def submit_command(
     style = choose_format(style, output)
     client = Client(url, find_token(url, token))
     chosen = name or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
-    sent = _send(client, path, chosen, splits, visibility or "")
+    about = {"description": description, "paper": paper, "code": code}
+    sent = _send(client, path, chosen, splits, visibility or "", about)
     address = client.url.rstrip("/") + str(sent["address"])
-    click.echo(f"{chosen}: {address}", err=True)
+    echo(f"{chosen}: {address}", err=True)
     if not wait:
         return
     found = _wait(client, str(sent["id"]))
     _print_findings(found)
     if found.get("same_as"):
-        click.echo(f"{chosen}: the same files as {_plain(found['same_as'])}", err=True)
+        echo(f"{chosen}: the same files as {clean_text(found['same_as'])}", err=True)
     if found["state"] != "scored":
         reason = f": {found['reason']}" if found.get("reason") else ""
-        click.echo(f"{chosen}: {found['words']}{reason}", err=True)
+        echo(f"{chosen}: {found['words']}{reason}", err=True)
         context.exit(FAILED)
-    tables = [_scores(found), _comparisons(found)]
-    emit([table for table in tables if table.rows] if for_people(style) else tables[:1], style, output)
+    people = for_people(style)
+    tables = [_scores(found, people), _comparisons(found, people)]
+    emit([table for table in tables if table.rows] if people else tables[:1], style, output)
 
 
-def _send(client: Client, path: Path, name: str, splits: tuple[str, ...], visibility: str) -> dict[str, Any]:
+def _send(
+    client: Client, path: Path, name: str, splits: tuple[str, ...], visibility: str, about: Mapping[str, str]
+) -> dict[str, Any]:
     if not sys.stderr.isatty():
-        return client.submit(path, name, splits, visibility)
+        return client.submit(path, name, splits, visibility, about)
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
@@ -83,7 +97,7 @@ def _send(client: Client, path: Path, name: str, splits: tuple[str, ...], visibi
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("send", total=None)
         advance = lambda sent, total: bar.update(task, completed=sent, total=total)  # noqa: E731
-        return client.submit(path, name, splits, visibility, advance)
+        return client.submit(path, name, splits, visibility, about, advance)
 
 
 def _wait(client: Client, id: str) -> dict[str, Any]:
@@ -116,43 +130,40 @@ class _WaitingLines:
         if progress["open"] and waited >= self._next:
             self._next = waited + _BETWEEN
             minutes, seconds = divmod(int(waited), 60)
-            click.echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
+            echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
 
 
 def _print_findings(found: Mapping[str, Any]) -> None:
     from ..linter import FileCheck, FileProblem
 
     for one in found["findings"]:
-        problem = FileProblem(one["severity"], one["rule"], _plain(one["message"]), one["line"])
-        for line in lines_of_check(FileCheck(_plain(one["path"] or str(found["name"])), (problem,))):
+        problem = FileProblem(one["severity"], one["rule"], clean_text(one["message"]), one["line"])
+        for line in lines_of_check(FileCheck(clean_text(one["path"] or str(found["name"])), (problem,))):
             click.echo(line, err=True)
     listed, counts = len(found["findings"]), found["counts"]
     if sum(counts.values()) > listed:
-        click.echo(f"{sum(counts.values()) - listed} more in the table on the page", err=True)
+        echo(f"{sum(counts.values()) - listed} more in the table on the page", err=True)
     if listed:
-        click.echo(", ".join(counted(number, severity) for severity, number in counts.items()), err=True)
+        echo(", ".join(counted(number, severity) for severity, number in counts.items()), err=True)
 
 
-def _plain(text: str) -> str:
-    """Text of a server without what a terminal would obey."""
-    return "".join(one if one.isprintable() else " " for one in text)
-
-
-def _scores(found: Mapping[str, Any]) -> Table:
+def _scores(found: Mapping[str, Any], people: bool) -> Table:
     from ..reports.tables import Table
 
     columns: tuple[str, ...] = ("split", "evaluation", "metric", "score", "low", "high", "tracks", "note")
     rows: list[tuple[Entry, ...]] = []
     for result in found["results"]:
         for one in result["scores"]:
-            what = (one["evaluation"], one["metric"], *(_shown(one[key]) for key in ("value", "low", "high")))
-            rows.append((result["split"], *what, one["tracks"], "" if one["improved"] else "your best before"))
+            decimals = result["decimals"] if people else None
+            numbers = (_shown(one[key], decimals) for key in ("value", "low", "high"))
+            what = (result["split"], one["evaluation"], one["metric"], *numbers, one["tracks"])
+            rows.append((*what, "no better than your best" if one["kept_back"] else ""))
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Table(columns, tuple(rows), title=_plain(str(found["name"])))
+    return Table(columns, tuple(rows), title=clean_text(str(found["name"])))
 
 
-def _comparisons(found: Mapping[str, Any]) -> Table:
+def _comparisons(found: Mapping[str, Any], people: bool) -> Table:
     from ..reports.tables import Table
 
     columns = ("split", "evaluation", "metric", "against", "outcome", "difference", "p")
@@ -161,9 +172,15 @@ def _comparisons(found: Mapping[str, Any]) -> Table:
         for one in result["comparisons"]:
             against = f"{'your' if one['relation'] == 'own' else 'the leader,'} {one['other']}"
             what = (one["evaluation"], one["metric"], against, one["outcome"])
-            rows.append((result["split"], *what, _shown(one["difference"]), _shown(one["p"])))
+            difference = _shown(one["difference"], result["comparison_decimals"] if people else None)
+            rows.append((result["split"], *what, difference, _shown(one["p"])))
     return Table(columns, tuple(rows), title="comparisons")
 
 
-def _shown(value: float | None) -> float | None:
-    return None if value is None else float(value)
+def _shown(value: float | None, decimals: int | None = None) -> Entry:
+    """A number; one that was rounded has no more digits for people than it was released with."""
+    from ..reports.tables import ShownValue
+
+    if value is None or decimals is None:
+        return None if value is None else float(value)
+    return ShownValue(f"{float(value):z.{decimals}f}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -17,19 +17,20 @@ from ..annotations.audio import seconds_of
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
-from ..cells import SCORED, WARNING, Cells, Status
+from ..cells import SCORED, WARNING, Cells, Status, concatenate_cells
 from ..errors import AnnotationError, InvalidAnnotationError
+from ..interruption import recognized_interrupts
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
 from ..metrics.cleaning import Cleaned, emptied
-from ..metrics.measures import FUNCTIONS, LABELS, Measure
+from ..metrics.measures import Measure
 from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
-from ..readers.label_maps import UNMAPPED
 from .pair_scores import BROKEN, LOST, score_pairs
-from .plausibility import extents, implausible, lone_pedal, numbered_pitches, unmapped_labels, unmatched_labels
+from .plausibility import doubts_of, extents, implausible, odd_sides
 
+_NO_SPAN = np.full((1, 3), np.nan)
 BLOCK = 64
 """Tracks of a block where nobody says otherwise."""
 
@@ -82,6 +83,25 @@ class BlockWork:
     def cells(self) -> list[tuple[str, str]]:
         """Track and system of each cell, in the order of the results."""
         return [(track.track, system) for track in self.tracks for system in track.systems]
+
+    def halves(self) -> tuple[BlockWork, BlockWork]:
+        """Two blocks with half of the tracks each, or with half of the systems of the only track."""
+        middle = len(self.tracks) // 2
+        if middle:
+            return replace(self, tracks=self.tracks[:middle]), replace(self, tracks=self.tracks[middle:])
+        (track,) = self.tracks
+        middle = len(track.systems) // 2
+        first, second = (
+            replace(track, systems=track.systems[part], estimates=track.estimates[part], stamps=track.stamps[part])
+            for part in (slice(middle), slice(middle, None))
+        )
+        return replace(self, tracks=(first,)), replace(self, tracks=(second,))
+
+    def without_estimates(self) -> BlockWork:
+        """The same cells, as if no system had an estimate: what they weigh depends on the references alone."""
+        return replace(
+            self, tracks=tuple(replace(track, estimates=(None,) * len(track.systems)) for track in self.tracks)
+        )
 
 
 def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
@@ -169,6 +189,8 @@ class BlockSide:
                 read.trouble = Status.invalid, str(error)
             except (AnnotationError, OSError) as error:
                 read.trouble = Status.unreadable, str(error)
+            except MemoryError:
+                read.trouble = Status.unreadable, f"{source.label}: too large: memory ran out while it was read"
             else:
                 read.row = len(self._rows)
                 # As the annotation itself says, else as was asked for.
@@ -399,8 +421,64 @@ def score_block(work: BlockWork) -> Cells:
     Returns
     -------
     Cells
-        One per system of each track, whatever became of it: nothing that is wrong with a file raises.
+        One per system of each track, whatever became of it: nothing that is wrong with a file raises, and where memory
+        runs out the block is scored in halves.
     """
+    with recognized_interrupts():
+        try:
+            return _score_block(work)
+        except MemoryError:
+            pass  # only outside of this clause is the memory of its frames free again
+    if len(work) > 1:
+        return concatenate_cells(map(score_block, work.halves()))
+    try:
+        blank = _score_block(work.without_estimates())
+    except MemoryError:
+        blank = None
+    return failed_cells(work, "memory ran out while the cell was scored", blank)
+
+
+def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells:
+    """The cells of a block with the status ``failed``.
+
+    Parameters
+    ----------
+    work : BlockWork
+    why : str
+        The reason, to which messages add system, track and file.
+    blank : Cells or None
+        Results of the block without its estimates, whose weights count; None: the weights are 0.
+    """
+    scalars = tuple(str(measure) for measure in work.measures if not measure.metric.dims)
+    count = len(work)
+    messages = [
+        f"{'' if estimate is None else f'{estimate.label}: '}system {system!r}, track {track.track!r}: {why}"
+        for track in work.tracks
+        for system, estimate in zip(track.systems, track.estimates, strict=True)
+    ]
+    cells = blank or Cells(
+        tuple(system for _, system in work.cells),
+        tuple(track for track, _ in work.cells),
+        scalars,
+        np.full((count, len(scalars)), np.nan),
+        np.zeros((count, len(scalars))),
+        np.zeros(count, dtype=np.int8),
+        np.zeros(count, dtype=np.int32),
+        tuple(messages),
+        (":",) * count,
+        np.array([stamp for track in work.tracks for stamp in track.stamps], dtype=np.int64),
+        np.zeros(count),
+    )
+    return replace(
+        cells,
+        score=np.full_like(cells.score, np.nan),
+        status=np.full(count, Status.failed, dtype=np.int8),
+        message=tuple(messages),
+        extras={},
+    )
+
+
+def _score_block(work: BlockWork) -> Cells:
     for module in work.plugins:
         import_module(module)
     kind = kind_of(work.task)
@@ -514,34 +592,31 @@ def _note_implausible(
     work: BlockWork, convention: Convention, pairs: BlockPairs, references: BlockSide, estimates: BlockSide
 ) -> None:
     """Note what is odd about cells that are scored; where they have several references, if it is odd about all."""
-    sides = [
-        np.vstack([extents(side.annotations), np.full((1, 3), np.nan)])[rows]
-        for side, rows in ((references, pairs.reference), (estimates, pairs.estimate))
-    ]
-    kind = kind_of(work.task)
-    odd_pairs = implausible(kind.name, *sides)
-    tests: list[Callable[[Annotation, Annotation], str | None]] = [numbered_pitches] if kind.pitched else []
-    if any(UNMAPPED in one.attrs for one in (*references.annotations, *estimates.annotations)):
-        tests.append(unmapped_labels)
-    if any(one.attrs.get("pedal") == "ignored" for one in references.annotations):
-        tests.append(lone_pedal)
-    if convention.doubt is not None:
-        tests.append(partial(convention.doubt, work.measures))
-    needs = {measure.metric.needs for measure in work.measures}
-    if needs & {LABELS, FUNCTIONS}:
-        tests.append(partial(unmatched_labels, fold=LABELS not in needs))
+    doubts, kind = doubts_of(convention, work.measures), kind_of(work.task)
+    sides = (references, pairs.reference), (estimates, pairs.estimate)
+    spans = [extents(side.annotations) for side, _ in sides]
+    odd_pairs = implausible(
+        kind.name, *(np.vstack([span, _NO_SPAN])[rows] for span, (_, rows) in zip(spans, sides, strict=True))
+    )
+    odd = [odd_sides(doubts, work.task, side.annotations, span) for (side, _), span in zip(sides, spans, strict=True)]
+    tests = [partial(doubt.of_pair, work.measures) for doubt in doubts if doubt.of_pair is not None]
     own, other = references.annotations, estimates.annotations
-    for pair, (row, column) in enumerate(zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)):
-        if tests and pair not in odd_pairs and 0 <= row < len(own) and 0 <= column < len(other):
-            found = next(filter(None, (test(own[row], other[column]) for test in tests)), None)
-            odd_pairs |= {pair: found} if found else {}
+    rows = zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)
+    for pair, (row, column) in enumerate(rows) if tests or any(odd) else ():
+        if pair in odd_pairs or not (0 <= row < len(own) and 0 <= column < len(other)):
+            continue
+        if row in odd[0] or column in odd[1]:
+            side, text = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
+            odd_pairs[pair] = f"the {side}: {text}"
+        elif tests and (found := next(filter(None, (test(own[row], other[column]) for test in tests)), None)):
+            odd_pairs[pair] = found
     if not odd_pairs:
         return
-    odd = np.bincount(pairs.cell[list(odd_pairs)], minlength=len(pairs.status))
+    doubted = np.bincount(pairs.cell[list(odd_pairs)], minlength=len(pairs.status))
     every = np.bincount(pairs.cell, minlength=len(pairs.status))
     for pair, message in odd_pairs.items():
         cell = int(pairs.cell[pair])
-        if pairs.status[cell] == Status.ok and not pairs.message[cell] and odd[cell] == every[cell]:
+        if pairs.status[cell] == Status.ok and not pairs.message[cell] and doubted[cell] == every[cell]:
             pairs.message[cell] = f"{WARNING}{estimates.label(int(pairs.estimate[pair]))}: {message}"
 
 

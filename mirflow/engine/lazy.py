@@ -6,21 +6,23 @@ import functools
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..annotations.collection import Collection, collect, with_columns
+from ..annotations.collection import Collection, Tracks, collect, with_columns
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
-from ..errors import UnknownNameError
 from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
-from ..ragged import Column, Int, concatenate
+from ..ragged import Bool, Column, Int, concatenate
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, empty_annotation, name_extras, score_block, works_of
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
@@ -84,9 +86,11 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     return extras
 
 
-@dataclass(frozen=True)
-class LazyCollection:
+@dataclass(frozen=True, repr=False, eq=False)
+class LazyCollection(Tracks):
     """A collection whose files are read when it is computed, at most `block` tracks by one task.
+
+    ``lazy[track]`` reads one track, ``len``, ``in`` and ``sel`` read nothing.
 
     Parameters
     ----------
@@ -112,21 +116,17 @@ class LazyCollection:
     block: int = BLOCK
     metadata: Mapping[str, Column] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.tracks)
+    def __getitem__(self, track: str) -> xr.Dataset:
+        """One track, read now."""
+        return self.sel(track=track).compute(scheduler="synchronous")[track]
 
-    def sel(self, *, track: str | Sequence[str]) -> LazyCollection:
-        """The named tracks, in the given order; nothing is read."""
-        place = {name: number for number, name in enumerate(self.tracks)}
-        names = [track] if isinstance(track, str) else list(track)
-        for name in names:
-            if name not in place:
-                raise UnknownNameError("track", name, self.tracks)
-        return self.isel(track=[place[name] for name in names])
+    def sel(self, *, track: str | slice | Sequence[str] | Column) -> LazyCollection:
+        """The named tracks, in the given order; nothing is read. ``slice("a", "c")``: from a to c."""
+        return self.isel(track=self._rows_of(track))
 
-    def isel(self, *, track: int | slice | Sequence[int] | Int) -> LazyCollection:
-        """Tracks by position; nothing is read."""
-        index = np.atleast_1d(np.arange(len(self))[track]).tolist()
+    def isel(self, *, track: int | slice | Sequence[int] | Int | Bool) -> LazyCollection:
+        """Tracks by position, or those where an array of a value for each track is True; nothing is read."""
+        index = self._positions(track)
         return replace(
             self,
             tracks=tuple(self.tracks[i] for i in index),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnreadableError
+from ..interruption import is_stop
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse
 from ..metrics.measures import Measure
 from ..metrics.pair_metrics import layout_of, read_result
@@ -17,16 +18,20 @@ from ..ragged import Float
 
 BROKEN = "the metric failed: "
 LOST = "lost while it was read: "
+ROUNDING = 1e-9
+"""How far a score may be outside of its metric's range, as sums of floats are."""
 
 
 def score_safely(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
     """Score all pairs at once; if the kernel breaks on one, find it by scoring them one by one."""
     # A kernel must never break on rows that passed `clean`. If it does, that is a defect of ours, or of a metric of the
-    # user, and it may cost the pair that shows it, not the run: hence the broad catches, in this file alone.
+    # user, and it may cost the pair that shows it, not the run: hence the broad catches. It may call sys.exit(), too.
     try:
         return convention.score(pairs, measures, grid)
-    except Exception:
-        return _one_by_one(convention, pairs, measures, grid)
+    except BaseException as error:
+        if is_stop(error):
+            raise
+    return _one_by_one(convention, pairs, measures, grid)
 
 
 def _one_by_one(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
@@ -42,7 +47,9 @@ def _one_by_one(convention: Convention, pairs: Pairs, measures: Sequence[Measure
         except UnreadableError as error:  # a signal, whose samples are read only now
             refused[pair] = f"{LOST}{error}"
             continue
-        except Exception as error:
+        except BaseException as error:
+            if is_stop(error):
+                raise
             refused[pair] = f"{BROKEN}{describe_failure(error, measures)}"
             continue
         scored.score[pair], scored.weight[pair] = one.score[0], one.weight[0]
@@ -78,7 +85,9 @@ def _call(task: str, pair: Pairs, measures: Sequence[Measure]) -> list[tuple[flo
                 given = layout_of(function, task, metric.origin).arguments(*pair.lay_out())
                 results[key] = function(*given, **measure.parameters)
             found.append(read_result(results[key], metric.value))
-        except Exception as error:
+        except BaseException as error:
+            if is_stop(error):
+                raise
             found.append(describe_failure(error, [measure]))
     return found
 
@@ -110,6 +119,16 @@ class _Table:
         self.broken[pair, column] = why
         if column >= 0:
             self.score[pair, column], self.weight[pair, column] = np.nan, 1.0
+
+    def demand_ranges(self) -> None:
+        """Fail the scores of metrics from outside of mirflow that are not in the range which their record declares."""
+        for measure in self.scalars:
+            low, high = measure.metric.range
+            score = self.score[:, self.column[measure]]
+            outside = (score < low - ROUNDING) | (score > high + ROUNDING)
+            for pair in np.flatnonzero(outside).tolist() if measure.metric.origin else ():
+                what = f"{measure.metric.name} returned {score[pair]:g}, outside of its range of {low:g} to {high:g}"
+                self.fail(pair, measure, what)
 
     def scores(self, kernel: Scores) -> Scores:
         """All of them, beside what the kernel says of the pairs; a pair on which all metrics failed is refused."""
@@ -146,7 +165,9 @@ def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure
     try:
         kernel = convention.score(pairs, batched, grid)
         table.put(batched, kernel)
-    except Exception:
+    except BaseException as error:
+        if is_stop(error):
+            raise
         native = [measure for measure in batched if not measure.metric.origin]
         kernel = score_safely(convention, pairs, native, grid)
         table.put(native, kernel)
@@ -166,4 +187,5 @@ def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure
             else:
                 column = table.column[measure]
                 table.score[pair, column], table.weight[pair, column] = result
+    table.demand_ranges()
     return table.scores(kernel)

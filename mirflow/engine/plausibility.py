@@ -1,20 +1,25 @@
-"""Warnings of implausible estimates: times and pitches in another unit, of another recording, cut short; other labels.
+"""Doubts about annotations that are scored: times and pitches in another unit, of another recording, other labels.
 
-Warnings change no score. The limits are far from what a poor system does: wrong units are off
-by 10 (frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or goes on after the end, stays within
-them.
+Doubts are warnings and change no score. The limits are far from what a poor system does: wrong units are off by 10
+(frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or goes on after the end, stays within them.
+Doubts that concern one task are declared with it; `every_doubt` lists them all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..annotations.schema import Kind, kind_of
+from ..metrics.base import Convention, Doubt, get_task, tasks
+from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float
 from ..readers.label_maps import UNMAPPED
-from ..theory.pitch import midi_to_hz
+from ..readers.layouts import ODD_COLUMNS
+from .pitch_units import PITCH_UNITS
 
 RATIO = 10.0
 """Ratio of the sides' ends above which they are reported."""
@@ -31,15 +36,27 @@ LABELLED = 5
 MATCHED = 0.1
 """Share of an estimate's labelled items from which nothing is reported, if the reference has their labels."""
 
-NUMBERED = 3
-"""Pitches that an annotation must have for whole numbers to be reported."""
-HIGHEST = 127
-"""The highest MIDI number."""
-_ABSURD = 1e6
-"""No pitch, in Hz."""
-PITCH_HINT = (
-    "Hz is expected; pitch_unit: MIDI reads files of such numbers, mirflow.metrics.util.midi_to_hz converts arrays"
+_SLOWEST = MappingProxyType(
+    {
+        "beat": 60.0,
+        "downbeat": 100.0,
+        "onset": 100.0,
+        "alignment": 100.0,
+        "drums": 100.0,
+        "transcription": 30.0,
+        "melody": 1.0,
+        "multipitch": 1.0,
+        "score_following": 30.0,
+        "pedal": 300.0,
+        "chord": 300.0,
+        "local_key": 1200.0,
+        "segment": 1200.0,
+        "hierarchy": 1200.0,
+    }
 )
+"""Seconds between two items of a task above which their times are reported: in ms they are as far apart."""
+_SPACED = 4
+"""Items by which that is judged."""
 
 _SINGLE = ("events", "hits", "notes", "following")
 """Kinds of single events; items of others cover the time up to their end."""
@@ -105,72 +122,7 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
     return found
 
 
-def midi_numbers(annotation: Annotation) -> str | None:
-    """Evidence that the pitches of an annotation are MIDI numbers, where Hz is expected; None without any.
-
-    Several whole numbers, none above 127, are hardly ever frequencies.
-
-    Examples
-    --------
-    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([60.0, 64.0, 67.0])}))
-    'whole numbers from 60 to 67'
-    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([82.4, 110.0, 98.0])}))
-    """
-    pitch = _low_pitches(annotation)
-    if len(pitch) < NUMBERED or (pitch != pitch.round()).any() or pitch.min() == pitch.max():
-        return None
-    return f"whole numbers from {pitch.min():.0f} to {pitch.max():.0f}"
-
-
-def numbered_pitches(reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about a pair of which a side, or each, has MIDI numbers where Hz is expected.
-
-    Those of one side are whole numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an
-    octave; those of both are whole numbers: by their distances in cents other notes match than by their numbers.
-
-    Examples
-    --------
-    >>> hertz = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([220.0, 0.0, 233.1])})
-    >>> numbers = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([57.02, 0.0, 58.1])})
-    >>> numbered_pitches(hertz, numbers)  # doctest: +ELLIPSIS
-    "the estimate's pitches are numbers from 57.02 to 58.1: are they MIDI numbers? Hz is expected; ..."
-    >>> numbered_pitches(numbers, numbers)
-    """
-    ranges = midi_numbers(reference), midi_numbers(estimate)
-    if ranges[0] and ranges[1]:
-        both = ranges[0] if ranges[0] == ranges[1] else f"{ranges[0]} and {ranges[1].removeprefix('whole numbers ')}"
-        return f"the pitches of both sides are {both}: are they MIDI numbers? {PITCH_HINT}"
-    for name, side, other in (("reference", reference, estimate), ("estimate", estimate, reference)):
-        pitch = _low_pitches(side)
-        given = _sounding(other) if len(pitch) else pitch
-        if len(given) and HIGHEST < given.max() < _ABSURD and (what := midi_numbers(side) or _is_far(pitch, given)):
-            return f"the {name}'s pitches are {what}: are they MIDI numbers? {PITCH_HINT}"
-    return None
-
-
-def _is_far(pitch: Float, given: Float) -> str | None:
-    """The range of pitches that lie near others as MIDI numbers, and far below them in Hz."""
-    own, wanted = np.median(pitch), np.median(given)
-    near = wanted / 2 < midi_to_hz(own) < wanted * 2
-    return f"numbers from {pitch.min():.4g} to {pitch.max():.4g}" if near and wanted >= 2 * own else None
-
-
-def _low_pitches(annotation: Annotation) -> Float:
-    """The frequencies of what sounds, if none is above the highest MIDI number; else nothing."""
-    column = annotation.columns.get("pitch", annotation.columns.get("frequency"))
-    if column is None or not len(column) or column.max() > HIGHEST:
-        return np.zeros(0)
-    pitch = _sounding(annotation)
-    return pitch if len(pitch) and pitch.max() <= HIGHEST else np.zeros(0)
-
-
-def _sounding(annotation: Annotation) -> Float:
-    """Frequencies of what sounds or might."""
-    pitch: Float = np.abs(annotation.columns.get("pitch", annotation.columns.get("frequency", np.zeros(0))))
-    return pitch[np.isfinite(pitch) & (pitch > 0)]
-
-
-def lone_pedal(reference: Annotation, estimate: Annotation) -> str | None:
+def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about a pair if the pedal of the reference's MIDI file is ignored, and the estimate has none.
 
     Notes of estimates without a pedal are mostly as long as they sound, and end up to seconds after the keys.
@@ -178,9 +130,9 @@ def lone_pedal(reference: Annotation, estimate: Annotation) -> str | None:
     Examples
     --------
     >>> keys = Annotation("notes", {"start": np.zeros(1), "end": np.ones(1), "pitch": np.full(1, 440.0)})
-    >>> lone_pedal(Annotation("notes", keys.columns, attrs={"pedal": "ignored"}), keys)  # doctest: +ELLIPSIS
+    >>> lone_pedal((), Annotation("notes", keys.columns, attrs={"pedal": "ignored"}), keys)  # doctest: +ELLIPSIS
     "the reference's sustain pedal is ignored, and the estimate has none: ... (pedal: extend, as convention maestro)"
-    >>> lone_pedal(keys, keys)
+    >>> lone_pedal((), keys, keys)
     """
     if reference.attrs.get("pedal") != "ignored" or "pedal" in estimate.attrs:
         return None
@@ -190,46 +142,156 @@ def lone_pedal(reference: Annotation, estimate: Annotation) -> str | None:
     )
 
 
-def unmapped_labels(reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about a pair of which a side has labels that its map of labels hardly knows.
+def far_apart(task: str, spans: Float) -> dict[int, str]:
+    """The annotations whose items are much too far apart for times in seconds, with what is odd about each.
+
+    Parameters
+    ----------
+    task : str
+    spans : float64 (annotations, 3)
+        Rows of `extents`.
 
     Examples
     --------
-    >>> from mirflow.readers.label_maps import read_label_map
-    >>> letters = Annotation("intervals", {"start": np.arange(2.0), "end": np.arange(1.0, 3.0)}, ["A", "B"])
-    >>> mapped = read_label_map("functions7").apply(letters)
-    >>> unmapped_labels(mapped, letters)
-    "the reference: 2 of 2 labels ('A', 'B') are not in the map and became 'inst': is it the right map?"
+    >>> far_apart("beat", np.array([[0.5, 60.0, 120.0], [500.0, 60000.0, 120.0]]))  # doctest: +ELLIPSIS
+    {1: '120 items in 59500 s, one every 500 s: are the times in ms, frames or samples? Seconds are expected; ...'}
     """
-    for name, side in (("reference", reference), ("estimate", estimate)):
-        if found := side.attrs.get(UNMAPPED):
-            return f"the {name}: {found}"
-    return None
+    first, last, count = spans.T
+    spacing = np.divide(last - first, count - 1, out=np.zeros(len(spans)), where=count >= _SPACED)
+    return {
+        row: f"{count[row]:.0f} items in {last[row] - first[row]:.6g} s, one every {spacing[row]:.4g} s: are the times "
+        "in ms, frames or samples? Seconds are expected; time_unit (ms, frames@0.01, samples@44100) reads such files, "
+        "arrays have to be divided"
+        for row in np.flatnonzero(spacing > _SLOWEST.get(task, np.inf)).tolist()
+    }
 
 
-def unmatched_labels(reference: Annotation, estimate: Annotation, fold: bool = False) -> str | None:
+def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about an estimate if hardly any of its labels occurs in its reference, and each has `LABELLED` items.
 
-    With `fold` upper and lower case are the same, as for functional labels.
+    Upper and lower case are the same where the metrics compare the functions of segments.
 
     Examples
     --------
+    >>> measures = get_task("onset").convention().select(["class_f_measure"])
     >>> reference = Annotation("events", {"time": np.arange(6.0)}, ["kick", "snare"] * 3)
-    >>> unmatched_labels(reference, Annotation("events", {"time": np.arange(6.0)}, ["36", "38"] * 3))
+    >>> unmatched_labels(measures, reference, Annotation("events", {"time": np.arange(6.0)}, ["36", "38"] * 3))
     "6 of 6 labels of the estimate ('36', '38') are none of the reference ('kick', 'snare'): are both of one list?"
-    >>> shouted = Annotation("events", {"time": np.arange(6.0)}, ["KICK", "SNARE"] * 3)
-    >>> unmatched_labels(reference, shouted, fold=True)
     """
-    wanted, given = ([one for one in side.labels or () if one] for side in (reference, estimate))
+    wanted, given = ([label for label in side.labels or () if label] for side in (reference, estimate))
     if min(len(wanted), len(given)) < LABELLED:
         return None
-    alike = str.lower if fold else str
+    alike = str if any(measure.metric.needs == LABELS for measure in measures) else str.lower
     known = set(map(alike, wanted))
     lost = sum(alike(label) not in known for label in given)
     if len(given) - lost >= MATCHED * len(given):
         return None
-    shown = [", ".join(repr(one) for one in sorted(set(side))[:3]) for side in (given, wanted)]
+    shown = [", ".join(repr(label) for label in sorted(set(side))[:3]) for side in (given, wanted)]
     return (
         f"{lost} of {len(given)} labels of the estimate ({shown[0]}) are none of the reference ({shown[1]}): "
         "are both of one list?"
     )
+
+
+SPAN = (
+    Doubt(
+        "implausible",
+        f"one side ends more than {RATIO:.0f} times as late as the other, and more than {SECONDS:.0f} s later: frames, "
+        "milliseconds and samples exceed this limit, a tracker that goes on after the end does not",
+    ),
+    Doubt(
+        "implausible",
+        f"the estimate lies entirely after or before its reference, with more than {APART:.0f} s between them",
+    ),
+)
+"""The doubts of `implausible`."""
+SPACING = Doubt(
+    "time_unit",
+    "the items of a side, or of both, are too far apart for seconds: more than "
+    f"{_SLOWEST['melody']:.0f} s between frames of pitches, {_SLOWEST['beat']:.0f} s between beats, "
+    f"{_SLOWEST['transcription']:.0f} s between notes, {_SLOWEST['segment'] / 60:.0f} minutes between sections. They "
+    "are milliseconds, frames or samples",
+)
+"""The doubt of `far_apart`."""
+_VOCABULARIES = Doubt(
+    "labels",
+    "fewer than one in ten labels of the estimate occur in the reference, both have five or more, and a metric "
+    "compares labels (onsets by class, notes by instrument): names of two vocabularies, such as `36` and `kick`",
+    of_pair=unmatched_labels,
+)
+_MAP = Doubt(
+    "map",
+    "a map of labels knows less than half of a side's labels, of two or more: the letters of segments, read by "
+    "`functions7`",
+    attribute=UNMAPPED,
+)
+_POSITIONS = Doubt(
+    "columns",
+    "the positions of beats in the bar, by which downbeats are chosen, begin at 0 or never return to 1, as numbers of "
+    "bars and running numbers do; or a file has numbers from 1 where times are expected, and times beside them",
+    attribute=ODD_COLUMNS,
+)
+_NOTES = Doubt(
+    "columns",
+    "rows of four numbers have velocities, whole numbers or always the same one, where pitches are expected, and "
+    "pitches after them",
+    attribute=ODD_COLUMNS,
+)
+_PEDAL = Doubt(
+    "pedal",
+    "the sustain pedal of the reference's MIDI file is ignored, and the estimate has none",
+    of_pair=lone_pedal,
+)
+
+
+def odd_sides(doubts: Sequence[Doubt], task: str, annotations: Sequence[Annotation], spans: Float) -> dict[int, str]:
+    """The annotations of one side that are odd by themselves, by row, with what is odd about each.
+
+    Parameters
+    ----------
+    doubts : sequence of Doubt
+    task : str
+    annotations : sequence of Annotation
+    spans : float64 (annotations, 3)
+        Rows of `extents`.
+    """
+    found = far_apart(task, spans)
+    for name in {doubt.attribute for doubt in doubts if doubt.attribute}:
+        for row, annotation in enumerate(annotations):
+            if name in annotation.attrs:
+                found.setdefault(row, str(annotation.attrs[name]))
+    tests = [doubt.of_side for doubt in doubts if doubt.of_side is not None]
+    for row, annotation in enumerate(annotations) if tests else ():
+        text = next(filter(None, (test(annotation) for test in tests)), None)
+        if text:
+            found.setdefault(row, text)
+    return found
+
+
+def general_doubts(kind: Kind) -> list[Doubt]:
+    """The doubts about annotations of a kind, whatever the task, in the order in which they are reported."""
+    return [
+        *([*SPAN, SPACING] if kind.times else []),
+        *(PITCH_UNITS if kind.pitched else []),
+        _MAP,
+        *([_POSITIONS] if "bar" in kind.columns else []),
+        *([_NOTES, _PEDAL] if kind.name == "notes" else []),
+        _VOCABULARIES,
+    ]
+
+
+def doubts_of(convention: Convention, measures: Sequence[Measure]) -> list[Doubt]:
+    """All doubts about the annotations that some measures of a convention score."""
+    doubts = [*general_doubts(kind_of(convention.task)), *convention.doubts]
+    compared = any(measure.metric.needs in (LABELS, FUNCTIONS) for measure in measures)
+    return doubts if compared else [doubt for doubt in doubts if doubt is not _VOCABULARIES]
+
+
+def every_doubt() -> list[Doubt]:
+    """All doubts of all tasks, those of several tasks once."""
+    found = [*SPAN, SPACING, *PITCH_UNITS, _VOCABULARIES, _MAP, _POSITIONS, _NOTES, _PEDAL]
+    for name in tasks():
+        task = get_task(name)
+        found += [*general_doubts(kind_of(name)), *task.doubts]
+        found += [doubt for convention in task.conventions.values() for doubt in convention.doubts]
+    return list({doubt.sign: doubt for doubt in found}.values())

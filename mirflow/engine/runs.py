@@ -25,13 +25,14 @@ from ..cells import (
     no_cells,
     relabel,
 )
-from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted
+from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted, visible
 from ..metrics.base import Sparse
 from ..metrics.measures import describe
+from ..notebook import html_table
 from ..pipeline import PlannedPipeline, plan_pipeline
 from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
 from ..pipeline.plan import describe as describe_plan
-from ..progress import Progress
+from ..progress import Progress, progress_of
 from ..ragged import Bool
 from ..store.format import (
     IMPORTED,
@@ -44,10 +45,13 @@ from ..store.format import (
     plain_attrs,
     usable_text,
 )
+from ..store.generations import demand_path
+from ..store.own_runs import sign_run
 from ..store.packs import open_pack
 from ..store.read import group_names, read_group
 from ..store.write import StoreWriter, software_versions
 from .block import EACH, BlockWork, works_of
+from .pair_scores import BROKEN
 from .schedule import choose_scheduler, execute
 
 if TYPE_CHECKING:
@@ -213,7 +217,7 @@ def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan
     return Removal(cells, stored, "; ".join(what))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EvaluationReport:
     """Result of a run for one evaluation.
 
@@ -234,13 +238,14 @@ class EvaluationReport:
         Warnings that concern the meaning of the scores; the store keeps them.
     warned : int
         Cells that were scored although reference and estimate hardly belong together: their messages say why.
+    broken : mapping of str to (int, str)
+        Metrics from outside of mirflow that failed: on how many cells that others have scores of, and the first reason.
     content : GroupContent
         Contents of its group of the store.
     """
 
-    # Thousands of files and cells: too much for the last line of a notebook's cell.
-    plan: EvaluationPlan = field(repr=False)
-    content: GroupContent = field(repr=False)
+    plan: EvaluationPlan
+    content: GroupContent
     counts: Mapping[str, int]
     status: Mapping[Status, int]
     messages: tuple[str, ...]
@@ -248,6 +253,7 @@ class EvaluationReport:
     undefined: int = 0
     warnings: tuple[str, ...] = ()
     warned: int = 0
+    broken: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def empty(self) -> int:
@@ -259,10 +265,26 @@ class EvaluationReport:
         """Number of cells without a score."""
         return sum(count for status, count in self.status.items() if status in FAILED)
 
+    @property
+    def computed(self) -> str:
+        """Numbers of cells by why they were computed or not, in words."""
+        return ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none"
 
-@dataclass(frozen=True)
+    @property
+    def outcomes(self) -> str:
+        """Numbers of all cells by outcome, in words."""
+        return ", ".join(f"{count} {status.name}" for status, count in self.status.items()) or "none"
+
+    def __repr__(self) -> str:
+        return f"{self.plan.name}: cells: {self.computed}; now: {self.outcomes}"
+
+
+@dataclass(frozen=True, repr=False)
 class RunReport:
-    """Result of a run: its store, evaluations, wall time, scheduler, and whether the store changed."""
+    """Result of a run: its store, evaluations, wall time, scheduler, and whether the store changed.
+
+    Its text and its HTML are a line for the store and one for each evaluation, with the number of cells by status.
+    """
 
     store: Path
     evaluations: tuple[EvaluationReport, ...]
@@ -272,8 +294,28 @@ class RunReport:
 
     @property
     def failed(self) -> int:
-        """Number of failed cells in the evaluations that do not ignore failures."""
-        return sum(report.failed for report in self.evaluations if report.plan.on_error != "ignore")
+        """Number of failed cells, and of failures of metrics, in the evaluations that do not ignore failures."""
+        reports = [report for report in self.evaluations if report.plan.on_error != "ignore"]
+        return sum(report.failed + sum(count for count, _ in report.broken.values()) for report in reports)
+
+    @property
+    def _lines(self) -> tuple[str, str]:
+        """The store, and the function that shows more."""
+        state = "written" if self.published else "unchanged"
+        if any(report.failed for report in self.evaluations):
+            more = f"mirflow.problems({str(self.store)!r}) lists the cells without a score"
+        else:
+            more = f"mirflow.query({str(self.store)!r}) shows the scores"
+        return f"{self.store} {state} ({self.seconds:.1f} s, {self.scheduler})", more
+
+    def __repr__(self) -> str:
+        head, more = self._lines
+        return "\n".join([head, *(f"  {report}" for report in self.evaluations), f"  {more}"])
+
+    def _repr_html_(self) -> str:
+        head, more = self._lines
+        rows = [(report.plan.name, report.computed, report.outcomes) for report in self.evaluations]
+        return html_table(("evaluation", "cells", "now"), rows, head, [more])
 
 
 def plan(
@@ -319,7 +361,7 @@ def run(
     force: bool = False,
     on_error: str | None = None,
     prune: Prune = False,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
     guarded: bool = False,
 ) -> RunReport:
     """Run a pipeline and publish its store.
@@ -342,7 +384,8 @@ def run(
     prune : bool or callable
         Whether cells of the store that the pipeline no longer names may go, also where they are more than a tenth of
         the store; or a function that decides, given a message with how many and which they are.
-    progress : Progress or None
+    progress : bool, Progress or None
+        Whether the number of tracks is shown; None: on a terminal or in a notebook.
     guarded : bool
         Whether ``auto`` may start worker processes; a script that says True needs an ``if __name__ == "__main__"``.
 
@@ -362,11 +405,11 @@ def run(
         If a cell fails under ``on_error: raise``, or workers die again and again. What was computed is kept.
     """
     began = time.perf_counter()
-    with progress or Progress() as shown:
+    with progress_of(progress) as shown:
         shown.stage("looking for files")
         planned = plan(pipeline, root=root, code=code, on_error=on_error)
         asked = planned.pipeline
-        with StoreWriter(asked.store if store is None else store) as writer:
+        with StoreWriter(_place_of(planned, store)) as writer:
             shown.stage("comparing with the store")
             if IMPORTED in writer.attrs():
                 raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
@@ -385,6 +428,21 @@ def run(
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
 
 
+def _place_of(planned: PlannedPipeline, store: str | Path | None) -> Path:
+    """The path of the store; warns where one from before paths were relative to the file would be left aside."""
+    if store is not None:
+        return Path(store)
+    path, earlier = Path(planned.store), Path(planned.pipeline.store)
+    if earlier.is_symlink() and not path.is_symlink() and earlier.absolute() != path.absolute():
+        warnings.warn(
+            f"the results go to {path}, as the pipeline's `store` is relative to its file; the store {earlier} in the "
+            f"working directory is not used; --store {earlier} continues it",
+            MirflowWarning,
+            stacklevel=3,
+        )
+    return path
+
+
 def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown: Progress) -> None:
     """Say what leaves the store before it does; much of it needs somebody's leave."""
     others = set(writer.groups()) - {job.plan.name for job in jobs}
@@ -395,7 +453,7 @@ def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown:
     message = f"{writer.path}: the run {removed}"
     shown.stage("")
     if prune is True:
-        shown.message(message)
+        shown.message(visible(message))
     elif not removed.large:
         warnings.warn(message, MirflowWarning, stacklevel=3)
     elif prune is False or not prune(message):
@@ -447,6 +505,7 @@ def _publish(
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
     else:
         writer.journal.clear()
+    sign_run(writer.folder, planned.text, planned.root)
     return tuple(map(_report, jobs, contents)), published
 
 
@@ -467,7 +526,22 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         int((scored & (cells.weight == 0).any(axis=1)).sum()),
         tuple(caution.text for caution in job.plan.cautions),
         int(warned.sum()),
+        _broken(job.plan, [cells.message[cell] for cell in np.flatnonzero(partly).tolist()]),
     )
+
+
+def _broken(plan: EvaluationPlan, messages: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """The metrics that failed on cells which others have scores of, by the messages of these cells."""
+    names = {one.metric.name.removesuffix(f".{one.metric.value}") for one in plan.measures if one.metric.origin}
+    found: dict[str, tuple[int, str]] = {}
+    for message in messages:
+        reasons = [one.strip("; ") for one in message.split(BROKEN)[1:]]
+        for name in sorted(names):
+            own = next((one for one in reasons if one.startswith((f"{name}: ", f"{name} "))), None)
+            if own is not None:
+                count, first = found.get(name, (0, own))
+                found[name] = count + 1, first
+    return found
 
 
 def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:
@@ -536,7 +610,7 @@ def preview(
 ) -> str:
     """Describe what `run` would compute; nothing is computed or written."""
     planned = plan(pipeline, root=root, on_error=on_error)
-    path = Path(planned.pipeline.store if store is None else store)
+    path = demand_path(_place_of(planned, store))
     befores = {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}
     described = [describe_plan(one, stale_cells(one, befores.get(one.name), force)) for one in planned.plans]
     removed = find_removal(befores.values(), planned.plans)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from importlib.metadata import version
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pickle import PickleError
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..cells import Cells
-from ..errors import RunError, SchedulerError, UnreadableError
+from ..cells import Cells, concatenate_cells
+from ..errors import MirflowError, RunError, SchedulerError, UnreadableError
 from ..interruption import deferred
-from .block import BlockWork, score_block
+from .block import BlockWork, failed_cells, score_block
 
 Done = Callable[[int, Cells], None]
 """Called in the process that started the run with the number of a block and its results, as they come back."""
@@ -32,10 +37,13 @@ AUDIO_BYTE_SECONDS = 1e-7
 
 SMALL_SECONDS = 3.0
 LOCAL = ("serial", "threads", "processes")
-FRUITLESS_TRIES = 3
 CONNECT_SECONDS = 10
 WORKER_SECONDS = 60
-"""How long a cluster may have no worker before a run that has its address gives up."""
+"""How long a cluster may have no worker, at the start or later, before a run that has its address gives up."""
+
+CHECK_SECONDS = 5
+"""After how many seconds without a result a run asks whether its cluster still has workers."""
+
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
@@ -89,7 +97,7 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
     SchedulerError
         If there is no such scheduler, or it does not answer.
     RunError
-        If workers die again and again, or the cluster goes away.
+        If workers die before they score anything, or the cluster loses its scheduler or all of its workers.
     """
     if not works:
         return
@@ -106,8 +114,15 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
         _execute_on_cluster(works, scheduler, done)
 
 
-def _execute_locally(works: Sequence[BlockWork], todo: Sequence[int], scheduler: str, done: Done, **how: Any) -> None:
-    """Through one of dask's local schedulers, whose callbacks run in this process."""
+def _execute_locally(
+    works: Sequence[BlockWork],
+    todo: Sequence[int],
+    scheduler: str,
+    done: Done,
+    started: set[int] | None = None,
+    **how: Any,
+) -> None:
+    """Through one of dask's local schedulers, whose callbacks run in this process; note which blocks were started."""
     import dask
     from dask.callbacks import Callback
 
@@ -116,56 +131,108 @@ def _execute_locally(works: Sequence[BlockWork], todo: Sequence[int], scheduler:
     blocks = lazy_blocks([works[number] for number in todo])
     number_of = {block.key: number for block, number in zip(blocks, todo, strict=True)}
 
+    def start(key: str, *_: object) -> None:
+        if started is not None and key in number_of:
+            started.add(number_of[key])
+
     def report(key: str, result: Cells, *_: object) -> None:
         if key in number_of:
             done(number_of[key], result)
 
-    with Callback(posttask=report):
+    with Callback(pretask=start, posttask=report):
         dask.compute(*blocks, scheduler=scheduler, optimize_graph=False, **how)
 
 
 class _Pool(ProcessPoolExecutor):
     """Worker processes, which are started when blocks are submitted: none may be left half started."""
 
+    only_worker: BaseProcess | None = None
+    """The process of a pool of one, once it has been started."""
+
     def submit(self, *args: Any, **keywords: Any) -> Any:
         """Give a task to a worker."""
         with deferred():
-            return super().submit(*args, **keywords)
+            before = multiprocessing.active_children()
+            future = super().submit(*args, **keywords)
+            if self.only_worker is None:
+                started = [child for child in multiprocessing.active_children() if child not in before]
+                self.only_worker = started[0] if started else None
+            return future
+
+
+@contextmanager
+def _worker_pool(workers: int) -> Iterator[_Pool]:
+    context = multiprocessing.get_context("forkserver")
+    # The workers live as long as this end of the pipe is open, however this process ends.
+    theirs, ours = context.Pipe(duplex=False)
+    pool = _Pool(workers, context, _work_as_long_as, (theirs,))
+    try:
+        yield pool
+    finally:
+        with deferred():
+            ours.close()
+            pool.shutdown(cancel_futures=True)
+            theirs.close()
 
 
 def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) -> None:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_PRELOAD))
+    """In a pool of workers; blocks that were being scored when a worker died are then scored alone, one by one."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload(list(_PRELOAD))
     _start_forkserver()
-    finished: set[int] = set()
+    left = set(range(len(works)))
 
     def note(number: int, cells: Cells) -> None:
-        finished.add(number)
+        left.remove(number)
         done(number, cells)
 
-    fruitless = 0
-    while fruitless < FRUITLESS_TRIES and len(finished) < len(works):
-        todo = [number for number in range(len(works)) if number not in finished]
-        before = len(finished)
-        # The workers live as long as this end of the pipe is open, however this process ends.
-        theirs, ours = context.Pipe(duplex=False)
-        pool = _Pool(min(workers, len(todo)), context, _work_as_long_as, (theirs,))
-        try:
-            _execute_locally(works, todo, "processes", note, pool=pool, chunksize=1)
-        except BrokenProcessPool:
-            # A killed worker breaks the whole pool; what had come back is kept, the rest is tried in a new one.
-            fruitless = fruitless + 1 if len(finished) == before else 0
-        finally:
-            with deferred():
-                ours.close()
-                pool.shutdown(cancel_futures=True)
-                theirs.close()
-    if len(finished) < len(works):
-        left = len(works) - len(finished)
+    while left:
+        started: set[int] = set()
+        with _worker_pool(min(workers, len(left))) as pool, suppress(BrokenProcessPool):
+            _execute_locally(works, sorted(left), "processes", note, started, pool=pool, chunksize=1)
+        for number in sorted(started & left):
+            note(number, _score_alone(works[number], _score_in_a_process))
+
+
+def _score_in_a_process(work: BlockWork) -> Cells | str:
+    """Score a block in a worker process that does nothing else; return how the process ended if it died."""
+    results: list[Cells] = []
+    with _worker_pool(1) as pool, suppress(BrokenProcessPool):
+        _execute_locally([work], [0], "processes", lambda _, cells: results.append(cells), pool=pool, chunksize=1)
+    if results:
+        return results[0]
+    code = None if pool.only_worker is None else pool.only_worker.exitcode
+    how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    return f"the worker process died ({how})"
+
+
+def _score_alone(work: BlockWork, score: Callable[[BlockWork], Cells | str], deaths: int = 0) -> Cells:
+    """Score a block in halves of halves where its worker dies; a cell whose worker died twice alone has failed.
+
+    Parameters
+    ----------
+    work : BlockWork
+    score : callable
+        Scores a block while nothing else is being scored; returns how its worker died if it did.
+    deaths : int
+        How often a worker has died that scored these cells, with or without others of the block.
+    """
+    result = score(work)
+    if isinstance(result, Cells):
+        return result
+    if len(work) > 1:
+        return concatenate_cells(_score_alone(half, score, deaths + 1) for half in work.halves())
+    if not deaths:
+        return _score_alone(work, score, deaths + 1)
+    # Where a worker dies of nothing at all, as in a script without a guard, this cell is not the reason.
+    nothing = score(replace(work, tracks=()))
+    if isinstance(nothing, str):
         raise RunError(
-            f"worker processes died {FRUITLESS_TRIES} times without finishing a block ({left} blocks left); "
-            "what was computed is kept: run again, perhaps with a smaller block or scheduler: serial"
+            f"{nothing} before it scored anything, and so did others; what was computed is kept: run again, perhaps "
+            "with scheduler: serial"
         )
+    blank = score(work.without_estimates())
+    why = f"{result} while it scored this cell alone; perhaps memory ran out"
+    return failed_cells(work, why, blank if isinstance(blank, Cells) else None)
 
 
 def _work_as_long_as(theirs: Connection) -> None:
@@ -173,7 +240,7 @@ def _work_as_long_as(theirs: Connection) -> None:
 
     def end() -> None:
         # Nobody writes to the pipe: it ends with the process at its other end, and this one with it.
-        with contextlib.suppress(EOFError, OSError):
+        with suppress(EOFError, OSError):
             theirs.recv_bytes()
         os._exit(0)
 
@@ -207,45 +274,133 @@ def _start_forkserver() -> None:
             del os.environ[name]
 
 
-def _demand_worker(client: Any, address: str) -> None:
-    """Wait until a cluster has a worker, without which it would be waited for without end."""
-    try:
-        client.wait_for_workers(1, timeout=WORKER_SECONDS)
-    except TimeoutError:
-        raise SchedulerError(
-            f"no worker joined the dask scheduler at {address} within {WORKER_SECONDS} seconds: start some "
-            f"(dask worker {address}), and run again"
-        ) from None
-
-
 def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) -> None:
     try:
-        from distributed import CancelledError, Client, KilledWorker, as_completed
+        from distributed import Client
     except ImportError:
         message = "a cluster needs distributed: pip install 'mirflow[distributed]', or '.[distributed]' in a checkout"
         raise SchedulerError(message) from None
-    from .lazy import lazy_blocks
 
-    client = scheduler
-    if isinstance(scheduler, str):
-        try:
-            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
+    if not isinstance(scheduler, str):
+        _Cluster(scheduler).execute(works, done)
+        return
     try:
-        if isinstance(scheduler, str):
-            _demand_worker(client, scheduler)
+        client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
+    with closing(client):
+        _Cluster(client, scheduler).execute(works, done)
+
+
+class _Cluster:
+    """The workers of a dask scheduler.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    address : str
+        Of the scheduler, where the user gave it. With a client of theirs, which may start workers when it has tasks,
+        workers are waited for without end.
+    """
+
+    def __init__(self, client: Any, address: str = "") -> None:
+        self.client, self.address = client, address
+
+    def execute(self, works: Sequence[BlockWork], done: Done) -> None:
+        """Score blocks; those that workers died of are then scored alone, one by one."""
+        self._demand_worker(f"no worker joined the dask scheduler at {self.address} within", SchedulerError)
+        self._demand_same_version()
+        killed = []
+        for number, result in self._results(works):
+            if isinstance(result, str):
+                killed.append(number)
+            else:
+                done(number, result)
+        for number in killed:
+            done(number, _score_alone(works[number], self._score))
+
+    def _score(self, work: BlockWork) -> Cells | str:
+        return next(result for _, result in self._results([work]))
+
+    def _results(self, works: Sequence[BlockWork]) -> Iterator[tuple[int, Cells | str]]:
+        """Numbers of blocks with their results, or how workers died of them, as they come back."""
+        from .lazy import lazy_blocks
+
         # Never the default or current client: that would turn other computations of this process to the cluster.
-        futures = client.compute(lazy_blocks(works), optimize_graph=False, retries=2)
+        futures = self.client.compute(lazy_blocks(works), optimize_graph=False, retries=2)
         number_of = {future.key: number for number, future in enumerate(futures)}
-        for future in as_completed(futures, loop=client.loop):
+        finished: SimpleQueue[Any] = SimpleQueue()
+        for future in futures:
+            future.add_done_callback(finished.put)
+        del futures
+        while number_of:
             try:
-                cells: Cells = future.result()
-            except (CancelledError, KilledWorker, OSError) as error:  # a cluster that has lost it says so in many ways
-                why = f"{type(error).__name__}: {error}"
-                raise RunError(f"the cluster failed ({why}); what was computed is kept: run again") from None
-            done(number_of[future.key], cells)
+                future = finished.get(timeout=CHECK_SECONDS)
+            except Empty:
+                self._demand_another_worker()
+                continue
+            yield number_of.pop(future.key), self._result(future)
             future.release()
-    finally:
-        if isinstance(scheduler, str):
-            client.close()
+
+    def _result(self, future: Any) -> Cells | str:
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            while True:
+                try:
+                    cells: Cells = future.result(timeout=CHECK_SECONDS)
+                    return cells
+                except TimeoutError:
+                    if future.status == "error":  # the block's own
+                        raise
+                    # The worker that had the result is gone, and it is computed again.
+                    self._demand_another_worker()
+        except KilledWorker as error:
+            times = "once" if not error.allowed_failures else f"{error.allowed_failures + 1} times"
+            return f"the worker process died ({times}, last {error.last_worker.address})"
+        except (CancelledError, OSError) as error:  # a cluster that has lost a block says so in many ways
+            why = f"{type(error).__name__}: {error}"
+            raise RunError(f"the cluster failed ({why}); what was computed is kept: run again") from None
+        except MirflowError:
+            raise
+        except Exception as error:
+            self._demand_same_version()
+            if isinstance(error, AttributeError | ImportError | PickleError):
+                raise RunError(
+                    f"the cluster failed ({type(error).__name__}: {error}): its scheduler and workers need the code of "
+                    f"this process, mirflow {version('mirflow')}; what was computed is kept: install it, start them "
+                    "anew and run again"
+                ) from None
+            raise
+
+    def _demand_another_worker(self) -> None:
+        lost = f"the dask scheduler at {self.address} has lost its workers, and none joined it within"
+        self._demand_worker(lost, RunError)
+
+    def _demand_worker(self, missing: str, error: type[RunError]) -> None:
+        """Wait until there is a worker; without any, a block is waited for without end."""
+        if not self.address:
+            return
+        try:
+            self.client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError:
+            kept = "" if error is SchedulerError else "; what was computed is kept"
+            raise error(
+                f"{missing} {WORKER_SECONDS} seconds{kept}: start some (dask worker {self.address}), and run again"
+            ) from None
+
+    def _demand_same_version(self) -> None:
+        """Refuse a cluster on which mirflow is not installed, or in another version: dask would lose its workers."""
+        known = self.client.get_versions(packages=["mirflow"])
+        own = known["client"]["packages"]["mirflow"]
+        others = {"the scheduler": known["scheduler"]} | {
+            f"the worker {address}": info for address, info in known["workers"].items()
+        }
+        for name, info in others.items():
+            other = info["packages"]["mirflow"] if isinstance(info, dict) else own
+            if other != own and own is not None:
+                has = f"mirflow {other}" if other else "no mirflow"
+                raise SchedulerError(
+                    f"{name} has {has}, and this process mirflow {own}: install the same version for the scheduler and "
+                    "all workers, start them anew and run again"
+                )

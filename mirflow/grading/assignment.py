@@ -131,17 +131,20 @@ class _Pairs:
         self.queries = sorted({pair.query for pair in self.pairs})
         number = {query: place for place, query in enumerate(self.queries)}
         self.query: Int = np.array([number[pair.query] for pair in self.pairs], dtype=np.int64)
+        self.size: Int = np.bincount(self.query, minlength=len(self.queries))
 
 
 class _Grader:
-    """A grader's history, and own order of queries and pairs."""
+    """A grader's history, and own order of queries and pairs; `largest_first`: queries of more pairs come first."""
 
-    def __init__(self, pairs: _Pairs, history: Sequence[Assignment], seed: int) -> None:
+    def __init__(self, pairs: _Pairs, history: Sequence[Assignment], seed: int, *, largest_first: bool = False) -> None:
         self.pairs = pairs
         self.history: list[Assignment] = []
         self.had: Bool = np.zeros(len(pairs.pairs), dtype=np.bool_)
         rng = np.random.default_rng(seed)
         self.query_rank: Int = rng.permutation(len(pairs.queries))
+        if largest_first:
+            self.query_rank = np.argsort(np.lexsort((self.query_rank, -pairs.size)))
         self.rank: Int = rng.permutation(len(pairs.pairs))
         for one in history:
             self.note(Assignment(*one))
@@ -228,7 +231,9 @@ def assign(
     repeats: float = 0.0,
     seed: int = 0,
 ) -> Plan:
-    """Assign graders to all pairs: turn by turn whoever has least to judge is given the least judged pairs.
+    """Assign graders to all pairs: turn by turn the grader with the least to judge is given the least judged pairs.
+
+    By query the largest ones are given first, so that the last, small ones even out the work.
 
     Parameters
     ----------
@@ -259,7 +264,8 @@ def assign(
         raise GradingError(f"each pair needs {counted(graders_per_pair, 'grader')}, and there are {len(graders)}")
     own = _Pairs(pairs)
     count: Int = np.zeros(len(own.pairs), dtype=np.int64)
-    state = {name: _Grader(own, (), grader_seed(seed, name)) for name in graders}
+    first = by == "query"
+    state = {name: _Grader(own, (), grader_seed(seed, name), largest_first=first) for name in graders}
     given: list[tuple[str, Assignment]] = []
     while True:
         for name in sorted(graders, key=lambda one: len(state[one].history)):

@@ -255,7 +255,7 @@ class Closed:
     Parameters
     ----------
     judgements : tuple of GraderJudgement
-        One a grader and pair, with pieces in the place of ids.
+        One a grader and pair, with pieces in the place of ids; for each of the queries that are judged as another.
     counts : mapping of str to int
         How many judgements, graders and pairs there are, and what was left out for which reason.
     unjudged : tuple of Pair
@@ -303,7 +303,7 @@ def close(
         For a candidate that the key lacks, and if no judgement is left.
     """
     rows = latest(judgements)
-    pieces = {(one.query, one.candidate): one.piece for one in key.returned}
+    pieces = {one.pair: one.piece for one in key.returned}
     counts: Counter[str] = Counter()
     kept: list[GraderJudgement] = []
     for one in rows:
@@ -322,14 +322,18 @@ def close(
     numbered = number_graders((one.grader for one in kept), key.seed)
     graders = list(numbered)
     called = {name: name for name in graders} if names else numbered
-    place = {query: number for number, query in enumerate(key.queries)}
+    judged_for = key.judged_for
+    place = {query: number for number, query in enumerate(dict.fromkeys((*judged_for, *key.queries)))}
     number_of = {name: number for number, name in enumerate(graders)}
+    missing = sorted(
+        {Pair(one.pair.query, one.piece) for one in key.returned} - {one.pair for one in kept},
+        key=lambda pair: (place[pair.query], pair),
+    )
+    kept = [replace(one, query=query) for one in kept for query in judged_for[one.query]]
     kept.sort(key=lambda one: (place[one.query], one.candidate, number_of[one.grader]))
-    everything = {Pair(one.query, one.piece) for one in key.returned}
-    missing = sorted(everything - {one.pair for one in kept}, key=lambda pair: (place[pair.query], pair))
     quantities = {
         "graders": len(graders),
-        "pairs": len(everything),
+        "pairs": len(pieces),
         "pairs without a judgement": len(missing),
         "judgements": counts.pop("judgements"),
         **dict(sorted(counts.items())),
@@ -417,7 +421,7 @@ def write_closed(
     measures += [f"{name}{_settings(top, unjudged)}" for name in _SUMS] if broad else []
     title = place.resolve().name
     pipeline = place / "similarity.yaml"
-    named = {"name": json.dumps(title), "store": json.dumps(f"{title}.zarr")}
+    named = {"name": json.dumps(title), "store": json.dumps(f"../{title}.zarr")}
     pipeline.write_text(_PIPELINE.format(metrics=json.dumps(measures), **named), encoding="utf-8")
     if events is not None:
         lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in log)

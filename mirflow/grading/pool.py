@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..annotations.source import Source
@@ -25,6 +26,8 @@ from .query_draw import PieceTable
 SYSTEM = "system"
 _POOL = ("query", "candidate")
 _KEY = ("query", "candidate", "piece", "system", "rank")
+_JUDGED_AS = "judged_as"
+"""Column of a key, where there are queries that are judged as others."""
 _LEFT_OUT = "left out, "
 _LETTERS = 8
 """Of an id: 40 bits."""
@@ -35,13 +38,22 @@ Rankings = Mapping[str, Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A piece that a system returned for a query, with its id and its rank among those that count, from 1."""
+    """A piece that a system returned for a query, with its id and its rank among those that count, from 1.
+
+    A mutated query has the query that graders hear in its place as `judged_as`, which is empty for others.
+    """
 
     query: str
     candidate: str
     piece: str
     system: str
     rank: int
+    judged_as: str = ""
+
+    @property
+    def pair(self) -> Pair:
+        """The query that graders hear and the id."""
+        return Pair(self.judged_as or self.query, self.candidate)
 
 
 @dataclass(frozen=True)
@@ -67,10 +79,17 @@ class Pool:
     @property
     def pairs(self) -> list[Pair]:
         """Queries with the ids of their candidates, each pair once: by query, and by id, which is in no order."""
-        place = {query: number for number, query in enumerate(self.queries)}
-        return sorted(
-            {Pair(one.query, one.candidate) for one in self.returned}, key=lambda one: (place[one.query], one)
-        )
+        pairs = {one.pair: None for one in self.returned}
+        place = {query: number for number, query in enumerate(dict.fromkeys(pair.query for pair in pairs))}
+        return sorted(pairs, key=lambda one: (place[one.query], one))
+
+    @property
+    def judged_for(self) -> dict[str, list[str]]:
+        """The queries that are judged by each query that graders hear."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.returned:
+            found.setdefault(one.pair.query, {})[one.query] = None
+        return {query: list(own) for query, own in found.items()}
 
     @property
     def systems(self) -> list[str]:
@@ -84,8 +103,14 @@ class Pool:
 
     def overlap(self) -> dict[int, int]:
         """Numbers of pairs that were returned by one system, by two, and so on."""
-        times = Counter(Counter((one.query, one.candidate) for one in self.returned).values())
+        times = Counter(len({one.system for one in own}) for own in self._by_pair().values())
         return dict(sorted(times.items()))
+
+    def _by_pair(self) -> dict[Pair, list[Returned]]:
+        found: dict[Pair, list[Returned]] = {}
+        for one in self.returned:
+            found.setdefault(one.pair, []).append(one)
+        return found
 
     def short(self, top: int) -> list[tuple[str, str, int]]:
         """Systems and queries with fewer candidates than `top`, and how many they have."""
@@ -116,6 +141,7 @@ def pool(
     pieces: PieceTable | None = None,
     same: Sequence[str] = (),
     exclude: Collection[str] = (),
+    judged_as: Mapping[str, str] = MappingProxyType({}),
 ) -> Pool:
     """Pool the first candidates of each system for each query; what is left out makes room for the next in rank.
 
@@ -136,6 +162,9 @@ def pool(
         without a value have none in common.
     exclude : collection of str
         Pieces that are no candidates, as those of the collection of covers in AMS 2006.
+    judged_as : mapping of str to str
+        For mutated queries the query that graders hear in their place. What is returned for any of its mutations is
+        judged once, beside its own candidates, so that graders do not know which is of which.
 
     Raises
     ------
@@ -167,17 +196,19 @@ def pool(
     left_out: Counter[str] = Counter()
     returned = []
     for query in queries:
+        heard = judged_as.get(query) or query
         for system, lists in sorted(rankings.items()):
             rank = 0
             for piece in lists.get(query, ()):
                 if rank == top:
                     break
-                reason = _reason(query, piece, traits, exclude, system)
+                reason = "the query itself" if piece == query else _reason(heard, piece, traits, exclude, system)
                 if reason:
                     left_out[reason] += 1
                     continue
                 rank += 1
-                returned.append(Returned(query, ids.of(query, piece), piece, system, rank))
+                other = heard if heard != query else ""
+                returned.append(Returned(query, ids.of(heard, piece), piece, system, rank, other))
     if not returned:
         raise GradingError("no system returns a candidate for any of the queries")
     return Pool(tuple(queries), tuple(returned), seed, dict(left_out))
@@ -339,9 +370,10 @@ def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike
     """
     place = Path(key) if key is not None else key_path(path)
     write_table(path, _POOL, found.pairs)
-    rows = [(one.query, one.candidate, one.piece, one.system, one.rank) for one in found.returned]
+    columns = (*_KEY, _JUDGED_AS) if any(one.judged_as for one in found.returned) else _KEY
+    rows = [tuple(getattr(one, column) for column in columns) for one in found.returned]
     notes = {"seed": found.seed, **{f"{_LEFT_OUT}{why}": many for why, many in found.left_out.items()}}
-    write_table(place, _KEY, rows, notes, private=True)
+    write_table(place, columns, rows, notes, private=True)
     return place
 
 
@@ -378,15 +410,17 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
     """
     table = read_table(path)
     returned = []
-    pieces: dict[tuple[str, str], str] = {}
-    for line, *fields in zip(table.lines, *map(table.filled, _KEY), strict=True):
+    pieces: dict[Pair, str] = {}
+    judged_as = table.column(_JUDGED_AS) if _JUDGED_AS in table.columns else [""] * len(table.lines)
+    for line, other, *fields in zip(table.lines, judged_as, *map(table.filled, _KEY), strict=True):
         query, candidate, piece, system, rank = fields
         if not rank.isdecimal() or int(rank) < 1:
             raise InvalidAnnotationError(f"not a rank: {rank!r}", path=table.name, line=line)
-        if pieces.setdefault((query, candidate), piece) != piece:
-            message = f"{candidate!r} is {pieces[query, candidate]!r} elsewhere, and here {piece!r}"
+        one = Returned(query, candidate, piece, system, int(rank), other)
+        if pieces.setdefault(one.pair, piece) != piece:
+            message = f"{candidate!r} is {pieces[one.pair]!r} elsewhere, and here {piece!r}"
             raise InvalidAnnotationError(message, path=table.name, line=line)
-        returned.append(Returned(query, candidate, piece, system, int(rank)))
+        returned.append(one)
     _demand_distinct(table, [(one.query, one.candidate, one.system) for one in returned])
     queries = tuple(dict.fromkeys(one.query for one in returned))
     left_out = {

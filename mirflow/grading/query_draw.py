@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..analysis.selection import Column, holds
-from ..errors import GradingError, InvalidAnnotationError, counted
+from ..errors import GradingError, InvalidAnnotationError, counted, suggest
 from ..pipeline.load import typed
 from .csv_tables import CsvTable, read_table, write_table
 
@@ -88,7 +88,7 @@ def draw(
     pieces: PieceTable,
     number: int | None = None,
     *,
-    each: int | None = None,
+    each: int | Mapping[str, int] | None = None,
     by: str | None = None,
     seed: int = 0,
     where: str | None = None,
@@ -101,8 +101,9 @@ def draw(
     pieces : PieceTable
     number : int or None
         How many, at random.
-    each : int or None
-        How many of each value of the column `by`, in place of `number`; pieces without a value are not drawn.
+    each : int, mapping of str to int, or None
+        How many of each value of the column `by`, in place of `number`; of a mapping: how many of each value that it
+        names. Pieces without a value, or with one that the mapping does not name, are not drawn.
     by : str or None
         A column, such as ``genre``.
     seed : int
@@ -120,12 +121,13 @@ def draw(
     Raises
     ------
     GradingError
-        If there are not enough pieces, or a name of `exclude` is no piece.
+        If there are not enough pieces, no piece has a value of `each`, or a name of `exclude` is no piece.
 
     References
     ----------
     J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010:
-    60 queries at random in AMS 2006 (section 4.2), ten of each of ten genres in AMS 2007 (section 4.3).
+    60 queries at random in AMS 2006, 6, 5 and 6 of three collections in SMS 2006 (section 4.2), ten of each of ten
+    genres in AMS 2007 (section 4.3).
     """
     if (number is None) == (each is None) or (each is None) != (by is None):
         raise GradingError("say how many queries are drawn, or how many of each value of a column")
@@ -142,17 +144,23 @@ def draw(
             groups.setdefault(values[name], []).append(name)
     if not groups:
         raise GradingError(f"no piece is left to draw from {pieces.table.name}")
-    wanted = number if number is not None else each
-    assert wanted is not None
-    if wanted < 1:
-        raise GradingError(f"at least one query has to be drawn, not {wanted}")
+    if isinstance(each, Mapping):
+        unknown = next((value for value in each if value not in groups), None)
+        if unknown is not None:
+            raise GradingError(f"no piece to draw from has the {by} {unknown!r}; {suggest(unknown, groups)}")
+        wanted = dict(each)
+    else:
+        wanted = dict.fromkeys(groups, number if number is not None else each or 0)
     rng = np.random.default_rng(seed)
     drawn: set[str] = set()
-    for value, group in sorted(groups.items()):
-        if len(group) < wanted:
+    for value, many in sorted(wanted.items()):
+        group = groups[value]
+        if many < 1:
+            raise GradingError(f"at least one query has to be drawn, not {many}")
+        if len(group) < many:
             of = f" of {by} {value!r}" if by is not None else ""
-            raise GradingError(f"{counted(len(group), 'piece')}{of} to draw {wanted} from: draw fewer, or leave it out")
-        drawn |= {group[place] for place in rng.choice(len(group), wanted, replace=False).tolist()}
+            raise GradingError(f"{counted(len(group), 'piece')}{of} to draw {many} from: draw fewer, or leave it out")
+        drawn |= {group[place] for place in rng.choice(len(group), many, replace=False).tolist()}
     return [name for name in names if name in drawn]
 
 
@@ -162,9 +170,12 @@ def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[st
     return dict(sorted(Counter(values[name] for name in names).items()))
 
 
-def drawing_notes(drawn_from: str, seed: int, each: int | None, by: str | None, where: str | None) -> dict[str, object]:
+def drawing_notes(
+    drawn_from: str, seed: int, each: int | Mapping[str, int] | None, by: str | None, where: str | None
+) -> dict[str, object]:
     """Notes of a table of queries on how they were drawn."""
-    notes = {"seed": seed, "drawn from": drawn_from, "of each": f"{each} by {by}" if by else None, "where": where}
+    many = ", ".join(f"{value}={number}" for value, number in each.items()) if isinstance(each, Mapping) else each
+    notes = {"seed": seed, "drawn from": drawn_from, "of each": f"{many} by {by}" if by else None, "where": where}
     return {name: value for name, value in notes.items() if value not in (None, "")}
 
 

@@ -451,7 +451,7 @@ def _mean_score(
     queries: dict[str, list[float]] = defaultdict(list)
     for one in key.returned:
         if one.system == system:
-            own = [counts[level] for level in levels.get(Pair(one.query, one.candidate), ())]
+            own = [counts[level] for level in levels.get(one.pair, ())]
             own = [value for value in own if not np.isnan(value)]
             if own:
                 queries[one.query].append(sum(own) / len(own))

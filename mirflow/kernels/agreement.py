@@ -207,6 +207,53 @@ class Outcomes:
         return _ratio(self.rejection, self.rejection + self.false_alarm)
 
 
+def margins(matrix: Float) -> Float:
+    """The sums of confusions from which their correlation is computed; they add up over tracks.
+
+    Parameters
+    ----------
+    matrix : float64 (..., classes, classes)
+        By class of the reference and class of the estimate.
+
+    Returns
+    -------
+    float64 (..., 2 + 2 * classes)
+        The diagonal's sum, the sum of all, that of each row and that of each column.
+    """
+    right = np.diagonal(matrix, axis1=-2, axis2=-1).sum(axis=-1, keepdims=True)
+    row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
+    return np.concatenate([right, row.sum(axis=-1, keepdims=True), row, column], axis=-1)
+
+
+def matthews_correlation(sums: Float) -> Float:
+    """Correlation of the classes of both sides, from -1 to 1: Matthews's for two, R_K of Gorodkin (2004) for more.
+
+    Parameters
+    ----------
+    sums : float64 (..., 2 + 2 * classes)
+        `margins`, or sums of them over tracks.
+
+    Returns
+    -------
+    float64 (...)
+        NaN of nothing, and 0 where a side has one class only, as in scikit-learn.
+
+    Examples
+    --------
+    >>> matthews_correlation(margins(np.array([[2.0, 1.0], [0.0, 3.0]]))).round(4).item()
+    0.7071
+    """
+    right, whole = sums[..., 0], sums[..., 1]
+    row, column = np.split(sums[..., 2:], 2, axis=-1)
+    covariance = right * whole - (row * column).sum(axis=-1)
+    spreads = [whole**2 - (side**2).sum(axis=-1) for side in (row, column)]
+    # Of seconds, what should be no spread is what rounding leaves.
+    some = np.minimum(*spreads) > _NEAR * whole**2
+    found: Float = np.where(whole > 0, 0.0, np.nan)
+    found[some] = covariance[some] / np.sqrt(spreads[0][some] * spreads[1][some])
+    return found
+
+
 RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(
     {
         "precision": Outcomes.precision,

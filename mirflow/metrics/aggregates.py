@@ -56,7 +56,7 @@ class Aggregate:
     of_sums : callable or None
         From values along a dim, the last one, that were added up over the tracks, to float64 without it.
     along : str
-        That dim, as metrics call it.
+        That dim, as metrics call it; `CLASSES` of confusions, from which `mirflow.kernels.agreement.margins` are taken.
     unit : str
         Unit of what `of_sums` gives; empty for ratios.
     lower : bool
@@ -134,6 +134,8 @@ def _factor(name: str, weight: Float, duration: Float) -> Float:
     return weight if name == "weight" else np.ones_like(weight)
 
 
+CLASSES = "classes"
+"""Both dims of a confusion."""
 DECLARED: dict[str, Aggregate] = {}
 """All aggregates by name, in the order in which they are listed."""
 
@@ -201,6 +203,12 @@ def _standard_deviation(moments: Float) -> Float:
     from ..kernels.moments import standard_deviation
 
     return standard_deviation(moments)
+
+
+def _matthews_correlation(margins: Float) -> Float:
+    from ..kernels.agreement import matthews_correlation
+
+    return matthews_correlation(margins)
 
 
 def _roc_auc(having: Float, every: Float) -> Float:
@@ -283,6 +291,13 @@ for _one in (
         rejections=True,
     ),
     Aggregate(
+        "mcc",
+        "Matthews correlation coefficient of the classes of both sides, over all tracks",
+        title="Matthews correlation coefficient",
+        of_sums=_matthews_correlation,
+        along=CLASSES,
+    ),
+    Aggregate(
         "information_gain",
         "how far the histogram of all tracks is from a uniform one, in bits",
         of_sums=_information_gain,
@@ -363,8 +378,10 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
         return {**TABLE_AGGREGATES, **along}
     if "count" in dims:
         return {**TABLE_AGGREGATES, **_MATCH_AGGREGATES}
-    rated = "outcome" in dims or dims == ("ref_class", "est_class")
-    return {**TABLE_AGGREGATES, **_OUTCOME_AGGREGATES} if rated else TABLE_AGGREGATES
+    if dims == ("ref_class", "est_class"):
+        of_all = {name: one for name, one in RATIO_AGGREGATES.items() if one.along == CLASSES}
+        return {**TABLE_AGGREGATES, **_OUTCOME_AGGREGATES, **of_all}
+    return {**TABLE_AGGREGATES, **_OUTCOME_AGGREGATES} if "outcome" in dims else TABLE_AGGREGATES
 
 
 _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}

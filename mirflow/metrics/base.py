@@ -82,7 +82,7 @@ FRAMES = "frames"
 Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
 
-Asked = str | Metric | Callable[..., Any]
+MetricLike = str | Metric | Callable[..., Any]
 """A metric as users name it."""
 
 
@@ -160,6 +160,31 @@ ManyExplainer = Callable[[Annotation, Sequence[Annotation], Measure], Sequence[M
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """Signs of a likely mistake in annotations, which are scored all the same, with a warning.
+
+    Parameters
+    ----------
+    rule : str
+        Name of the problem in the output of ``mirflow check``.
+    sign : str
+        Description in the documentation.
+    attribute : str
+        Attribute of annotations in which their reader says what is odd; empty: readers know nothing of it.
+    of_side : callable or None
+        Annotation -> what is odd about it by itself; None or empty text if nothing is.
+    of_pair : callable or None
+        (measures, reference, estimate) -> what is odd about the two together.
+    """
+
+    rule: str
+    sign: str
+    attribute: str = ""
+    of_side: Callable[[Annotation], str | None] | None = None
+    of_pair: Callable[[Sequence[Measure], Annotation, Annotation], str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Convention:
     """A named set of rules and parameters, with its own metrics.
 
@@ -187,11 +212,12 @@ class Convention:
         The task that it was asked of.
     reading : mapping of str to object
         Options of reading that hold where none are given, such as ``{"pedal": "extend"}``.
-    doubt : callable or None
-        (measures, reference, estimate) -> what is odd about a pair that is scored all the same, empty if nothing is;
-        None: it has no doubts of its own.
+    doubts : tuple of Doubt
+        Those that only concern this convention or its task.
     literature : str
         Citations, as of a metric: ``"@raffel2014"``; see :mod:`mirflow.metrics.literature`.
+    counted : bool
+        Whether `score` needs the `counts` of all weights: where there are too few items to score a pair.
     """
 
     name: str
@@ -207,8 +233,18 @@ class Convention:
     unbound: tuple[str, ...] = ()
     task: str = field(default="", compare=False)
     reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    doubt: Callable[[Sequence[Measure], Annotation, Annotation], str] | None = None
+    doubts: tuple[Doubt, ...] = ()
     literature: str = ""
+    counted: bool = False
+
+    def __post_init__(self) -> None:
+        for metric in self.metrics if self.counted else ():
+            # A function over a pair gives its weight itself, and the metric of a store's record is not computed.
+            if metric.read is not None and not metric.counts:
+                raise MetricError(
+                    f"convention {self.name!r}: the weight of {metric.name!r} does not say how it follows from the "
+                    'numbers of items; name it, as in Weight(words, unit, "larger")'
+                )
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
@@ -257,12 +293,14 @@ class Convention:
                     f"{measure} is a function over a pair, which has no grid {grid!r}; leave the grid out"
                 )
 
-    def select(self, asked: Sequence[Asked] | None = None, folder: str | os.PathLike[str] = ".") -> tuple[Measure, ...]:
+    def select(
+        self, asked: MetricLike | Sequence[MetricLike] | None = None, folder: str | os.PathLike[str] = "."
+    ) -> tuple[Measure, ...]:
         """The measures that are asked for, repeated ones once; None: the default ones.
 
         Parameters
         ----------
-        asked : sequence of str, callable or Metric, or None
+        asked : str, callable, Metric, sequence of these, or None
             See `measures_of`.
         folder : path
             Folder that paths of Python files are relative to.
@@ -276,11 +314,12 @@ class Convention:
         """
         if asked is None:
             return select(self.default_measures or None, self.metrics)
-        found = tuple(dict.fromkeys(measure for one in asked for measure in self.measures_of(one, folder)))
+        several = [asked] if isinstance(asked, str | Metric) or callable(asked) else asked
+        found = tuple(dict.fromkeys(measure for one in several for measure in self.measures_of(one, folder)))
         refuse_namesakes(found)
         return found
 
-    def measures_of(self, asked: Asked, folder: str | os.PathLike[str] = ".") -> list[Measure]:
+    def measures_of(self, asked: MetricLike, folder: str | os.PathLike[str] = ".") -> list[Measure]:
         """The measures that one entry of a list of metrics stands for.
 
         Parameters
@@ -356,6 +395,8 @@ class Task:
         The same of conventions that have another one.
     kind : str
         Kind of the annotations, of tasks from outside of mirflow.
+    doubts : tuple of Doubt
+        Those of all its conventions.
     """
 
     name: str
@@ -364,6 +405,7 @@ class Task:
     headline: tuple[str, ...]
     headlines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kind: str = ""
+    doubts: tuple[Doubt, ...] = ()
 
     def headline_of(self, convention: str) -> tuple[str, ...]:
         """The names of the headline metric under a convention; of one that is not known, those of the task.
@@ -381,7 +423,8 @@ class Task:
             name = next(iter(self.conventions))
         if name not in self.conventions:
             raise UnknownNameError(f"{self.name} convention", name, self.conventions)
-        return replace(self.conventions[name].with_classes(classes), task=self.name)
+        rules = self.conventions[name].with_classes(classes)
+        return replace(rules, task=self.name, doubts=(*self.doubts, *rules.doubts))
 
 
 def tasks() -> tuple[str, ...]:
@@ -478,8 +521,11 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
     """
     if not measure.metric.itemwise:
         names = [one.name for one in metrics if one.itemwise]
-        known = f"one of {', '.join(names)}" if len(names) > 1 else names[0]
-        raise MetricError(f"{measure} does not judge {what} one by one; ask for {known}")
+        if not names:
+            remedy = "declare a metric that does with itemwise=True"
+        else:
+            remedy = f"ask for one of {', '.join(names)}" if len(names) > 1 else f"ask for {names[0]}"
+        raise MetricError(f"{measure} does not judge {what} one by one; {remedy}")
 
 
 _Result = TypeVar("_Result")

@@ -11,7 +11,7 @@ Metrics
 -------
 * ``accuracy`` (`accuracy`): share of the tracks with the right class.
 * ``confusion`` (`confusion_matrix`): tracks by class of the reference and of the estimate, from which queries derive
-  `precision`, `recall`, `f_measure` and `normalised_accuracy`.
+  `precision`, `recall`, `f_measure`, `normalised_accuracy` and the `matthews_correlation`.
 * ``hierarchical_accuracy`` (`hierarchical_accuracy`), on request: with credits for classes that are near.
 
 References
@@ -33,9 +33,10 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown
+from ..kernels import agreement
 from ..kernels.agreement import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
-from .base import Convention, Pairs, Scores, Sparse, Task, score_by
+from .base import Convention, Doubt, Pairs, Scores, Sparse, Task, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
 from .measures import Measure, Weight, metric, metrics_in
 from .pair import documented
@@ -47,6 +48,7 @@ __all__ = [
     "evaluate",
     "f_measure",
     "hierarchical_accuracy",
+    "matthews_correlation",
     "normalised_accuracy",
     "precision",
     "recall",
@@ -213,8 +215,35 @@ def convention(classes: Classes | None = None) -> Convention:
     )
 
 
+def doubt_spelling(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report classes or tags of an estimate that differ from those of the reference in case alone.
+
+    Examples
+    --------
+    >>> doubt_spelling((), Annotation("labels", {}, ["rock"]), Annotation("labels", {}, ["Rock"]))
+    "'Rock' and 'rock' differ in case alone, and count as different names"
+    """
+    wanted, given = set(reference.labels or ()), set(estimate.labels or ())
+    if given <= wanted:
+        return ""
+    folded = {label.casefold(): label for label in wanted - given}
+    label = next((label for label in sorted(given - wanted) if label.casefold() in folded), None)
+    if label is None:
+        return ""
+    return f"{label!r} and {folded[label.casefold()]!r} differ in case alone, and count as different names"
+
+
+SPELLING = Doubt(
+    "case",
+    "a class or tag of the estimate is one of the reference but for its case, such as `Rock` and `rock`",
+    of_pair=doubt_spelling,
+)
 TASK = Task(
-    "classification", "Classification", MappingProxyType({"mirex": convention()}), ("hierarchical_accuracy", "accuracy")
+    "classification",
+    "Classification",
+    MappingProxyType({"mirex": convention()}),
+    ("hierarchical_accuracy", "accuracy"),
+    doubts=(SPELLING,),
 )
 
 Labels = Sequence[str]
@@ -370,6 +399,21 @@ def normalised_accuracy(references: Labels, estimates: Labels) -> float:
     0.6666666666666666
     """
     return float(np.nanmean(list(recall(references, estimates).values())))
+
+
+@_documented
+def matthews_correlation(references: Labels, estimates: Labels) -> float:
+    """Correlation of the classes of both sides (MCC), 0 for guesses, however unequal the classes are.
+
+    Matthews's coefficient for two classes, R_K of Gorodkin (2004) for more; 0 where a side has one class only.
+
+    Examples
+    --------
+    >>> round(matthews_correlation(["jazz", "rock", "rock", "rock"], ["jazz", "rock", "rock", "jazz"]), 4)
+    0.5774
+    """
+    matrix, _ = confusion_matrix(references, estimates)
+    return float(agreement.matthews_correlation(agreement.margins(matrix)))
 
 
 @_documented

@@ -40,8 +40,9 @@ from ..errors import AnnotationError, MetricError, refuse_unknown, suggest
 from ..kernels.intervals import batches
 from ..kernels.matching import match
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from ..theory.percussion import DRUM_MAPS, MOST, DrumMap, pitch_of
-from .base import Convention, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
+from ..theory.percussion import DRUM_MAPS, DrumMap, pitch_of
+from ..theory.pitch import HIGHEST_MIDI
+from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
 from .events import COUNTED, MAX_TIME, matched
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
@@ -341,7 +342,7 @@ def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
         if not text:
             return "a hit without a drum"
         if text.strip().lstrip("+-").replace(".", "", 1).isdecimal():
-            return f"not a pitch of General MIDI, a whole number from 0 to {MOST}: {text}"
+            return f"not a pitch of General MIDI, a whole number from 0 to {HIGHEST_MIDI}: {text}"
         names = (
             own.names if own is not None else tuple(dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.names))
         )
@@ -388,16 +389,16 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
 
 
 _FEW = 5
-"""Hits that may be left out without a word."""
+"""Hits that may be left out without a warning."""
 
 
-def doubt(own: DrumMap | None, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Say if a map leaves out more than half of the hits of a side.
+def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report a map that leaves out a third or more of the hits of a side.
 
     Examples
     --------
     >>> kit = Annotation("hits", {"time": np.arange(8.0)}, ["22"] * 6 + ["36"] * 2)
-    >>> doubt(None, MIR_EVAL.select(["f_measure"]), kit, kit)
+    >>> doubt_map(None, MIR_EVAL.select(["f_measure"]), kit, kit)
     "6 of 8 hits of the estimate ('22') are of no class of the map adtof5 and left out: is it the right map?"
     """
     maps = {str(one["map"]): map_of(one, own) for one in measures if "map" in one.parameters}
@@ -406,7 +407,7 @@ def doubt(own: DrumMap | None, measures: Sequence[Measure], reference: Annotatio
             counts = Counter(annotation.labels or ())
             lost = [label for label in counts if drums.class_of(label) == -1]
             number, total = sum(counts[label] for label in lost), sum(counts.values())
-            if number > _FEW and 2 * number > total:
+            if number > _FEW and 3 * number >= total:
                 shown = ", ".join(map(repr, sorted(lost)[:3]))
                 return (
                     f"{number} of {total} hits of the {side} ({shown}) are of no class of the map {name} and left out: "
@@ -431,7 +432,14 @@ def _convention(
         partial(score_by, partial(Drums, own), ""),
         explain=partial(evidence, own),
         bind=partial(_convention, name, summary, literature, defaults),
-        doubt=partial(doubt, own),
+        doubts=(
+            Doubt(
+                "map",
+                "a third or more of the drum hits of a side, and more than five, belong to no class of the drum map "
+                "and are left out",
+                of_pair=partial(doubt_map, own),
+            ),
+        ),
         literature=literature,
     )
 

@@ -191,7 +191,7 @@ def validate_pair(reference: Array, estimate: Array, what: str) -> None:
     for side, name in ((reference, "Reference"), (estimate, "Estimated")):
         if side.size == 0:
             warn_caller(f"{name} {what} are empty.")
-    for side in (reference, estimate):
+    for side in map(np.asarray, (reference, estimate)):  # a pandas.Series compares by its index, not by position
         # In order both ends answer for all, which spares a pair alone most of the checks.
         ordered = side.ndim == 1 and (side[1:] >= side[:-1]).all()
         if ordered and (not len(side) or (side[0] >= -LATEST and side[-1] <= MAX_TIME)):

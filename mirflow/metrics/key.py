@@ -48,11 +48,12 @@ from ..theory.keys import (
     RELATIVE_OF_FIFTH_UP,
     SAME,
     UNNAMED,
+    lower_case_key,
     not_a_key,
     parse_key,
     relation_table,
 )
-from .base import Convention, Pairs, Task, score_by
+from .base import Convention, Doubt, Pairs, Task, score_by
 from .cleaning import Cleaned, keep_first, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -400,6 +401,30 @@ _CONVENTIONS = (
     ),
 )
 
-TASK = Task("key", "Key estimation", MappingProxyType({one.name: one for one in _CONVENTIONS}), ("weighted_score",))
+
+def doubt_case(annotation: Annotation) -> str:
+    """Report a lower-case letter without a mode, which in classical notation stands for minor.
+
+    Examples
+    --------
+    >>> doubt_case(Annotation("key", {}, ["f#"]))
+    "'f#' is read as F# major, but lower-case letters often stand for minor: write 'F# minor' or 'F# major'"
+    """
+    return next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), "")
+
+
+LOWER_CASE = Doubt(
+    "key_case",
+    "a key is a lower-case letter without a mode, such as `a`, which is read as A major",
+    of_side=doubt_case,
+)
+
+TASK = Task(
+    "key",
+    "Key estimation",
+    MappingProxyType({one.name: one for one in _CONVENTIONS}),
+    ("weighted_score",),
+    doubts=(LOWER_CASE,),
+)
 
 globals().update(_scores.functions("Keys in mir_eval's syntax."))

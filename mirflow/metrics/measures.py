@@ -74,6 +74,10 @@ class Weight:
     unit: str
     counts: str = ""
 
+    def __post_init__(self) -> None:
+        if self.counts not in ("", *COUNTS):
+            raise MetricError(f"weight {self.words!r}: counts is {self.counts!r}; known: {', '.join(COUNTS)}")
+
 
 LABELS = "labels"
 """What metrics need that compare items of the same label alone."""
@@ -482,8 +486,26 @@ def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
         raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
 
 
-def _look_up(name: str, metrics: Sequence[Metric]) -> Metric | None:
-    for spelt in (str, str.casefold):
+_USUAL = MappingProxyType(
+    {
+        **dict.fromkeys(("f", "f1", "fscore", "f1score", "f1measure"), "f_measure"),
+        **dict.fromkeys(("p", "prec"), "precision"),
+        **dict.fromkeys(("r", "rec"), "recall"),
+        "acc": "accuracy",
+    }
+)
+"""Usual names of metrics that have other names here."""
+
+
+def _bare(name: str) -> str:
+    """The letters and digits of a name, in lower case."""
+    return "".join(filter(str.isalnum, name.casefold()))
+
+
+def _look_up(
+    name: str, metrics: Sequence[Metric], spellings: Sequence[Callable[[str], str]] = (str, str.casefold)
+) -> Metric | None:
+    for spelt in spellings:
         for names in (
             [(one, (one.name,)) for one in metrics],
             [(one, (*one.aliases, one.key) if one.key else one.aliases) for one in metrics],
@@ -498,12 +520,19 @@ def _look_up(name: str, metrics: Sequence[Metric]) -> Metric | None:
 def find(name: str, metrics: Iterable[Metric]) -> Metric:
     """The record that a name means: the metric's name, an alias, mir_eval's key or the title, in any case.
 
-    Where several records have it, its spelling decides before the case does, and names before titles. An
-    UnknownNameError
-    with a suggestion if none does.
+    Where several records have it, its spelling decides before the case does, and names before titles; then signs other
+    than letters and digits do not count, and ``F1`` and the like are the usual names. An UnknownNameError with a
+    suggestion if none does.
+
+    Examples
+    --------
+    >>> hits = Metric("f_measure", "F-measure of hits", "hits", "events", key="F-measure")
+    >>> [find(name, [hits]).name for name in ("F1", "f-score", "F measure")]
+    ['f_measure', 'f_measure', 'f_measure']
     """
     metrics = list(metrics)
-    found = _look_up(name, metrics)
+    bare = _bare(name)
+    found = _look_up(name, metrics) or _look_up(bare, metrics, (_bare,)) or _look_up(_USUAL.get(bare, name), metrics)
     if found is not None:
         return found
     raise UnknownNameError("metric", name, [metric.name for metric in metrics])
@@ -605,7 +634,10 @@ def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Meas
     return tuple(dict.fromkeys(parse(one, metrics) for text in texts for one in expand(text)))
 
 
-DESCRIBED = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
+_FIELDS = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
+KEY = "mir_eval_key"
+"""The coordinate with the keys that mir_eval's ``evaluate`` uses."""
+DESCRIBED = (*_FIELDS, KEY)
 STORED = frozenset(
     {"system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration"}
 )
@@ -623,8 +655,8 @@ def describe(measures: Sequence[Measure]) -> dict[str, Column]:
     -------
     dict of str to array (measures,)
         ``metric`` (identity strings), the fields of the records named in ``DESCRIBED`` (``aggregates`` separated by
-        blanks), and one coordinate for each parameter that any of the measures has: NaN for numbers and an empty
-        string for names where a measure lacks it.
+        blanks), mir_eval's key (empty where it has none), and one coordinate for each parameter that any of the
+        measures has: NaN for numbers and an empty string for names where a measure lacks it.
 
     Examples
     --------
@@ -632,14 +664,28 @@ def describe(measures: Sequence[Measure]) -> dict[str, Column]:
     ['mean median pooled']
     """
     columns: dict[str, Column] = {"metric": np.array([str(measure) for measure in measures], dtype=str)}
-    for name in DESCRIBED:
+    for name in _FIELDS:
         values = [getattr(measure.metric, name) for measure in measures]
         columns[name] = np.array([" ".join(value) if isinstance(value, tuple) else value for value in values])
+    columns[KEY] = np.array([_key(measure) for measure in measures], dtype=str)
     for name in dict.fromkeys(name for measure in measures for name in measure.parameters):
         column = _parameter(name, measures)
         # A parameter must not shadow a dim or variable of the store, or a field of the record.
         columns[f"parameter_{name}" if name in columns or name in STORED else name] = column
     return columns
+
+
+def _key(measure: Measure) -> str:
+    """The key in the result of mir_eval's ``evaluate``, empty where it has none.
+
+    It names the window, as in ``Precision@3.0``, where `evaluate` takes no argument for that.
+    """
+    metric = measure.metric
+    window = next((one for one in metric.parameters if one.name == "window" and not one.mir_eval), None)
+    if metric.key and window is not None and not metric.dims:
+        plain = metric.measure(window=measure["window"])
+        return f"{metric.key}@{measure['window']}" if measure == plain else ""
+    return metric.key if measure == metric.measure() else ""
 
 
 def _parameter(name: str, measures: Sequence[Measure]) -> Column:

@@ -37,7 +37,8 @@ from ..kernels.agreement import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from .base import Convention, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
+from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
+from .classification import SPELLING
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -385,7 +386,44 @@ def convention(classes: Classes | None = None) -> Convention:
     )
 
 
-TASK = Task("tagging", "Tagging", MappingProxyType({"mirex": convention()}), ("f_measure",))
+def doubt_affinities(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report affinities of an estimate outside of 0 to 1, where a threshold between 0 and 1 decides.
+
+    Examples
+    --------
+    >>> percent = Annotation("labels", {"value": np.array([60.0, 20.0])}, ["rock", "slow"])
+    >>> doubt_affinities(convention().select(["f_measure"]), percent, percent)  # doctest: +ELLIPSIS
+    'affinities from 20 to 60 are compared with the threshold 0.5: are they percentages? Divide them by 100, or ask ...'
+    """
+    value = estimate.columns.get("value")
+    if value is None or not len(value) or not (np.nanmin(value, initial=0) < 0 or np.nanmax(value, initial=0) > 1):
+        return ""
+    decided = [one for one in measures if "threshold" in one.parameters and 0 < float(one["threshold"]) < 1]
+    if not decided:
+        return ""
+    lowest, highest = np.nanmin(value), np.nanmax(value)
+    what, remedy = ("percentages", "Divide them by 100") if lowest >= 0 else ("logits", "Take their logistic function")
+    return (
+        f"affinities from {lowest:g} to {highest:g} are compared with the threshold {decided[0]['threshold']:g}: are "
+        f"they {what}? {remedy}, or ask for {decided[0].metric.name}(threshold={'50' if lowest >= 0 else '0'})"
+    )
+
+
+TASK = Task(
+    "tagging",
+    "Tagging",
+    MappingProxyType({"mirex": convention()}),
+    ("f_measure",),
+    doubts=(
+        Doubt(
+            "affinity",
+            "affinities of tags are percentages or logits: they are below 0 or above 1, and a metric decides by a "
+            "threshold between 0 and 1",
+            of_pair=doubt_affinities,
+        ),
+        SPELLING,
+    ),
+)
 
 Tags = Iterable[str] | Mapping[str, float]
 

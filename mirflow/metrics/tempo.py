@@ -41,7 +41,7 @@ from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from . import tempo_madmom as madmom
 from .arguments import first_share
-from .base import Convention, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_grid, refuse_unjudged
+from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -560,11 +560,50 @@ MIR_EVAL = Convention(
     literature="@raffel2014",
 )
 
+_SLOWEST, _FASTEST = 15.0, 400.0
+"""Beats per minute beyond which a number is hardly a tempo."""
+
+
+def doubt_unit(annotation: Annotation) -> str:
+    """Report a tempo that is hardly in beats per minute: a confidence, a period or a frequency.
+
+    Examples
+    --------
+    >>> doubt_unit(Annotation("tempo", {"tempo": np.array([120.0, 0.9])}))  # doctest: +ELLIPSIS
+    '0.9 beside 120 is hardly a tempo in beats per minute: is it a confidence? Give the tempo alone, or two ...'
+    >>> doubt_unit(Annotation("tempo", {"tempo": np.array([500.0])}))
+    'a tempo of 500 beats per minute: is it a period in ms? 60000 / 500 = 120 beats per minute'
+    """
+    tempo = annotation.columns["tempo"].tolist()
+    odd = next((one for one in tempo if 0 < one < _SLOWEST or one > _FASTEST), None)
+    if odd is None:
+        return ""
+    usual = [one for one in tempo if _SLOWEST <= one <= _FASTEST]
+    if usual and odd <= 1:
+        return (
+            f"{odd:g} beside {usual[0]:g} is hardly a tempo in beats per minute: is it a confidence? Give the tempo "
+            "alone, or two tempi and the strength of the first"
+        )
+    hint = f"in ms? 60000 / {odd:g} = {60000 / odd:.4g} beats per minute"
+    if odd < _SLOWEST:
+        hint = f"in s (60 / {odd:g} = {60 / odd:.4g} beats per minute), or a frequency in Hz (60 x {odd:g} = "
+        hint += f"{60 * odd:.4g})?"
+    return f"a tempo of {odd:g} beats per minute: is it a period {hint}"
+
+
 TASK = Task(
     "tempo",
     "Tempo estimation",
     MappingProxyType({one.name: one for one in (MIR_EVAL, madmom.CONVENTION)}),
     ("p_score",),
+    doubts=(
+        Doubt(
+            "tempo_unit",
+            f"a tempo is below {_SLOWEST:.0f} or above {_FASTEST:.0f} beats per minute: a period, a frequency in Hz, "
+            "or a confidence beside a tempo",
+            of_side=doubt_unit,
+        ),
+    ),
 )
 
 globals().update(_scores.functions("One tempo, or two with the more salient one first, in beats per minute."))

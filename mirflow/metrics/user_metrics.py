@@ -80,7 +80,7 @@ def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
     """An error that computing some measures has raised, of one from outside of mirflow with its name and line."""
     foreign = [measure for measure in measures if measure.metric.origin]
     if len(measures) != 1 or not foreign:
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
     (measure,) = foreign
     call, name = (
         measure.metric.pair or measure.metric.read,

@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -18,13 +18,15 @@ from ..errors import PipelineError, Problem, UnknownNameError
 from ..readers.patterns import Pattern
 from .discovery import OpenPack, absolute, find_references
 from .document import Document, dump_document, read_document, schema_of, validate
-from .load import import_plugins, plugin_address
+from .load import MetadataError, add_languages, import_plugins, plugin_address
 from .model import Evaluation, Execution, Resolved, Shorthand, Strict, Trouble, identifier, resolve
 
-Audience = Literal["organiser", "lab", "public"]
+Audience = Literal["organiser", "members", "public"]
 Visibility = Literal["private", "lab", "public"]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+_ANYWHERE = re.compile(r"\s*AoE$", re.IGNORECASE)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?I?)B?", re.IGNORECASE)
 
 
@@ -48,8 +50,74 @@ def _date(value: Any) -> Any:
     return value
 
 
+def _moment(value: Any, other: str = "") -> Any:
+    """A time with its zone as YAML has it, or as text; AoE ("anywhere on earth") is the zone -12:00."""
+    text = value.isoformat() if isinstance(value, dt.date) else value
+    if isinstance(text, str):
+        try:
+            found = dt.datetime.fromisoformat(_ANYWHERE.sub("-12:00", text.strip()))
+        except ValueError:
+            found = None
+        if found is not None and found.tzinfo is not None:
+            return found
+    raise ValueError(
+        f"needs a time with its zone such as 2026-12-31T23:59:59-12:00 or 2026-12-31 23:59 AoE{other}, not {text!r}"
+    )
+
+
+def _beginning(value: Any) -> Any:
+    """A time with its zone, or the beginning of a day in UTC."""
+    return _of_day(value, dt.time(0))
+
+
+def _end(value: Any) -> Any:
+    """A time with its zone, or the end of a day in UTC."""
+    return _of_day(value, dt.time.max)
+
+
+def _of_day(value: Any, time: dt.time) -> Any:
+    text = value.isoformat() if isinstance(value, dt.date) else value
+    if isinstance(text, str) and _DAY.fullmatch(text.strip()):
+        return dt.datetime.combine(_date(text.strip()), time, dt.UTC)
+    return _moment(value, ", or a day such as 2026-12-31")
+
+
 Size = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
 Date = Annotated[dt.date, BeforeValidator(_date)]
+Moment = Annotated[dt.datetime, BeforeValidator(_moment)]
+Beginning = Annotated[dt.datetime, BeforeValidator(_beginning, json_schema_input_type=dt.date | dt.datetime)]
+End = Annotated[dt.datetime, BeforeValidator(_end, json_schema_input_type=dt.date | dt.datetime)]
+
+
+def show_moment(moment: dt.datetime) -> str:
+    """A time to the minute, in its own zone.
+
+    Examples
+    --------
+    >>> show_moment(_moment("2026-12-31 23:59 AoE")), show_moment(_end("2026-12-31"))
+    ('2026-12-31 23:59 UTC-12:00', '2026-12-31 23:59 UTC')
+    """
+    return f"{moment:%Y-%m-%d %H:%M} {moment.tzname()}"
+
+
+def _demand_order(opens: dt.datetime | None, closes: dt.datetime | None) -> None:
+    if opens and closes and opens > closes:
+        raise ValueError(f"closes at {show_moment(closes)}, before it opens at {show_moment(opens)}")
+
+
+class FinalRanking(Strict):
+    """The end of a hidden split: no more submissions, and later the true scores of public systems."""
+
+    frozen: Moment
+    """Time from which on no submission to the split is taken, with its zone: 2026-12-31T23:59:59+01:00."""
+    published: Moment
+    """Time from which on the true scores of public systems are public, with its zone."""
+
+    @model_validator(mode="after")
+    def _check(self) -> FinalRanking:
+        if self.published < self.frozen:
+            raise ValueError(f"published at {self.published}, while submissions are taken until {self.frozen}")
+        return self
 
 
 class Split(Shorthand):
@@ -62,17 +130,35 @@ class Split(Shorthand):
     hidden: bool = False
     """References are not shown: no scores by track, no timelines, and scores that are rounded and rationed."""
     quota: int | None = Field(default=None, gt=0)
-    """Submissions of an account that are scored in a period; default: any number. Refused ones do not count."""
+    """Submissions of a team (a lab, or an account without one) in a period; default: any number. Refused ones do not
+    count."""
     per: Literal["day", "week", "month", "campaign"] = "month"
     """The period of the quota, in UTC."""
     round: float | None = Field(default=None, gt=0)
     """Scores that are shown are multiples of this number; default: 0.001 of a hidden split, exact otherwise."""
     ladder: float | None = Field(default=None, gt=0)
-    """Step by which a hidden score has to be better than the account's best before it is shown."""
+    """Step by which a hidden score has to be better than the team's best so far; others are not shown."""
     without_references: bool = False
     """Of a split that is not hidden: no timelines, and no messages that may quote a reference."""
     only_aggregates: bool = False
     """Of a split that is not hidden: no scores by track, no names of tracks, no recordings."""
+    opens: Beginning | None = None
+    """Time from which on submissions to the split are taken, with its zone, or the first day in UTC; default: the
+    campaign's."""
+    closes: End | None = None
+    """Time until which submissions to the split are taken, with its zone, or the last day in UTC; default: the
+    campaign's."""
+    embargo: Moment | None = None
+    """Time before which systems that are sent to the split are not public, with its zone; default: none."""
+    final: FinalRanking | None = None
+    """Of a hidden split: when submissions end, and when the true scores are published; default: never."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Split:
+        _demand_order(self.opens, self.closes)
+        if self.final is not None and not self.hidden:
+            raise ValueError("final: is for hidden splits; the scores of this one are true from the beginning")
+        return self
 
 
 class Limits(Strict):
@@ -89,7 +175,17 @@ class Limits(Strict):
     seconds: float = Field(default=120, gt=0)
     """For an upload to arrive, and again for checking it."""
     memory: Size = 10**9
-    """Bytes of the process that checks it."""
+    """Bytes of the process that checks and reads it."""
+    scoring_memory: Size = 8 * 10**9
+    """Bytes of each process that scores it."""
+    confinement: Literal["wanted", "required"] = "wanted"
+    """Whether server and worker refuse to start where the host cannot confine these processes; else they warn."""
+
+
+def _audience(value: Any) -> Any:
+    if value == "lab":
+        raise ValueError("'lab' was for all who have an account: write members")
+    return value
 
 
 class AudioFiles(Shorthand):
@@ -99,8 +195,8 @@ class AudioFiles(Shorthand):
 
     pattern: str
     """Pattern with {track}, relative to the root of the split."""
-    who: Audience = "organiser"
-    """Who may listen: organiser, lab (all who have an account) or public."""
+    who: Annotated[Audience, BeforeValidator(_audience)] = "organiser"
+    """Who may listen: organiser, members (all who have an account) or public."""
 
 
 def _demand_piece(audio: str) -> None:
@@ -170,6 +266,25 @@ class Planning(Shorthand):
         return self
 
 
+class About(Shorthand):
+    """The page about a campaign, of limited Markdown: paragraphs, lists, links, code and emphasis."""
+
+    short: ClassVar = ((str, "description", {"type": "string", "description": "The description."}),)
+
+    description: str = ""
+    """What is evaluated, and why."""
+    data: str = ""
+    """The data: origin, how to get them, what is hidden."""
+    baseline: str = ""
+    """A system to begin with, and its scores."""
+    terms: str = ""
+    """What participants agree to."""
+    licence: str = ""
+    """Of data and results."""
+    contact: str = ""
+    """How to reach the organisers."""
+
+
 class Campaign(Strict):
     """A campaign file: what is evaluated, for whom, and until when."""
 
@@ -177,6 +292,12 @@ class Campaign(Strict):
     """Title for people."""
     root: str = "."
     """Folder that the paths below are relative to, itself relative to the file's folder."""
+    about: About = Field(default_factory=About)
+    """Texts of the page about the campaign; default: there is no such page."""
+    url: str = ""
+    """Address by which people reach the server; default: where it listens."""
+    cors: bool = False
+    """Let scripts of other sites read public data: JSON, tables, Zarr."""
     folder: str = "state"
     """Folder of accounts, submissions and stores, relative to this file's folder."""
     database: str = ""
@@ -190,14 +311,16 @@ class Campaign(Strict):
     """As in a pipeline; `estimates` is relative to what is submitted, and the system is the submission."""
     splits: dict[Annotated[str, AfterValidator(identifier)], Split] = Field(default_factory=dict)
     """Parts of the tracks."""
-    opens: Date | None = None
-    """First day of submissions, UTC."""
-    closes: Date | None = None
-    """Last day of submissions, UTC."""
+    opens: Beginning | None = None
+    """Time from which on submissions are taken, with its zone, or the first day in UTC."""
+    closes: End | None = None
+    """Time until which submissions are taken, with its zone, or the last day in UTC."""
     visibility: Visibility = "private"
-    """Of a new submission: private, lab (all who have an account) or public."""
+    """Of a new submission: private, lab (the lab of its account; private where it has none) or public."""
     limits: Limits = Field(default_factory=Limits)
     """Limits of an upload."""
+    keep_addresses: int = Field(default=90, ge=0)
+    """Days for which the audit log keeps the network addresses of logins."""
     execution: Execution = Field(default_factory=Execution)
     """Execution of scoring."""
     stores: list[str] = Field(default_factory=list)
@@ -221,9 +344,20 @@ class Campaign(Strict):
             raise ValueError("needs evaluations and splits, or neither of them")
         if not (self.evaluations or self.stores or self.grading or self.planning):
             raise ValueError("names nothing to serve: evaluations with splits, stores, grading, or planning")
-        if self.opens and self.closes and self.opens > self.closes:
-            raise ValueError(f"closes on {self.closes}, before it opens on {self.opens}")
+        _demand_order(self.opens, self.closes)
         return self
+
+    def window(self, split: str) -> tuple[dt.datetime | None, dt.datetime | None]:
+        """The times between which submissions to a split are taken; None: since ever, or without an end."""
+        own = self.splits[split]
+        frozen = None if own.final is None else own.final.frozen
+        ends = [one for one in (own.closes or self.closes, frozen) if one is not None]
+        return own.opens or self.opens, min(ends, default=None)
+
+    def embargo(self, splits: Iterable[str], now: dt.datetime) -> dt.datetime | None:
+        """The time from which on a system that is sent to some splits may be public; None: from now on."""
+        ends = [self.splits[one].embargo for one in splits if one in self.splits]
+        return max((end for end in ends if end is not None and end > now), default=None)
 
 
 def load_campaign(path: str | Path) -> Campaign:
@@ -346,13 +480,25 @@ def state_folder(path: str | Path, campaign: Campaign) -> Path:
     return Path(absolute(str(path))).parent / campaign.folder
 
 
+def with_estimates(evaluation: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """An evaluation, as a campaign file has it, with another path of its estimates."""
+    side = evaluation["estimates"]
+    return {**evaluation, "estimates": {**(side if isinstance(side, Mapping) else {}), "path": path}}
+
+
+def reading_name(split: str, evaluation: str) -> str:
+    """Path of the readings of a system for an evaluation, below the system's folder."""
+    return f"{split}/{evaluation}.readings"
+
+
 def pipeline_of(
     path: str | Path,
     split: str,
-    submissions: Path,
+    readings: Path,
     systems: Sequence[str] | None = None,
     *,
     evaluations: Collection[str] | None = None,
+    shown: bool = False,
 ) -> str:
     """Write the text of the pipeline that scores submissions on a split.
 
@@ -361,31 +507,30 @@ def pipeline_of(
     path : path
         The campaign file.
     split : str
-    submissions : Path
-        Folder with a folder for each system.
+    readings : Path
+        Folder with what was read of each system, see :func:`reading_name`.
     systems : sequence of str or None
         None: all that there are; a single one is looked for in its own folder, however many there are.
     evaluations : collection of str or None
         Names of some evaluations; None: all.
+    shown : bool
+        Whether other people read the text: its root is then ".", and not a folder of this host.
     """
     campaign, data = load_campaign(path), read_document(path).data
     root = split_root(path, campaign, split)
-    # Relative, as files are told apart by name and time: a folder that is moved as a whole stays what it was.
-    place = os.path.relpath(submissions, root).replace(os.sep, "/")
+    place = os.path.relpath(readings, root).replace(os.sep, "/")
     system = systems[0] if systems is not None and len(systems) == 1 else "{system}"
     written = []
     for evaluation, given in zip(campaign.evaluations, data["evaluations"], strict=True):
         if evaluations is not None and evaluation.name not in evaluations:
             continue
-        side = given["estimates"]
-        side = dict(side) if isinstance(side, Mapping) else {"path": side}
-        side["path"] = f"{place}/{system}/{side['path']}"
+        made = with_estimates(given, f"{place}/{system}/{reading_name(split, evaluation.name)}")
         listed = {} if systems is None else {"systems": list(systems)}
-        written.append({**given, "estimates": side, **listed, "on_error": "record"})
+        written.append({**made, **listed, "on_error": "record"})
     return dump_document(
         {
             "name": split,
-            "root": str(root),
+            "root": "." if shown else str(root),
             **({"plugins": campaign.plugins} if campaign.plugins else {}),
             "evaluations": written,
             "store": f"{split}.zarr",
@@ -395,9 +540,16 @@ def pipeline_of(
 
 
 def reference_tracks(
-    path: str | Path, campaign: Campaign, split: str, open_pack: OpenPack | None = None
+    path: str | Path,
+    campaign: Campaign,
+    split: str,
+    open_pack: OpenPack | None = None,
+    folders: set[str] | None = None,
 ) -> dict[str, list[dict[str, str]]]:
     """Find the references of a split: by evaluation the values of their placeholders, such as the track.
+
+    Where a column of the tracks' metadata has the language of the estimates, its value is under the column's name in
+    braces. The folders of the references are added to `folders`.
 
     Raises
     ------
@@ -413,7 +565,12 @@ def reference_tracks(
         troubles: list[Trouble] = []
         resolved = resolve(evaluation, str(root), str(Path(absolute(str(path))).parent))
         if isinstance(resolved, Resolved):
-            found[evaluation.name] = find_references(evaluation, resolved, str(root), open_pack, troubles)
+            places = find_references(evaluation, resolved, str(root), open_pack, troubles, folders)
+            found[evaluation.name] = places
+            try:
+                add_languages(evaluation, resolved, str(root), places)
+            except MetadataError as error:
+                troubles.append((("tracks",), str(error)))
         else:
             troubles = resolved
         problems += [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import glob
+import itertools
 import os
 import re
 import warnings
@@ -22,8 +23,9 @@ from ..readers.jams import annotators_of
 from ..readers.mirdata import MirdataDataset
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
-from ..readers.patterns import Match, Pattern, fill
-from ..readers.sources import gather, has_parts, matched_file, select_from
+from ..readers.patterns import Match, Pattern, fill, is_folder
+from ..readers.readings import open_readings
+from ..readers.sources import FileSource, gather, has_parts, matched_file, select_from
 from ..readers.tables.table import RowKey, TableSource, holds_tracks, open_table, spread_table
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Caution, Reference
@@ -84,13 +86,19 @@ def is_lone(evaluation: Evaluation) -> bool:
     return len(patterns) == 2 and not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
 
 
-def find_matches(side: Estimates, key: str, root: str, trackless: bool, troubles: list[Trouble]) -> list[Match]:
+def find_matches(
+    side: Estimates, key: str, root: str, trackless: bool, troubles: list[Trouble], confined: bool = False
+) -> list[Match]:
     """Find the files of one side's pattern; if there are none, the reason is added to `troubles`.
 
-    A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`.
+    A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is
+    refused where files are `confined` to it.
     """
     pattern = Pattern(side.path)
-    if not trackless and not pattern.is_pack and "track" not in pattern.names:
+    if confined and leads_out(side.path, root):
+        troubles.append(((key, "path"), f"{OUTSIDE}: {side.path!r}"))
+        return []
+    if not (trackless or pattern.is_pack or pattern.is_readings or "track" in pattern.names):
         troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
         return []
     try:
@@ -100,6 +108,10 @@ def find_matches(side: Estimates, key: str, root: str, trackless: bool, troubles
         return []
     if not matches:
         troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {pattern.hint(root)}"))
+    linked = next((link for link in _links_out(matches, root)), None) if confined else None
+    if linked is not None:
+        troubles.append(((key, "path"), f"{OUTSIDE}: {linked!r} is a link"))
+        return []
     # What could not be decoded is in a name as surrogates.
     names = (match.name for match in matches if not match.name.isascii())
     odd = next((name for name in names if any("\ud800" <= character <= "\udfff" for character in name)), None)
@@ -107,6 +119,39 @@ def find_matches(side: Estimates, key: str, root: str, trackless: bool, troubles
         troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {odd!r}; rename the file"))
         return []
     return matches
+
+
+OUTSIDE = "leads out of the root, where files are not read for a store from elsewhere"
+
+
+def leads_out(path: str, root: str) -> bool:
+    """True if a path leads out of a folder: as it is written, or by a link in the part that has no placeholder.
+
+    Examples
+    --------
+    >>> leads_out("refs/{track}.lab", "/data"), leads_out("../{track}.lab", "/data"), leads_out("/etc/{track}", "/")
+    (False, True, True)
+    """
+    steps = path.replace("\\", "/").split("/")
+    if ".." in steps or Path(path).is_absolute() or path.startswith("~"):
+        return True
+    fixed = itertools.takewhile(lambda step: not _PLACEHOLDER.search(step), steps)
+    return not _is_inside(Path(root, *fixed), root)
+
+
+def _links_out(matches: Sequence[Match], root: str) -> Iterator[str]:
+    """Links that lead out of a folder, among files that were found and those beside them, which may hold names."""
+    for folder in dict.fromkeys(Path(match.path).parent for match in matches):
+        if not _is_inside(folder, root):
+            yield str(folder)
+        with os.scandir(folder) as entries:
+            links = [entry for entry in entries if entry.is_symlink() and not is_folder(entry)]
+        yield from (entry.path for entry in links if not _is_inside(entry.path, root))
+    yield from (match.path for match in matches if is_folder(Path(match.path)) and not _is_inside(match.path, root))
+
+
+def _is_inside(path: str | Path, root: str) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 @dataclass
@@ -121,6 +166,8 @@ class Discovery:
     open_pack : callable or None
     troubles : list of Trouble
         What is wrong is added.
+    confined : bool
+        Whether files outside of the root are refused.
     systems, tracks : list of str
     references : mapping of str to list of Reference, by track
     estimates : mapping of (str, str) to Source, by system and track
@@ -135,6 +182,7 @@ class Discovery:
     root: str
     open_pack: OpenPack | None
     troubles: list[Trouble]
+    confined: bool = False
     systems: list[str] = field(default_factory=list)
     tracks: list[str] = field(default_factory=list)
     references: dict[str, list[Reference]] = field(default_factory=dict)
@@ -161,10 +209,15 @@ class Discovery:
 
 
 def discover(
-    evaluation: Evaluation, resolved: Resolved, root: str, open_pack: OpenPack | None, troubles: list[Trouble]
+    evaluation: Evaluation,
+    resolved: Resolved,
+    root: str,
+    open_pack: OpenPack | None,
+    troubles: list[Trouble],
+    confined: bool = False,
 ) -> Discovery:
     """The tracks, systems, references and estimates of an evaluation; what is wrong is added to `troubles`."""
-    found = Discovery(evaluation, resolved, root, open_pack, troubles)
+    found = Discovery(evaluation, resolved, root, open_pack, troubles, confined)
     by_system = evaluation.estimates.annotator == "{system}"
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
     if evaluation.reference.mirdata is None:
@@ -197,19 +250,67 @@ def discover(
 
 
 def find_references(
-    evaluation: Evaluation, resolved: Resolved, root: str, open_pack: OpenPack | None, troubles: list[Trouble]
+    evaluation: Evaluation,
+    resolved: Resolved,
+    root: str,
+    open_pack: OpenPack | None,
+    troubles: list[Trouble],
+    folders: set[str] | None = None,
 ) -> list[dict[str, str]]:
     """The values of the placeholders of every reference of an evaluation, such as its track, without any estimates.
 
-    What is wrong is added to `troubles`.
+    What is wrong is added to `troubles`, and to `folders` those in which the references are, links followed.
     """
     found = Discovery(evaluation, resolved, root, open_pack, troubles)
     if evaluation.reference.mirdata is None:
         references = _find_side(found, "reference", False)
     else:
         references, _ = _tracks_of_mirdata(found, False)
+    if folders is not None:
+        paths = {path for source, _ in references for path in source.paths}
+        folders |= {os.path.dirname(os.path.realpath(path)) for path in paths}  # noqa: PTH120
     places = ({name: one for name, one in values.items() if name != "annotator"} for _, values in references)
-    return [dict(one) for one in dict.fromkeys(tuple(place.items()) for place in places)]
+    distinct = [dict(one) for one in dict.fromkeys(tuple(place.items()) for place in places)]
+    column = language_column(resolved.estimates)
+    for place in distinct if column else ():
+        spoken = place.get(column) or found.track_meta.get(place["track"], {}).get(column)
+        place |= {f"{{{column}}}": str(spoken)} if spoken else {}
+    return distinct
+
+
+def find_estimates(
+    evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[Mapping[str, str]], troubles: list[Trouble]
+) -> list[Found]:
+    """Find the estimates of an evaluation without its references, of which the `places` are known.
+
+    What is wrong is added to `troubles`. Where a column of the tracks' metadata has the language, a place has its value
+    under the name of the column in braces.
+    """
+    found = Discovery(evaluation, resolved, root, None, troubles)
+    tracks = list(dict.fromkeys(place["track"] for place in places if "track" in place))
+    estimates = _find_side(found, "estimates", evaluation.estimates.annotator == "{system}", tracks)
+    column = language_column(resolved.estimates)
+    if not column:
+        return estimates
+    own = {name for name in (estimates[0][1] if estimates else ()) if places and name in places[0]}
+    spoken = {tuple(place.get(name) for name in sorted(own)): place.get(f"{{{column}}}") for place in places}
+    return [
+        (in_language(source, values.get(column) or spoken.get(tuple(values[name] for name in sorted(own)))), values)
+        for source, values in estimates
+    ]
+
+
+def language_column(reading: Reading) -> str:
+    """The column of the tracks' metadata that has the language of their lyrics; empty: it is in none."""
+    text = (reading.language or "").strip()
+    return text[1:-1] if text.startswith("{") and text.endswith("}") else ""
+
+
+def in_language(source: Source, language: str | None) -> Source:
+    """A file of lyrics of which the language is known."""
+    if not isinstance(source, FileSource):
+        return source
+    return replace(source, reading=replace(source.reading, language=language))
 
 
 def _qualified(found: Sequence[Found], shared: Sequence[str]) -> list[Found]:
@@ -236,8 +337,10 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
         found.trouble((key, "path"), slip)
         return []
     lone, tabular = is_lone(found.evaluation), holds_tracks(side.path, reading)
-    everything = find_matches(side, key, found.root, lone or tabular, found.troubles)
+    everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined)
     matches = _choose_files(found, key, pattern, everything)
+    if pattern.is_readings:
+        return _kept(found, pattern, matches, key, reading)
     if pattern.is_pack:
         packed = _packed(found, pattern, matches, key, reading) if matches else []
         return [(select_from(source, reading), values) for source, values in packed]
@@ -401,6 +504,25 @@ def _packed(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: s
             continue
         values = dict(zip(pattern.names, match.values, strict=True))
         sources += [(source, {**values, "track": track}) for track, source in pack.items()]
+    return sources
+
+
+def _kept(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
+    """The sources and problems that files of readings hold, as if they had just been found."""
+    sources: list[Found] = []
+    for match in matches:
+        try:
+            kept = open_readings(match.path)
+        except AnnotationError as error:
+            found.trouble((key, "path"), str(error))
+            continue
+        if kept.kind != reading.kind:
+            found.trouble((key, "path"), f"holds readings of {kept.kind}, not of {reading.kind}: {match.name!r}")
+            continue
+        for place, why in kept.problems:
+            found.trouble(place, why)
+        values = dict(zip(pattern.names, match.values, strict=True))
+        sources += [(source, {**values, **own}) for source, own in kept.sources()]
     return sources
 
 

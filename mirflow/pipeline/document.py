@@ -25,6 +25,8 @@ Place = tuple[str | int, ...]
 """Keys and positions that lead to a value."""
 
 _PLAIN = "tag:yaml.org,2002:"
+_NO_VALUE = (ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError, yaml.YAMLError)
+"""What PyYAML raises where a tag and a text do not fit, as in ``!!bool x``."""
 _SCALARS = frozenset({"str", "int", "float", "bool", "null"})
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 
@@ -104,8 +106,8 @@ def without_folders(text: str) -> str:
     store: "a.zarr"
     """
     try:
-        found = [*_absolute(yaml.compose(text, Loader=yaml.SafeLoader))]
-    except yaml.YAMLError:
+        found = [*_absolute(yaml.compose(text, Loader=_Loader))]
+    except (yaml.YAMLError, _ExplodedError, RecursionError):
         return ""
     for key, value in reversed(found):
         parts = re.split(r"[/\\\\]", value.value)
@@ -127,7 +129,18 @@ def _absolute(node: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml
         yield key, node
 
 
-def parse_document(text: str, environment: Mapping[str, str] | None = None) -> Document:
+def variables_of(text: str) -> frozenset[str]:
+    """Names of the environment variables that a text refers to.
+
+    Examples
+    --------
+    >>> sorted(variables_of("root: ${DATA}/x"))
+    ['DATA']
+    """
+    return frozenset(_VARIABLE.findall(text))
+
+
+def parse_document(text: str, environment: Mapping[str, str] | None = None, *, foreign: bool = False) -> Document:
     """The contents of YAML text.
 
     Parameters
@@ -135,6 +148,8 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None) -> D
     text : str
     environment : mapping or None
         Values of ``${NAME}``; None: the environment of this process.
+    foreign : bool
+        Whether the text came from elsewhere and sees no environment.
 
     Examples
     --------
@@ -143,9 +158,9 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None) -> D
     """
     document = Document(text=text)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=_Loader)
         if node is not None:
-            document.data = _Builder(document, os.environ if environment is None else environment).build(node, ())
+            document.data = _Builder(document, environment, foreign).build(node, ())
     except yaml.MarkedYAMLError as error:
         document.problems.append(_not_yaml(error, text))
     except yaml.YAMLError as error:
@@ -171,12 +186,29 @@ class _ExplodedError(Exception):
     """A small document has too many values."""
 
 
+class _Loader(yaml.SafeLoader):
+    """Stops at a document of too many values, of which a megabyte would take half a minute."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose a value or a key."""
+        self.nodes += 1
+        if self.nodes > 2 * MAX_VALUES:
+            raise _ExplodedError(f"has more than {MAX_VALUES} values: too many for a file of this kind")
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
+
+
 class _Builder:
     """Plain values from the nodes of a document."""
 
-    def __init__(self, document: Document, environment: Mapping[str, str]) -> None:
+    def __init__(self, document: Document, environment: Mapping[str, str] | None, foreign: bool) -> None:
         self.document = document
-        self.environment = environment
+        self.environment = {} if foreign else os.environ if environment is None else environment
+        self.unset = "is not looked up for a store from elsewhere" if foreign else "is not set"
         self.scalars = yaml.constructor.SafeConstructor()
         self.count = 0
 
@@ -204,7 +236,10 @@ class _Builder:
             if key_node.tag == f"{_PLAIN}merge":
                 for source in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
                     more = self.build(source, place)
-                    merged |= {key: value for key, value in (more or {}).items() if key not in merged}
+                    if not isinstance(more, dict):
+                        self._add((*place, "<<"), f"needs a mapping (line {source.start_mark.line + 1})")
+                        continue
+                    merged |= {key: value for key, value in more.items() if key not in merged}
                 continue
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
             if key is None:
@@ -226,14 +261,14 @@ class _Builder:
             return None
         try:
             value = self.scalars.construct_object(node)
-        except (ValueError, yaml.YAMLError):
+        except _NO_VALUE:
             self._add(place, f"not a value: {node.value!r}")
             return None
         if not isinstance(value, str):
             return value
         for name in _VARIABLE.findall(value):
             if name not in self.environment:
-                self._add(place, f"the environment variable {name} is not set")
+                self._add(place, f"the environment variable {name} {self.unset}")
         return _VARIABLE.sub(lambda found: self.environment.get(found[1], found[0]), value)
 
     def _add(self, place: Place, message: str) -> None:

@@ -8,11 +8,15 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
+from ..annotations.annotation import to_ragged
 from ..annotations.schema import TASK_KINDS
-from ..errors import AnnotationError, MirflowWarning, PipelineError, UnknownNameError, counted
+from ..errors import AnnotationError, MirflowError, MirflowWarning, PipelineError, UnknownNameError, counted
+from ..metrics.base import Pairs, get_task
 from ..readers import read
 from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.content import decode, read_bytes
@@ -63,6 +67,8 @@ _TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "
 _ALSO = {"onset": ("beat", "onset"), "beat": ("beat", "downbeat"), "melody": ("melody", "multipitch")}
 _SAMPLE = 3
 _FEW = 3
+_DISAGREEMENT = 0.4
+"""Share of the perfect score that annotators of the same recording reach at least against each other."""
 # Folders of repeated runs of a system.
 _RUN = re.compile(r"(?i)(seed|run|trial|repeat|repetition)[-_ ]?\d+")
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
@@ -143,7 +149,7 @@ def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estim
     Raises
     ------
     AnnotationError
-        If no references, or no estimates of the same tracks and task, are found.
+        If no references, or no estimates of the same tracks and task, are found, or if folders may mean several things.
     """
     root = Path(folder)
     files = list(_list_files(root))
@@ -151,19 +157,32 @@ def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estim
         raise AnnotationError(f"no annotation files ({', '.join(_READ[:6])}, ...) in the folder", path=root)
     sides = {"reference": REFERENCE | {*reference}, "estimates": ESTIMATES | {*estimates}}
     own = [one for one in files if _side(one, sides) == "reference"]
-    references = _series(own, sides["reference"], root, "reference")
-    if not references:
-        names = "ref, reference, annotations, gt, ..."
-        raise AnnotationError(f"no references found: name their folder or files {names}, or say --reference", path=root)
     found = [one for one in files if _side(one, sides) == "estimates"]
+    nested = list(_nested(own, found, sides))
+    taken = {file for pair in nested for one in pair for file in one.files.values()}
+    references = _series([one for one in own if one not in taken], sides["reference"], root, "reference")
+    if not references and not nested:
+        raise _unrecognised(root, own, "reference", "ref, reference, annotations, gt, ...")
     rest = [] if found else [one for one in files if not _side(one, sides)]
     # Without a name that says so, folders beside those of references are systems.
     beside = {one.parts[: _place(one, sides["reference"])] for one in own} if rest else ()
-    series = _series(found or rest, sides["estimates"], root, "estimates", beside)
+    apart = [one for one in found or rest if one not in taken]
+    series = _series(apart, sides["estimates"], root, "estimates", beside)
+    for pair in nested:
+        for one in pair:
+            one.tasks = _tasks_of(one, root)
+    references += _merge([one for one, _ in nested if one.tasks])
+    series += _merge([one for _, one in nested if one.tasks])
     pairs = list(_pairs(references, series))
     if not pairs:
         had = f"{counted(sum(len(one.files) for one in references), 'reference')} found"
-        why = "but no estimates of the same tracks: name their folder estimates, systems, ..., or say --estimates"
+        if not found and not rest:
+            why = "but no estimates: name their folder estimates, systems, ..., or say --estimates"
+        elif not series:
+            raise _unrecognised(root, found or rest, "estimate", "estimates, systems, ...")
+        else:
+            tracks = [next(iter(side[0].tracks)) for side in (references, series)]
+            why = f"but no estimates of the same tracks and task: tracks are called {tracks[0]!r} and {tracks[1]!r}"
         raise AnnotationError(f"{had}, {why}", path=root)
     if rest:
         for _, one, _ in pairs:
@@ -171,6 +190,22 @@ def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estim
                 "no folder is named as one of estimates; those beside the references are taken for systems"
             )
     return _write(root, pairs, files)
+
+
+def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str) -> AnnotationError:
+    """The error about a side without annotations: it has no files, or no task reads them."""
+    option = "--reference" if side == "reference" else "--estimates"
+    if not files:
+        return AnnotationError(f"no {side}s found: name their folder or files {names}, or say {option}", path=root)
+    first = files[0]
+    task = next((task for task in map(_hint, reversed(first.parts)) if task), "beat")
+    try:
+        read(first.path(root), task=task)
+        reason = f"{first} is empty"
+    except (AnnotationError, UnknownNameError) as error:
+        reason = str(error)
+    remedy = "write the pipeline by hand, with options of reading such as columns, header and time_unit"
+    return AnnotationError(f"no task reads the {counted(len(files), side)}: {reason}; {remedy}", path=root)
 
 
 def _list_files(root: Path) -> Iterator[_FoundFile]:
@@ -210,6 +245,49 @@ def _series(
     beside: Collection[tuple[str, ...]] = (),
 ) -> list[_Series]:
     """Files of one side in series, each with its pattern; those in folders `beside` others apart."""
+    made = []
+    for (fixed, *_), own in _shapes(files, words, beside).items():
+        parent = fixed if beside else fixed[:-1]
+        made += [replace(one, parent=parent, listed=bool(beside)) for one in _patterns(own, len(fixed), words, side)]
+    for one in made:
+        one.tasks = _tasks_of(one, root)
+    return _merge([one for one in made if one.tasks])
+
+
+def _nested(
+    references: Sequence[_FoundFile], estimates: Sequence[_FoundFile], sides: Mapping[str, Collection[str]]
+) -> Iterator[tuple[_Series, _Series]]:
+    """Both sides where files lie in folders of the same names, such as those of artists and albums.
+
+    Such folders are parts of the names of tracks. Above them estimates may have folders of systems and of runs.
+    """
+    left, right = (_shapes(side, sides[name]) for side, name in ((references, "reference"), (estimates, "estimates")))
+    for (fixed, depth, _), own in left.items():
+        levels = range(len(fixed), depth - 1)
+        varying = [place for place in levels if len({file.parts[place] for file in own}) > 1]
+        if not fixed or not varying or any(all(_hint(file.parts[place]) for file in own) for place in varying):
+            continue
+        folders = {tuple(file.parts[place] for place in varying) for file in own}
+        for (start, other_depth, _), found in right.items():
+            shift = other_depth - depth  # folders are counted from the file upwards
+            above = len(fixed) + shift - len(start)
+            if not start or not 0 <= above <= 2 or not _are_beside(fixed[:-1], start[:-1]):
+                continue
+            met = {tuple(file.parts[place + shift] for place in varying) for file in found}
+            if 2 * len(folders & met) <= len(folders):
+                continue
+            if above == 0:
+                _demand_parts(own, varying, folders, met)
+            pair = _nested_pair(own, found, varying, shift, range(len(start), len(start) + above))
+            for one, parent in zip(pair, (fixed[:-1], start[:-1]), strict=True):
+                one.parent = parent
+            yield pair
+
+
+def _shapes(
+    files: Iterable[_FoundFile], words: Collection[str], beside: Collection[tuple[str, ...]] = ()
+) -> dict[tuple[tuple[str, ...], int, str], list[_FoundFile]]:
+    """Files by the folders down to the one that names their side (or is `beside`), the number of folders and suffix."""
     shapes: dict[tuple[tuple[str, ...], int, str], list[_FoundFile]] = {}
     for file in files:
         if beside:
@@ -219,13 +297,58 @@ def _series(
             fixed = file.parts[: place + 1] if _is_word(file.parts[place], words) and len(file.parts) > 1 else ()
         if fixed is not None:
             shapes.setdefault((fixed, len(file.parts), file.suffix.lower()), []).append(file)
-    made = []
-    for (fixed, *_), own in shapes.items():
-        parent = fixed if beside else fixed[:-1]
-        made += [replace(one, parent=parent, listed=bool(beside)) for one in _patterns(own, len(fixed), words, side)]
-    for one in made:
-        one.tasks = _tasks_of(one, root)
-    return _merge([one for one in made if one.tasks])
+    return shapes
+
+
+def _demand_parts(
+    references: Sequence[_FoundFile],
+    varying: Sequence[int],
+    folders: set[tuple[str, ...]],
+    others: set[tuple[str, ...]],
+) -> None:
+    """Refuse folders that may as well be annotators on the one side and systems on the other."""
+    counts = Counter(file.parts[-1] for file in references)
+    if len(varying) == 1 and folders != others and 2 * sum(count > 1 for count in counts.values()) > len(counts):
+        names = ", ".join(sorted("/".join(one) for one in folders & others)[:3])
+        odd = sorted("/".join(one) for one in folders ^ others)[0]
+        raise AnnotationError(
+            f"both sides have folders named {names}, which may be parts of the collection, or annotators and systems: "
+            f"only one side has {odd}; write the patterns by hand, as ref/{{artist}}/{{track}}.lab for parts and "
+            "ref/{annotator}/{track}.lab for annotators"
+        )
+
+
+def _nested_pair(
+    references: Sequence[_FoundFile],
+    estimates: Sequence[_FoundFile],
+    varying: Sequence[int],
+    shift: int,
+    above: range,
+) -> tuple[_Series, _Series]:
+    """Series of files in folders that both sides have; those of systems are the folders `above`."""
+    stems = [{file.parts[-1] for file in side} for side in (references, estimates)]
+    # A file of one name in a folder for each track, in place of a file for each track.
+    in_folder = len(stems[0]) == 1 and len(varying) > 0 and (len(stems[1]) == 1 or not above)
+    track = varying[-1] if in_folder else -1
+    parts = [place for place in varying if place != track]
+    names = {place: f"{{part{number or ''}}}" for number, place in enumerate(parts)} | {track: "{track}"}
+    systems = [place for place in above if len({file.parts[place] for file in estimates}) > 1] or [*above][:1]
+    runs = systems[1:] and all(_RUN.fullmatch(file.parts[systems[1]]) for file in estimates)
+    upper = {place: "{system}" if place == systems[0] else "{run}" if runs else "{version}" for place in systems}
+    if in_folder and len(stems[1]) > 1:
+        upper[-1] = "{system}"
+
+    def track_of(file: _FoundFile, shift: int) -> str:
+        return "/".join(file.parts[place + shift if place >= 0 else place] for place in (*parts, track))
+
+    lower = {place + shift if place >= 0 else place: text for place, text in names.items()}
+    left = {("", track_of(file, 0)): file for file in references}
+    right = {("/".join(file.parts[place] for place in upper), track_of(file, shift)): file for file in estimates}
+    note = "folders that both sides have are taken for parts of the names of tracks"
+    return (
+        _Series(_pattern(references[0], names), left),
+        _Series(_pattern(estimates[0], lower | upper), right, notes=[note] if parts else []),
+    )
 
 
 def _patterns(files: Sequence[_FoundFile], fixed: int, words: Collection[str], side: str) -> Iterator[_Series]:
@@ -260,6 +383,10 @@ def _of_systems(files: Sequence[_FoundFile], varying: Sequence[int]) -> _Series:
         found = {(file.parts[-1], file.parts[place]): file for file in files}
         note = "folders are taken for tracks, and the files in them for systems"
         return _Series(_pattern(files[0], {place: "{track}", -1: "{system}"}), found, notes=[note])
+    if len(varying) == 1 and len(by_folder) > 1 and sum(map(len, by_folder.values())) == len(stems):
+        found = {("", file.parts[-1]): file for file in files}
+        note = "no track is in two folders of estimates, so they are taken for parts of one system"
+        return _Series(_pattern(files[0], {place: "{part}", -1: "{track}"}), found, notes=[note])
     others = {other: f"{{part{number or ''}}}" for number, other in enumerate(varying[1:])}
     if len(others) == 1 and all(_RUN.fullmatch(file.parts[varying[1]]) for file in files):
         others = {varying[1]: "{run}"}
@@ -400,6 +527,7 @@ def _pairs(references: Sequence[_Series], estimates: Sequence[_Series]) -> Itera
     """Each series of estimates with the series of references that has most of its tracks for a task of both."""
     for one in estimates:
         best: tuple[int, int, _Series, _Series, str] | None = None
+        fitting: dict[str, int] = {}
         for other in references:
             task = next((task for task in one.tasks if task in other.tasks), "")
             if not task or not _are_beside(other.parent, one.parent):
@@ -407,10 +535,15 @@ def _pairs(references: Sequence[_Series], estimates: Sequence[_Series]) -> Itera
             left, right = _aligned(other, one)
             met = len(left.tracks.keys() & right.tracks.keys())
             rank = (met, -one.tasks.index(task) - other.tasks.index(task))
+            if met:
+                fitting[left.path] = met
             if met and (best is None or rank > best[:2]):
                 best = (*rank, left, right, task)
+                chosen = left.path
         if best is not None:
-            yield best[2:]
+            others = ", ".join(f"{path} ({met})" for path, met in fitting.items() if path != chosen)
+            note = [f"references of the same tracks are also in {others}"] if others else []
+            yield replace(best[2], notes=[*best[2].notes, *note]), *best[3:]
 
 
 def _are_beside(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -462,12 +595,10 @@ def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Seq
         file for reference, estimates, _ in pairs for file in (*reference.files.values(), *estimates.files.values())
     }
     body = "\n".join(entries)
-    left = Counter(
-        file.parts[0] if file.parts[1:] else "." for file in files if file not in used and str(file) not in body
-    )
+    left = Counter("/".join(file.parts[:-1]) or "." for file in files if file not in used and str(file) not in body)
     unused = ", ".join(f"{name} ({count})" for name, count in left.items())
     tail = [f"# Not used, number of files by folder: {unused}"] if unused else []
-    tail += [f"store: {_scalar(f'stores/{stem}.zarr')}  # relative to where mirflow runs", ""]
+    tail += [f"store: {_scalar(f'stores/{stem}.zarr')}  # relative to this file", ""]
     return "\n".join([*head, *entries, *tail])
 
 
@@ -493,7 +624,42 @@ def _entry(root: Path, reference: _Series, estimates: _Series, task: str, name: 
         notes.append(f"the files may also be for {' or '.join(others)}")
     comments = [f"  # Uncertain: {note}." for note in dict.fromkeys(notes)]
     findings, works = _findings(root, "\n".join(lines))
+    problem = _against_itself(reference, root, task) if works else ""
+    if problem:
+        findings, works = [*findings, f"  # Problem: {problem}"], False
     return [*findings, *comments, *(lines if works else (f"  # {line}" for line in lines))], works
+
+
+def _against_itself(references: _Series, root: Path, task: str) -> str:
+    """The problem of references that score badly against themselves, or against other annotators of the same tracks."""
+    by_track: dict[str, list[Path]] = {}
+    for (_, track), file in references.files.items():
+        by_track.setdefault(track, []).append(file.path(root))
+    tracks = list(by_track.values())
+    sample = tracks[:: max(1, len(tracks) // _SAMPLE)][:_SAMPLE]
+    rules = get_task(task).convention()
+    measures = {one.metric.name: one for one in rules.select()}
+    measure = next((measures[name] for name in get_task(task).headline_of(rules.name) if name in measures), None)
+    if measure is None or not measure.metric.perfect:
+        return ""
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    for paths in sample:
+        for left, right in product(paths, paths):
+            with suppress(MirflowError, ValueError):  # the run reports what cannot be read or scored
+                rows = (to_ragged([read(path, task=task)]) for path in (left, right))
+                found = rules.score(Pairs.in_order(*rows), [measure], rules.grids[0])
+                if found.weight[0, 0]:
+                    scores[left == right].append(float(found.score[0, 0]))
+    own, others = scores[True], scores[False]
+    perfect = measure.metric.perfect
+    if own and not any(score == perfect for score in own):
+        return (
+            f"references against themselves have {measure} {max(own):.4g}, not {perfect:g}: are these files of {task}?"
+        )
+    if others and sum(others) < _DISAGREEMENT * perfect * len(others):
+        agreement = f"{measure} of one against another is {sum(others) / len(others):.2g} on a few tracks"
+        return f"annotators hardly agree ({agreement}): are these folders of different recordings?"
+    return ""
 
 
 def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
@@ -503,7 +669,7 @@ def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
         try:
             (found,) = find_files(f"name: x\nevaluations:\n{entry}\nstore: x.zarr\n", root)
         except PipelineError as error:
-            return [f"  # Problem: {line.strip()}" for line in str(error).splitlines()[1:]], False
+            return [f"  # Problem: {problem.message}" for problem in error.problems], False
     both = sum(bool(refs) for refs in found.references)
     cells = sum(one is not None for row in found.estimates for one in row)
     names = ", ".join(found.systems[:5]) + (", ..." if len(found.systems) > 5 else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,18 +14,30 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from ..annotations.source import Source
-from ..cells import CELL_ATTRS, Entry
+from ..cells import CELL_ATTRS, MAX_NAME, Entry
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import Measure, describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
+from ..readers.label_maps import shipped_maps
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
-from ..readers.sources import FileSource
-from .discovery import MODEL, Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
-from .document import Document, form_problems, parse_document, read_document, schema_of, validate
+from .discovery import (
+    MODEL,
+    OUTSIDE,
+    Discovery,
+    OpenPack,
+    absolute,
+    discover,
+    find_matches,
+    in_language,
+    is_lone,
+    is_table,
+    language_column,
+    leads_out,
+)
+from .document import Document, Place, form_problems, parse_document, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
 
@@ -170,12 +183,26 @@ def tabulate(names: Sequence[str], entries: Mapping[str, Mapping[str, Entry]]) -
 
 @dataclass(frozen=True)
 class PlannedPipeline:
-    """A pipeline file as its model, its plans in its order, its text for provenance, and its root, absolute."""
+    """A pipeline file with what it leads to.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+    plans : tuple of EvaluationPlan
+        In the file's order.
+    text : str
+        Of the file, for provenance.
+    root : str
+        Absolute.
+    store : str
+        As seen from the working directory.
+    """
 
     pipeline: Pipeline
     plans: tuple[EvaluationPlan, ...]
     text: str
     root: str
+    store: str
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
@@ -228,7 +255,9 @@ def plan_pipeline(
         plans = _each(document, pipeline, problems, lambda one: _plan(one, place, *how))
     if pipeline is None or problems:
         raise PipelineError(problems, path)
-    return PlannedPipeline(pipeline, tuple(plans), document.text, place)
+    # As with the root, `..` is the folder above in the path as it is written, also behind links.
+    store = os.path.normpath(Path(path).parent / Path(pipeline.store).expanduser())
+    return PlannedPipeline(pipeline, tuple(plans), document.text, place, store)
 
 
 def import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
@@ -264,27 +293,55 @@ def plugin_address(module: str, folder: Path) -> str:
     return absolute(str(Path(folder, module))) if module.endswith(".py") else module
 
 
-def find_files(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> tuple[EvaluationFiles, ...]:
+def find_files(
+    text: str, root: str | Path, *, open_pack: OpenPack | None = None, confined: bool = False
+) -> tuple[EvaluationFiles, ...]:
     """Find the files that the text of a pipeline file names, as a store keeps it, below a given root.
 
     Metadata of tracks are not read, it is not looked whether files have changed, and no Python file is run.
+
+    Parameters
+    ----------
+    text : str
+    root : path
+    open_pack : callable or None
+        As for :func:`plan_pipeline`.
+    confined : bool
+        Whether the text is a stranger's: it sees no environment, and no file outside of the root.
 
     Raises
     ------
     PipelineError
         With all problems, as of :func:`plan_pipeline`.
     """
-    document, folder = parse_document(text), absolute(str(root))
+    document, folder = parse_document(text, foreign=confined), absolute(str(root))
     pipeline, problems = _check_form(document)
 
     def files(evaluation: Evaluation) -> EvaluationFiles | list[Trouble]:
-        found = _discover(evaluation, folder, None, open_pack)
+        outside = _paths_outside(evaluation, folder) if confined else []
+        found = outside or _discover(evaluation, folder, None, open_pack, confined)
         return found if isinstance(found, list) else EvaluationFiles(**_files_of(found))
 
     found = _each(document, pipeline, problems, files)
     if problems:
         raise PipelineError(problems)
     return tuple(found)
+
+
+def _paths_outside(evaluation: Evaluation, root: str) -> list[Trouble]:
+    """What an evaluation reads outside of a folder, beside the annotations that its patterns find."""
+    if evaluation.reference.mirdata is not None:
+        return [(("reference", "mirdata"), "data sets of mirdata are not read for a store from elsewhere")]
+    classes, tracks = evaluation.classes, evaluation.tracks
+    paths: dict[Place, str | None] = {
+        ("classes", "path"): classes.path if classes else None,
+        ("tracks", "path"): tracks.path if tracks else None,
+        **{("tracks", "files", name): pattern for name, pattern in (tracks.files if tracks else {}).items()},
+    }
+    for key in ("reference", "estimates"):
+        labels: str | None = getattr(getattr(evaluation, key), "labels")  # noqa: B009 - the model is made of options
+        paths[key, "labels"] = None if labels in shipped_maps() else labels
+    return [(place, f"{OUTSIDE}: {path!r}") for place, path in paths.items() if path and leads_out(path, root)]
 
 
 def _read(path: str | Path) -> Document:
@@ -348,33 +405,36 @@ def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     """The model of a document, if it has the right form, and all that is wrong with it."""
     pipeline, problems = validate(document, Pipeline, "evaluations and store")
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     twice = []
     for position, one in enumerate(listed if isinstance(listed, list) else ()):
         name = one.get("name", one.get("task")) if isinstance(one, Mapping) else None
-        if isinstance(name, str) and name in seen:
-            message = f"another evaluation has the name {name!r}; give this one a name of its own"
+        if isinstance(name, str) and name.casefold() in seen:
+            other = seen[name.casefold()]
+            same = "has the name" if other == name else f"has the name {other!r}, on some file systems the same as"
+            message = f"another evaluation {same} {name!r}; give this one a name of its own"
             twice.append(document.problem(("evaluations", position, "name"), message))
         elif isinstance(name, str):
-            seen.add(name)
+            seen[name.casefold()] = name
     own = len(document.problems)
     return pipeline, [*problems[:own], *twice, *problems[own:]]
 
 
 def _discover(
-    evaluation: Evaluation, root: str, folder: str | None, open_pack: OpenPack | None
+    evaluation: Evaluation, root: str, folder: str | None, open_pack: OpenPack | None, confined: bool = False
 ) -> Discovery | list[Trouble]:
     """The files of an evaluation, or all that is wrong with it; `folder` is that of Python files, see `resolve`."""
     resolved = resolve(evaluation, root, folder)
     troubles: list[Trouble] = []
     if isinstance(resolved, Resolved):
-        found = discover(evaluation, resolved, root, open_pack, troubles)
+        found = discover(evaluation, resolved, root, open_pack, troubles, confined)
         if found is not None and not troubles:
             _set_languages(found, troubles)
         return troubles or found
     for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
         if side.path:
-            find_matches(side, key, root, is_lone(evaluation) or is_table(side, evaluation.task), troubles)
+            trackless = is_lone(evaluation) or is_table(side, evaluation.task)
+            find_matches(side, key, root, trackless, troubles, confined)
     return [*resolved, *troubles]
 
 
@@ -382,36 +442,46 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
     """Give the files of each track their language, where a side names the column that has it."""
     sides = (("reference", found.resolved.reference), ("estimates", found.resolved.estimates))
     for key, reading in sides:
-        column = (reading.language or "").strip()
-        if not (column.startswith("{") and column.endswith("}")):
+        column = language_column(reading)
+        if not column:
             continue
-        named = {track: values.get(column[1:-1]) for track, values in found.track_meta.items()}
+        named = {track: values.get(column) for track, values in found.track_meta.items()}
         if not any(named.values()) and found.evaluation.tracks is not None:
             try:
                 table = track_metadata(found.evaluation.tracks, found.root, found.tracks)
             except MetadataError as error:
                 troubles.append((("tracks",), str(error)))
                 return
-            named = dict(zip(found.tracks, table.get(column[1:-1], ()), strict=False))
+            named = dict(zip(found.tracks, table.get(column, ()), strict=False))
         lacking = next((track for track in found.tracks if not named.get(track)), None)
         if lacking is not None:
-            troubles.append(((key, "language"), f"track {lacking!r} has no {column[1:-1]!r} in its metadata"))
+            troubles.append(((key, "language"), f"track {lacking!r} has no {column!r} in its metadata"))
             return
         found.languages.append(f"{key}: {named}")
         for track in found.tracks:
             spoken = str(named[track])
             if key == "reference":
                 references = found.references.get(track, [])
-                references[:] = [replace(one, source=_spoken(one.source, spoken)) for one in references]
+                references[:] = [replace(one, source=in_language(one.source, spoken)) for one in references]
             else:
                 own = [place for place in found.estimates if place[1] == track]
-                found.estimates |= {place: _spoken(found.estimates[place], spoken) for place in own}
+                found.estimates |= {place: in_language(found.estimates[place], spoken) for place in own}
 
 
-def _spoken(source: Source, language: str) -> Source:
-    if not isinstance(source, FileSource):
-        return source
-    return replace(source, reading=replace(source.reading, language=language))
+def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[dict[str, str]]) -> None:
+    """Add the languages of the estimates to places of references that lack them, from the table of the tracks.
+
+    Raises
+    ------
+    MetadataError
+    """
+    column = language_column(resolved.estimates)
+    key = f"{{{column}}}"
+    if not column or evaluation.tracks is None or any(key in place for place in places):
+        return
+    named = track_metadata(evaluation.tracks, root, [place["track"] for place in places]).get(column, ())
+    for place, spoken in zip(places, named, strict=False):
+        place |= {key: str(spoken)} if spoken else {}
 
 
 def _files_of(found: Discovery) -> dict[str, Any]:
@@ -447,6 +517,18 @@ def _plan(
             track_meta |= track_metadata(evaluation.tracks, root, found.tracks)
         except MetadataError as error:
             return [(("tracks",), str(error))]
+    system_meta = _system_metadata(evaluation, found)
+    seen: dict[str, str] = {}
+    for key, names in (("tracks", track_meta), ("systems", system_meta)):
+        long = next((name for name in names if len(name.encode()) > MAX_NAME), None)
+        if long is not None:
+            return [((key,), f"the column {long[:40]!r}... has a name of more than {MAX_NAME} bytes; shorten it")]
+        for name in names:
+            other = seen.setdefault(name.casefold(), name)
+            if other != name:
+                return [
+                    ((key,), f"the columns {other!r} and {name!r} have the same name on some file systems; rename one")
+                ]
     shared = _shared_definition(evaluation, found, plugins)
     return EvaluationPlan(
         **files,
@@ -454,7 +536,7 @@ def _plan(
         measures=resolved.measures,
         combine=evaluation.reference.combine or "",
         track_meta=track_meta,
-        system_meta=_system_metadata(evaluation, found),
+        system_meta=system_meta,
         stamps=cell_stamps(files["references"], files["estimates"]),
         signatures={str(one): fingerprint(*shared, *_definition(one)) for one in resolved.measures},
         on_error=evaluation.on_error,

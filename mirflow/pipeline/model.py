@@ -26,11 +26,13 @@ from pydantic_core import core_schema
 
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
+from ..cells import MAX_NAME
 from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError
 from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, expand, parse
 from ..metrics.user_metrics import is_reference
 from ..readers.class_tables import read_classes
+from ..readers.content import store_flaw
 from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
@@ -130,8 +132,8 @@ _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+")
 
 def identifier(name: str) -> str:
     """A name that can be that of a group in a store."""
-    if not name.isidentifier() or not name.isascii():
-        raise ValueError(f"must be an identifier (letters, digits, underscores), not {name!r}")
+    if not name.isidentifier() or not name.isascii() or len(name) > MAX_NAME:
+        raise ValueError(f"must be an identifier (letters, digits, underscores; at most {MAX_NAME}), not {name[:80]!r}")
     return name
 
 
@@ -166,6 +168,13 @@ def _systems(value: Any) -> Any:
         wrong = next(name for name in value if not isinstance(name, str))
         raise ValueError(f"needs names of systems, not {wrong!r}; put it in quotes")
     return {name: {} if meta is None else meta for name, meta in value.items()} if isinstance(value, dict) else value
+
+
+def _store(path: str) -> str:
+    flaw = store_flaw(path)
+    if flaw:
+        raise ValueError(f"{path!r} {flaw}")
+    return path
 
 
 def _scheduler(name: str) -> str:
@@ -395,8 +404,8 @@ class Pipeline(Strict):
     """Python files, relative to this file, or modules that declare tasks and readers: they are run."""
     evaluations: list[Evaluation] = Field(min_length=1)
     """What is compared."""
-    store: str
-    """The Zarr store for the results, relative to where mirflow runs."""
+    store: Annotated[str, AfterValidator(_store)]
+    """The Zarr store for the results, relative to the file's folder."""
     execution: Execution = Field(default_factory=Execution)
     """Execution of the run."""
 

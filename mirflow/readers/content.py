@@ -16,10 +16,43 @@ from time import sleep, time_ns
 from ..errors import UnreadableError
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_MATLAB, _HDF5 = b"MATLAB 5.0 MAT-file", b"\x89HDF\r\n\x1a\n"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _COARSE = 2_000_000_000
 _TICK = 10_000_000
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+
+
+def path_flaw(path: str | os.PathLike[str]) -> str:
+    """Why text cannot be the path of a file or folder; empty if it can.
+
+    Examples
+    --------
+    >>> path_flaw("stores/x.zarr"), path_flaw("s3://bucket/x.zarr")
+    ('', 'is a URL, and files are read and written on mounted file systems only')
+    """
+    text = os.fspath(path)
+    if "\0" in text:
+        return "has a null character, which no path can have"
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return "has characters that no path can have"
+    # A path object has one slash left of the two.
+    return "is a URL, and files are read and written on mounted file systems only" if _URL.match(text) else ""
+
+
+def store_flaw(path: str | os.PathLike[str]) -> str:
+    """Why text cannot be the path of a store, and what to write; empty if it can.
+
+    Examples
+    --------
+    >>> store_flaw("stores/x.zarr"), store_flaw("..")
+    ('', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
+    """
+    flaw = path_flaw(path) or ("is not the name of a store" if Path(path).name in ("", "..") else "")
+    return f"{flaw}; a store is a folder, such as stores/x.zarr" if flaw else ""
 
 
 def open_file(path: str | Path, name: str | None = None) -> FileIO:
@@ -36,7 +69,7 @@ def open_file(path: str | Path, name: str | None = None) -> FileIO:
         os.close(number)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise unreadable(path, error, name) from None
     what = "a pipe" if stat.S_ISFIFO(mode) else "a device"
     message = f"cannot be read: is {what}, not a file; write what comes from it to a file first"
@@ -75,24 +108,35 @@ def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[b
 
 def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:
     """The bytes of a file, at most so many of them."""
-    data = file.read(min(expected + 1, most))
-    parts = [data]
-    read = len(data)
-    while data and read < most:
-        data = file.read(min(2**20, most - read))
+    parts: list[bytes] = []
+    read, size = 0, expected + 1
+    while read < most:
+        data: bytes | None = file.read(min(size, most - read))
+        if data is None:  # a file of the kernel, such as /proc/kmsg, that waits for something to happen
+            raise OSError(errno.EAGAIN, "nothing can be read from it now")
+        if not data:
+            break
         parts.append(data)
-        read += len(data)
+        read, size = read + len(data), 2**20
     return b"".join(parts)
 
 
 def _demand_unpacked(data: bytes, name: str | Path) -> None:
-    """Raise if bytes are those of an archive or a spreadsheet, with what to do about it."""
+    """Raise if bytes are those of an archive, a spreadsheet or a MATLAB file, with what to do about it."""
     if data.startswith(_ZIP) and not str(name).lower().endswith(".mxl"):  # compressed MusicXML is an archive
         sheet = b"[Content_Types].xml" in data[:4096]
         message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"
         raise UnreadableError(message, path=name)
     if data.startswith(_GZIP):
         raise UnreadableError("is compressed with gzip; unpack it", path=name)
+    if data.startswith(_MATLAB):
+        message = "is a MATLAB file; load it with scipy.io.loadmat, and pass the arrays to mirflow.score"
+        raise UnreadableError(message, path=name)
+    if data.startswith(_HDF5):
+        message = (
+            "is an HDF5 file, as MATLAB's are from 7.3 on; read it with h5py, and pass the arrays to mirflow.score"
+        )
+        raise UnreadableError(message, path=name)
 
 
 def demand_no_json(data: bytes, name: str | Path) -> None:
@@ -114,7 +158,7 @@ def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
     """Size in bytes and time of modification in ns of a file as it is now."""
     try:
         status = Path(path).stat()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise unreadable(path, error, name) from None
     return status.st_size, status.st_mtime_ns
 
@@ -134,21 +178,24 @@ def modified_of(status: os.stat_result) -> int:
     return modified
 
 
-def unreadable(path: str | Path, error: OSError, name: str | None = None) -> UnreadableError:
+def unreadable(path: str | Path, error: OSError | ValueError, name: str | None = None) -> UnreadableError:
     """The error for a file that cannot be read; of a link that leads nowhere with the file that is gone.
 
     Parameters
     ----------
+    error : OSError or ValueError
+        The latter for a path that no file can have, such as one with a null character.
     name : str or None
         Name of the file in messages; None: its path.
     """
-    message = dangling(Path(path)) or f"cannot be read: {error.strerror or error}"
+    message = dangling(Path(path)) or f"cannot be read: {getattr(error, 'strerror', None) or error}"
     return UnreadableError(message, path=name or path)
 
 
 def dangling(path: Path) -> str:
     """The error for a link that leads nowhere; empty for any other path."""
-    if not path.is_symlink() or path.exists():
+    # Unlike those of pathlib, these are False for a path that no file can have.
+    if not os.path.islink(path) or os.path.exists(path):  # noqa: PTH110, PTH114
         return ""
     return f"is a link to {str(path.readlink())!r}, which is not there"
 
@@ -189,6 +236,23 @@ def join_digests(digests: Sequence[str]) -> str:
     return digest_of("".join(digests).encode()) if len(digests) > 1 else "".join(digests)
 
 
+def is_encoding(name: str) -> bool:
+    """True if Python reads text in an encoding of this name.
+
+    Examples
+    --------
+    >>> is_encoding("latin-1"), is_encoding("undefined"), is_encoding("utf-88")
+    (True, False, False)
+    """
+    try:
+        b"text".decode(name)
+    except UnicodeDecodeError:
+        return True  # other bytes can be read
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
 def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
     """The text of bytes, with ``\\n`` as line ends and without a byte order mark.
 
@@ -203,7 +267,7 @@ def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
         raise UnreadableError("is UTF-16 or UTF-32, not UTF-8; convert it, or declare its encoding", path=name)
     try:
         text = data.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         raise UnreadableError(
             f"cannot be decoded: {_why(error)}; declare its encoding, or convert it", path=name
         ) from None
@@ -214,7 +278,7 @@ def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
     return text
 
 
-def _why(error: UnicodeDecodeError | LookupError) -> str:
+def _why(error: UnicodeError | LookupError) -> str:
     if isinstance(error, UnicodeDecodeError):
         line = error.object.count(b"\n", 0, error.start) + 1
         return f"byte {error.object[error.start]:#04x} on line {line} is not {error.encoding}"

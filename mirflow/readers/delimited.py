@@ -20,19 +20,22 @@ from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, Kind
 from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from ..ragged import Column, Float
-from ..theory.pitch import to_hertz
+from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, to_hertz
 from .content import decode
 from .layouts import (
+    ODD_COLUMNS,
     are_numbers_of,
     are_plain,
     demand_columns,
     demand_read,
     demand_tags,
     guess_task,
+    has_only_names,
     is_header,
     is_number,
     look,
     named_columns,
+    odd_velocities,
 )
 from .notation import in_harte
 from .options import KEYS, DelimitedOptions, Reading
@@ -132,12 +135,21 @@ class Layout:
                 return float(text.replace(",", "."))
             hint = "; if commas precede decimals, declare decimal: ','"
         elif column == "end" and "label" in self.places:
-            hint = (
-                "; if rows are a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
-            )
+            hint = _unlike_an_end(text, fields)
         elif len(fields) > 1 and options.header is None and not options.columns and not any(map(is_number, fields)):
             hint = "; if this is a header, none of its names is known: declare columns"
+        elif options.columns and options.header is None and has_only_names(fields):
+            hint = "; if this row is a header, declare header: true (--header), or the columns by its names"
         raise InvalidAnnotationError(f"{column} is not a number: {text!r}{hint}", path=self.name, line=line)
+
+
+def _unlike_an_end(text: str, fields: Sequence[str]) -> str:
+    """What rows with a text after their start may be: phrases of McGill Billboard, or starts and labels."""
+    from .billboard import SILENCE
+
+    if text == SILENCE or any("|" in field for field in fields):
+        return "; if this is a file of McGill Billboard, declare format: billboard (--input-format billboard)"
+    return "; if rows are a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
 
 
 def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
@@ -178,11 +190,31 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
 def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
     """Select beats, translate chords, put a list in its order, or make a hierarchy of one level."""
     kind = KINDS[reading.kind]
+    if kind.pitched and reading.delimited.pitch_unit == "MIDI":
+        demand_midi(annotation, name)
     if kind.level:
         return stack_levels([annotation])
     if "bar" in kind.columns:
         return select_beats(annotation, reading.selection, name)
     return order_names(annotation, name) if kind.listed else in_harte(annotation, reading, name)
+
+
+def demand_midi(annotation: Annotation, name: str | Path) -> None:
+    """Raise if a pitch that is declared as a MIDI number is above the highest one, as frequencies are.
+
+    Examples
+    --------
+    >>> demand_midi(Annotation("series", {"time": np.zeros(1), "frequency": np.array([440.0])}), "a.txt")
+    """
+    pitch = np.abs(annotation.pitches)
+    wrong = np.flatnonzero(pitch >= midi_to_hz(HIGHEST_MIDI + 0.5))
+    if len(wrong):
+        item = int(wrong[0])
+        outer = annotation.inner_counts  # of several pitches in a frame lines are those of the frames
+        row = item if not outer else int(np.searchsorted(np.cumsum(outer[0]), item, side="right"))
+        number = float(hz_to_midi(pitch[item]))
+        message = f"not a MIDI number from 0 to {HIGHEST_MIDI}: {number:.6g}; if the pitches are in Hz, declare "
+        raise InvalidAnnotationError(f"{message}pitch_unit: Hz", path=name, line=annotation.line(row))
 
 
 def has_numbers(reading: Reading) -> bool:
@@ -244,7 +276,10 @@ def _all_at_once(
                 one: np.array(list(map(float, fields[where]))) for one, where in places.items() if where != place
             }
         else:
-            numbers = _columns_of_numbers(rows, layout)
+            numbers, table = _columns_of_numbers(rows, layout)
+            if kind.followed_by == "velocity" and layout.usual and table.shape[1] > len(places):
+                doubt = odd_velocities(table)
+                attrs = {**attrs, ODD_COLUMNS: doubt} if doubt else attrs
     except (ValueError, IndexError):
         return None
     if labels is not None and (
@@ -269,11 +304,12 @@ def _columns_of_fields(text: str, rows: Sequence[str], layout: Layout) -> list[t
     return list(zip(*[row.split(separator, splits) for row in rows], strict=True))
 
 
-def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> dict[str, Column]:
-    """Columns of rows that hold nothing but numbers, or of which the others are not read."""
+def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, Column], Float]:
+    """Columns of rows that hold nothing but numbers, or of which the others are not read; and the table of these."""
     names = [name for name in layout.places if name != "label"]
     if len(names) == layout.held == 1 and layout.header is None:
-        return {names[0]: _floats(rows)}
+        column = _floats(rows)
+        return {names[0]: column}, column[:, np.newaxis]
     separator = None if layout.separator == "whitespace" else layout.separator
     if "label" in layout.places and not layout.usual:  # a later row may have one
         raise ValueError
@@ -291,7 +327,7 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> dict[str, Column
         raise ValueError
     if len(table) != len(rows):  # blank lines
         raise ValueError
-    return {name: np.ascontiguousarray(table[:, place]) for name, place in zip(names, places, strict=True)}
+    return {name: np.ascontiguousarray(table[:, place]) for name, place in zip(names, places, strict=True)}, table
 
 
 def _are_odd(labels: str, layout: Layout) -> bool:
@@ -431,8 +467,12 @@ def find_layout(
         if not is_number(head[0]):
             separator = sniff(first.replace(",", ".") if options.decimal == "," else first)
             head = split_line(first, separator)
-    has_header = is_header(head, kind, keyed=keyed) if options.header is None else options.header
     declared, selection = dict(options.columns), reading.selection
+    has_header = options.header
+    if has_header is None:
+        # Numbers come first in rows of such kinds, and names of columns are those of a header.
+        named = any(isinstance(where, str) for where in declared.values()) or (kind.numbers > 0 and not declared)
+        has_header = is_header(head, kind, keyed=keyed) or (named and not keyed and has_only_names(head))
     bars = "bar" in declared or (not declared and (selection or "").startswith("bar"))
     if declared:
         header = head if has_header else None

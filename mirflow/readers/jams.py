@@ -174,7 +174,9 @@ class JamsFile:
             known = [self.choices[place].annotator for place in fitting]
             fitting = [place for place in fitting if self.choices[place].annotator == annotator]
             if not fitting:
+                together = "; to score all of them write a pipeline with combine: each, mean or max"
                 message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
+                message += together if annotator == "all" else ""
                 stop = "" if message.endswith("?") else "."
                 raise InvalidAnnotationError(f"{message}{stop} It holds {held}", path=self.name)
         if len(fitting) > 1:

@@ -147,7 +147,7 @@ def _parse(text: str, path: str) -> LabelMap:
 
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "cannot be read"
         raise AnnotationError(f"is no YAML: {problem}", path=path, line=mark and mark.line + 1) from None

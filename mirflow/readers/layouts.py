@@ -16,6 +16,7 @@ import numpy as np
 from ..annotations.schema import HEADINGS, KINDS, TASK_KINDS, Kind, kind_of
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
+from ..theory.pitch import HIGHEST_MIDI
 from .options import KEYS
 
 Rows = Sequence[tuple[int, Sequence[str]]]
@@ -69,6 +70,16 @@ def is_number(text: str) -> bool:
     return True
 
 
+def _is_any_number(text: str) -> bool:
+    """True for a number, of which a comma may precede the decimals."""
+    return is_number(text) or is_number(text.replace(",", ".", 1))
+
+
+def has_only_names(fields: Sequence[str]) -> bool:
+    """True for several fields, none of which is a number."""
+    return len(fields) > 1 and not any(map(_is_any_number, fields))
+
+
 def heading(text: str) -> str:
     """The name in a header, without a unit in brackets.
 
@@ -82,7 +93,7 @@ def heading(text: str) -> str:
 
 def is_header(fields: Sequence[str], kind: Kind | None = None, *, keyed: bool = False) -> bool:
     """True if fields are names of columns: none is a number, and one is a usual name."""
-    return not any(map(is_number, fields)) and any(is_known(field, kind, keyed=keyed) for field in fields)
+    return not any(map(_is_any_number, fields)) and any(is_known(field, kind, keyed=keyed) for field in fields)
 
 
 def is_known(field: str, kind: Kind | None, *, keyed: bool) -> bool:
@@ -340,6 +351,38 @@ like chord (start, end, label): ...
         raise refusal(kind, task, fields, guess, line, name)
 
 
+ODD_COLUMNS = "odd_columns"
+"""Attribute of annotations that says why the order of their file's columns is implausible."""
+_NOTES = 3
+"""Notes by which the order of columns is judged."""
+
+
+def odd_velocities(table: Float) -> str:
+    """Evidence that velocities precede pitches in rows of start, end and two numbers; empty without any.
+
+    Examples
+    --------
+    >>> odd_velocities(np.array([[0, 1, 80, 440.0], [1, 2, 64, 220.0], [2, 3, 90, 330.0]]))  # doctest: +ELLIPSIS
+    'the third column has whole numbers from 64 to 90, the fourth numbers up to 440: are the columns start, end, ...'
+    >>> odd_velocities(np.array([[0, 1, 440.0, 80], [1, 2, 220.0, 64], [2, 3, 330.0, 90]]))
+    ''
+    """
+    third, fourth = table[:, 2], table[:, 3]
+    low = bool((third == third.round()).all()) and 0 <= third.min() <= third.max() <= HIGHEST_MIDI
+    whole = len(table) >= _NOTES and low
+    varied = fourth.min() >= 0 and len(np.unique(fourth)) >= _NOTES
+    if not whole or not varied or (fourth.max() <= HIGHEST_MIDI and third.min() < third.max()):
+        return ""
+    what = f"whole numbers from {third.min():.0f} to {third.max():.0f}"
+    if third.min() == third.max():
+        what = f"nothing but {third.min():.0f}"
+    return (
+        f"the third column has {what}, the fourth numbers up to {fourth.max():g}: are the columns start, end, "
+        "velocity, pitch? Declare columns: {start: 0, end: 1, velocity: 2, pitch: 3} (--columns "
+        "start=0,end=1,velocity=2,pitch=3)"
+    )
+
+
 def are_numbers_of(table: Float, kind: Kind, first: Sequence[str]) -> bool:
     """True if rows of numbers alone may be of a kind; of the first row also its fields are given."""
     return not _contradicts(_guess_from_numbers(table), kind) and not _is_odd(kind, None, first, table.shape[1])
@@ -393,7 +436,10 @@ def refusal(
     """The error for a row that is none of the task, with the task that the file looks like."""
     called = task or (kind.tasks[0] if len(kind.tasks) == 1 else kind.name)
     message = f"not a row of {called} ({', '.join(kind.row(task))}): {' '.join(fields)!r}{look(guess, kind)}"
-    if kind.columns and len(_leading(fields)) >= kind.numbers:
+    leading = _leading(fields)
+    if kind.name == "events" and len(leading) > 1 and leading[0] == leading[1]:
+        message += "; of point labels, as Audacity writes them, declare columns: {time: 0, label: 2}"
+    elif kind.columns and len(leading) >= kind.numbers:
         usual = ", ".join(f"{one}: {kind.usual_order.index(one)}" for one in kind.needed[0])
         message += f"; or declare which columns to read, such as columns: {{{usual}}}"
     return InvalidAnnotationError(message, path=name, line=line)

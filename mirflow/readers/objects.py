@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.arrays import as_array, from_arguments, from_columns, texts
+from ..annotations.arrays import as_column, from_arguments, from_columns, is_nested, is_several, texts, unnested
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, Kind
 from ..annotations.source import MemorySource, Source
-from ..errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError, suggest
+from ..errors import (
+    AnnotationError,
+    InvalidAnnotationError,
+    UnknownNameError,
+    UnreadableError,
+    suggest,
+    warn_caller,
+)
 from ..ragged import Column, Int
 from ..theory.general_midi import PROGRAMS
 from ..theory.pitch import to_hertz
@@ -137,13 +146,28 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
             return found
     if is_path(thing, kind):
         return source_at(thing, _reading(task, options)).open()
+    if type(thing) is str and kind.written:
+        _refuse_file_name(thing, task)
     if not plain and is_table(thing):
-        return of_columns(kind, table_columns(thing))
+        return of_columns(kind, _known_columns(kind, table_columns(thing)))
     if type(thing) is dict or (not plain and isinstance(thing, Mapping)):
         return of_columns(kind, {kind.arguments[0]: thing} if are_numbers(thing, kind) else thing)
     if isinstance(thing, tuple) and not _is_first_argument(thing, kind):
         return of_arguments(kind, thing)
     return of_arguments(kind, (thing,))
+
+
+def _refuse_file_name(text: str, task: str) -> None:
+    """Raise if a text, which is the annotation itself, is the name of a file of annotations that exists."""
+    if not text.lower().endswith((*SUFFIXES, ".json")) or "\n" in text:
+        return
+    try:
+        exists = Path(text).is_file()
+    except OSError:  # no file has a name as long as that
+        exists = False
+    if exists:
+        message = f"{text!r} is a file, but in the task {task} a str is the annotation itself; give pathlib.Path"
+        raise AnnotationError(f"{message}({text!r}) to read the file")
 
 
 def of_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
@@ -278,40 +302,100 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
 
 
 def is_table(thing: object) -> bool:
-    """True for a data frame of pandas or polars, or a table of arrow; nothing is imported.
+    """True for a data frame of pandas or polars, a table of arrow or a data set of Hugging Face; nothing is imported.
+
+    A series is an array: both it and a table are streams of arrow.
 
     Examples
     --------
     >>> is_table({"time": [0.5]})
     False
     """
-    return hasattr(thing, "__dataframe__") or hasattr(thing, "__arrow_c_stream__")
+    if hasattr(thing, "__dataframe__") or _is_hugging_face(thing):
+        return True
+    return hasattr(thing, "__arrow_c_stream__") and (_has_columns(thing) or not hasattr(thing, "__array__"))
+
+
+def _has_columns(thing: object) -> bool:
+    return hasattr(thing, "columns") or hasattr(thing, "column_names")
+
+
+def _is_hugging_face(thing: object) -> bool:
+    return is_type(thing, "datasets", "Dataset")
 
 
 def table_columns(table: Any) -> dict[str, Column]:
-    """The columns of a data frame or table by name.
+    """The columns of a data frame or table by name, those of lists as arrays of lists or arrays.
 
     Raises
     ------
     InvalidAnnotationError
         If a name is given twice.
     """
-    if not hasattr(table, "columns") and not hasattr(table, "column_names"):  # a stream of arrow
+    if _is_hugging_face(table):
+        table = table.with_format("arrow")[:]
+    elif not _has_columns(table):  # a stream of arrow
         import pyarrow
 
         table = pyarrow.table(table)
     names = list(table.column_names if hasattr(type(table), "column_names") else table.columns)
     if len(set(names)) < len(names):
         raise InvalidAnnotationError(f"the table has two columns {next(n for n in names if names.count(n) > 1)!r}")
-    return {str(name): as_array(str(name), table[name]) for name in names}
+    return {str(name): as_column(str(name), table[name]) for name in names}
 
 
 TRACK, SYSTEM = "track", "system"
+_ALIKE = 0.8
+"""Similarity from which the name of a column that is left out may be a misspelt one that is read."""
+_SINGLE = frozenset({"weight", "rate", "language"})
+"""Arguments of which an annotation has one, whatever its other columns hold."""
+
+
+def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Column]:
+    """The columns of a table that the kind has; others are left out, as those of files are.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If a column is missing without which there is no annotation, or a single annotation names tracks.
+    """
+    known = {name: column for name, column in columns.items() if name in kind.given_as}
+    others = [name for name in columns if name not in known]
+    if TRACK in others:
+        raise InvalidAnnotationError(
+            f"the table names tracks in its column {TRACK!r}: mirflow.score takes those of many; select one of them"
+        )
+    whole = {one.name for one in kind.variables}
+    missing = [name for name in kind.required if name not in known]
+    if missing and not any(name in known for name in kind.arguments if name not in whole):
+        listed = f"; rename those that hold them: {', '.join(others)}" if others else ""
+        raise InvalidAnnotationError(
+            f"the table has no column {' or '.join(map(repr, missing))}, which {kind.name} need{listed}"
+        )
+    for name in others:
+        near = difflib.get_close_matches(name, [one for one in kind.given_as if one not in known], 1, _ALIKE)
+        if near:
+            warn_caller(f"the column {name!r} is left out: rename it {near[0]!r} if it holds that of {kind.name}")
+    return known
+
+
+def _holds_lists(columns: Mapping[str, Column]) -> bool:
+    """True for a table with a row for each track, which has a list where others have a row for each item.
+
+    A column of pairs is one of items, and so is one of lists beside single numbers, as of the pitches at a time.
+    """
+    several = [column for name, column in columns.items() if name not in _SINGLE]
+    if not several or not all(column.dtype == object for column in several):
+        return False
+    rows = columns.get("intervals", columns.get("notes"))
+    if rows is not None and not any(is_several(unnested(one)[0]) for one in rows if is_several(one) and len(one)):
+        return False
+    return all(map(is_nested, several))
 
 
 @dataclass(frozen=True)
 class LongTable:
-    """The annotations of many tracks as rows of one table.
+    """The annotations of many tracks as rows of one table: a row for each item, or lists in a row for each track.
 
     Parameters
     ----------
@@ -319,12 +403,16 @@ class LongTable:
     columns : mapping of str to array
     rows : mapping of (str, str) to int64 array
         System, empty where the table names none, and track to the places of its rows.
+    systems : tuple of str
+    nested : bool
+        Whether each track has one row, of lists.
     """
 
     kind: Kind
     columns: Mapping[str, Column]
     rows: Mapping[tuple[str, str], Int]
     systems: tuple[str, ...] = ()
+    nested: bool = False
 
     @classmethod
     def of(cls, table: Any, kind: Kind) -> LongTable:
@@ -333,7 +421,8 @@ class LongTable:
         Raises
         ------
         InvalidAnnotationError
-            If there is no column ``track``, or a row names none.
+            If there is no column ``track``, a row names none, a column of the kind is missing, or a track has several
+            rows of lists.
         """
         columns = table_columns(table)
         if TRACK not in columns:
@@ -346,17 +435,31 @@ class LongTable:
         places = np.split(order, ends) if codes else []
         rows = {(key if len(key) == 2 else ("", *key)): rows for key, rows in zip(codes, places, strict=True)}
         systems = dict.fromkeys(system for system, _ in rows) if SYSTEM in columns else ()
-        own = {name: column for name, column in columns.items() if name not in (TRACK, SYSTEM)}
-        return cls(kind, own, {(key[0], key[1]): one for key, one in rows.items()}, tuple(systems))
+        own = _known_columns(kind, {name: one for name, one in columns.items() if name not in (TRACK, SYSTEM)})
+        nested = _holds_lists(own)
+        twice = next((key[1] for key, places in rows.items() if len(places) > 1), None) if nested else None
+        if twice is not None:
+            raise InvalidAnnotationError(
+                f"track {twice!r} has several rows of lists: give it one, or a row for each item"
+            )
+        return cls(kind, own, {(key[0], key[1]): one for key, one in rows.items()}, tuple(systems), nested)
 
     def tracks(self, system: str = "") -> Iterator[tuple[str, dict[str, Column]]]:
         """Columns of each track of a system, without optional ones that have no value there."""
         optional = [one.name for one in self.kind.variables if one.optional]
         for (name, track), rows in self.rows.items():
-            if name == system:
+            if name == system and self.nested:
+                cells = {column: unnested(values[rows[0]]) for column, values in self.columns.items()}
+                yield track, {column: cell for column, cell in cells.items() if _is_held(cell)}
+            elif name == system:
                 columns = {column: values[rows] for column, values in self.columns.items()}
                 empty = [one for one in optional if one in columns and not any(map(_is_given, columns[one].tolist()))]
                 yield track, {column: values for column, values in columns.items() if column not in empty}
+
+
+def _is_held(cell: Any) -> bool:
+    """True for a list, or a single value that is not missing."""
+    return isinstance(cell, list | np.ndarray) or _is_given(cell)
 
 
 def _is_given(value: Any) -> bool:

@@ -19,6 +19,7 @@ from ..annotations.schema import KINDS, LATEST, kind_of
 from ..errors import AnnotationError, UnknownNameError, suggest
 from ..plugins import READERS, declared, find
 from ..ragged import Float
+from .content import is_encoding
 from .formats import FORMATS, TABLES, Format, format_named
 from .label_maps import LabelMap, read_label_map
 from .namespaces import NAMESPACES, namespace_kind
@@ -232,6 +233,8 @@ class DelimitedOptions(_Signed):
     )
 
     def __post_init__(self) -> None:
+        if not is_encoding(self.encoding):
+            raise AnnotationError(f"not an encoding of text: {self.encoding!r}; write one such as utf-8 or latin-1")
         unit = f"not a time unit: {self.time_unit!r}"
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
             words = ", ".join(_DELIMITERS)

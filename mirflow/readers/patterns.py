@@ -90,6 +90,11 @@ class Pattern:
         """True if it names packs of many tracks and not files of one."""
         return self.text.endswith(".zarr")
 
+    @property
+    def is_readings(self) -> bool:
+        """True if it names files of readings, see :mod:`mirflow.readers.readings`."""
+        return self.text.endswith(".readings")
+
     def find(self, root: str | Path) -> list[Match]:
         """The files under `root` that fit, sorted by name; each folder is listed once.
 
@@ -116,9 +121,9 @@ class Pattern:
             below = _join(name, entry.name)
             values = {**bound, **found.groupdict()} if found.lastindex else bound
             if len(steps) > 1:
-                if entry.is_dir():
+                if is_folder(entry):
                     yield from self._descend(base, below, steps[1:], values)
-            elif entry.is_dir() == self.is_pack:
+            elif is_folder(entry) == self.is_pack:
                 yield self._match(base, below, values, _stat(entry))
 
     def _enter(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[Match]:
@@ -126,9 +131,9 @@ class Pattern:
         below = _join(name, steps[0]) if name or steps[0] else "/"
         path = Path(base, below)
         if len(steps) > 1:
-            if path.is_dir():
+            if is_folder(path):
                 yield from self._descend(base, below, steps[1:], bound)
-        elif path.is_dir() == self.is_pack and (path.exists() or path.is_symlink()):
+        elif is_folder(path) == self.is_pack and os.path.lexists(path):
             yield self._match(base, below, bound, _stat(path))
 
     def _walk(self, base: str, name: str, rest: str, bound: Mapping[str, str]) -> Iterator[Match]:
@@ -140,7 +145,7 @@ class Pattern:
             for entry in _entries(base, _join(name, folder)):
                 inner = _join(folder, entry.name)
                 found = None if entry.name.startswith(".") else regex.fullmatch(inner)
-                if found and entry.is_dir() == self.is_pack:
+                if found and is_folder(entry) == self.is_pack:
                     yield self._match(base, _join(name, inner), {**bound, **found.groupdict()}, _stat(entry))
                 elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                     folders.append(inner)
@@ -152,13 +157,16 @@ class Pattern:
     def hint(self, root: str | Path) -> str:
         """The deepest folder that is there, and what is in it, for a pattern that found nothing."""
         folder = Path(root)
-        if not folder.is_dir():
+        if not is_folder(folder):
             return f"the folder {str(folder)!r} does not exist"
         for step in self.text.split("/")[:-1]:
-            if _PLACEHOLDER.search(step) or not (folder / step).is_dir():
+            if _PLACEHOLDER.search(step) or not is_folder(folder / step):
                 break
             folder = folder / step
-        names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
+        try:
+            names = sorted(entry.name + "/" * is_folder(entry) for entry in os.scandir(folder))
+        except OSError as error:
+            return f"the nearest folder that exists is {str(folder)!r}, which cannot be listed: {error.strerror}"
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
         held = f"it holds {', '.join(names[:4])}{more}" if names else "it is empty"
         return f"the nearest folder that exists is {str(folder)!r}; {held}"
@@ -211,6 +219,14 @@ def _entries(base: str, name: str) -> list[os.DirEntry[str]]:
             return list(entries)
     except OSError as error:
         raise AnnotationError(f"folder cannot be listed: {error.strerror}", path=name or base) from None
+
+
+def is_folder(entry: os.DirEntry[str] | Path) -> bool:
+    """True for a folder; a link to itself, and what lies behind a closed door, count as files that cannot be read."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:

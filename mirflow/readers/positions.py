@@ -23,7 +23,13 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Float, Int
+from .layouts import ODD_COLUMNS
 from .options import Select
+
+_ENOUGH = 4
+"""Fewest beats by which the order of columns is judged."""
+_MOST = 32
+"""Positions from which on they are not those of a bar."""
 
 
 def select_beats(annotation: Annotation, select: Select | None, name: str | Path) -> Annotation:
@@ -51,12 +57,14 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
     """
     if not len(annotation):
         return _taken(annotation, slice(None))
+    annotation = _with_doubt(annotation, _swapped(annotation))
     if select is None:
         select = "downbeat" if annotation.labels is not None else "all"
     if select == "all":
         return _taken(annotation, slice(None))
     if select == "downbeat":
-        return _taken(annotation, np.flatnonzero(_positions(annotation, name) == 1))
+        position = _positions(annotation, name)
+        return _taken(_with_doubt(annotation, _without_bars(position)), np.flatnonzero(position == 1))
     bar = annotation.columns.get("bar")
     if bar is None:
         raise InvalidAnnotationError(f"has no numbers of bars, which select: {select} needs", path=name)
@@ -64,6 +72,43 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
     if select == "bar_start":
         return _taken(annotation, np.append(0, change + 1))
     return _taken(annotation, np.append(0, change) if bar[0] == 1 else change)
+
+
+def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
+    """The annotation with an attribute `ODD_COLUMNS`, if anything is odd about its columns."""
+    return replace(annotation, attrs={**annotation.attrs, ODD_COLUMNS: doubt}) if doubt else annotation
+
+
+def _swapped(annotation: Annotation) -> str:
+    """Evidence that the first column counts the events, and the second has their times."""
+    time, labels = annotation.columns.get("time"), annotation.labels
+    if time is None or labels is None or len(time) < _ENOUGH or time[0] not in (0, 1) or (np.diff(time) != 1).any():
+        return ""
+    try:
+        second = np.array(list(map(float, labels)), dtype=np.float64)
+    except ValueError:
+        return ""
+    if not (np.isfinite(second).all() and (np.diff(second) > 0).all() and (second != second.round()).any()):
+        return ""
+    return (
+        f"the times are {time[0]:.0f}, {time[1]:.0f}, ... {time[-1]:.0f} and the second column grows from {labels[0]} "
+        f"to {labels[-1]}: does the first column count? Declare columns: {{time: 1}} (--columns time=1)"
+    )
+
+
+def _without_bars(position: Float) -> str:
+    """Evidence that the positions of beats in their bars are something else."""
+    hint = "downbeats have position 1"
+    if position.min() == 0 and position.max() < _MOST:
+        return f"positions in the bar from 0 to {position.max():.0f}: {hint}; count from 1, or declare the column"
+    steps = np.diff(position)
+    repeated = position[-1] > position[0] and (steps == 0).any()
+    if len(position) >= _ENOUGH and (steps >= 0).all() and (repeated or position[-1] >= _MOST):
+        return (
+            f"positions in the bar only grow, from {position[0]:.0f} to {position[-1]:.0f}: {hint}; are they numbers "
+            "of bars? Declare the column of positions, as columns: {time: 0, label: 2} (--columns time=0,label=2)"
+        )
+    return ""
 
 
 def _positions(annotation: Annotation, name: str | Path) -> Float:

@@ -15,7 +15,7 @@ from ..errors import InvalidAnnotationError
 from ..ragged import Int
 from ..theory.pitch import to_hertz
 from .content import decode
-from .delimited import find_separator, first_row, number_lines, sniff
+from .delimited import demand_midi, find_separator, first_row, number_lines, sniff
 from .layouts import SAMPLE, are_numbers_of, demand_frames, guess_task, is_header, is_number, look, refusal
 from .options import Reading
 
@@ -164,7 +164,10 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
         "frequency": to_hertz(numbers[~firsts], kind.name, options.pitch_unit),
     }
     lines_of_rows = (filled + start + 1).tolist()
-    return Annotation(kind.name, columns, None, (counts - 1,), lines_of_rows, {"source": str(name)})
+    annotation = Annotation(kind.name, columns, None, (counts - 1,), lines_of_rows, {"source": str(name)})
+    if options.pitch_unit == "MIDI":
+        demand_midi(annotation, name)
+    return annotation
 
 
 def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str | Path) -> InvalidAnnotationError:

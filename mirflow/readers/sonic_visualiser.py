@@ -26,7 +26,6 @@ _LOUDEST = 127.0  # a level of 1 is this MIDI velocity
 MOST_TIMES = 100
 """Largest ratio of a decompressed layer to its file: for layers of random points it is 10."""
 _SMALL = 2**20
-_ATTRIBUTES = ("frame", "value", "duration", "level", "label")
 
 
 def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Path = "<bytes>") -> Annotation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import length_hint
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +11,8 @@ from ..annotations.annotation import Annotation
 from ..annotations.arrays import from_arguments, from_columns
 from ..annotations.schema import KINDS
 from ..errors import AnnotationError, InvalidAnnotationError, PluginError
-from ..plugins import READERS, declare, describe_error, find
+from ..interruption import is_stop
+from ..plugins import READERS, cut_text, declare, describe_error, find
 from .formats import FORMATS
 
 _Function = TypeVar("_Function", bound=Callable[[bytes], Any])
@@ -63,20 +65,34 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
     Raises
     ------
     InvalidAnnotationError
-        If the reader raises an error, or returns what is no annotation of the kind.
+        If the reader raises an error, or returns no annotation of the kind, or arrays larger than ``max_bytes``.
     """
     reader = find(READERS, reading.format)
     try:
         found = reader(data)
+        _demand_size(found, reading)
         if isinstance(found, Mapping):
             found = from_columns(KINDS[reading.kind], found)
         elif not isinstance(found, Annotation):
             found = from_arguments(KINDS[reading.kind], found if isinstance(found, tuple) else (found,))
     except AnnotationError as error:
-        raise InvalidAnnotationError(error.message, path=error.path or name, line=error.line) from error
-    except Exception as error:  # of whoever wrote the reader: it may cost the file, not the run
+        raise InvalidAnnotationError(cut_text(error.message), path=error.path or name, line=error.line) from error
+    except MemoryError:  # the file is too large, not invalid
+        raise
+    except BaseException as error:  # whatever the user's code raises costs the file, not the run
+        if is_stop(error):
+            raise
         raise InvalidAnnotationError(f"format {reading.format!r}: {describe_error(error)}", path=name) from error
     if found.kind != reading.kind:
         message = f"format {reading.format!r}: its reader returned {found.kind}, not {reading.kind}"
         raise InvalidAnnotationError(message, path=name)
     return found
+
+
+def _demand_size(found: Any, reading: Any) -> None:
+    """Refuse arrays that take more bytes than a file may have, before numpy makes them of a range or a list."""
+    columns = found.values() if isinstance(found, Mapping) else found if isinstance(found, tuple) else (found,)
+    items = max((length_hint(column, 0) for column in columns), default=0)
+    if 8 * items > reading.max_bytes:
+        what = f"its reader returned {items:,} items, which take more than {reading.max_bytes:,} bytes"
+        raise InvalidAnnotationError(f"format {reading.format!r}: {what} (max_bytes raises this limit)")

@@ -119,7 +119,7 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
     else:
         test = say_test(str(ds["test"].values[metric]), ds.attrs["correction"])
         tested = f"{test}, n = {pairs_span(ds, metric)}"
-        separable = bool(ds["least_p_adjusted"].values[metric] < alpha_of(ds.attrs))
+        separable = bool(ds["least_p_corrected"].values[metric] < alpha_of(ds.attrs))
     if not separable:
         return f"no letters: so few units cannot give a corrected p-value below {alpha:.3g} ({tested})"
     return f"systems that share a letter are not told apart at {alpha:.3g} ({tested})"
@@ -150,7 +150,9 @@ def nothing_notes(attrs: Mapping[str, Any], tracks: int) -> tuple[str, ...]:
 
 
 _NAMED = 5
-"""So many metrics are not named in a caption."""
+"""Number of metrics from which on a caption does not name them."""
+_CHOSEN = ("stores", "annotator", "param", "default", "over", "where", "across")
+"""Attributes of choices that captions name."""
 
 
 def caption_of(result: Result, percent: bool) -> str:
@@ -164,7 +166,7 @@ def caption_of(result: Result, percent: bool) -> str:
     """
     attrs = result.attrs
     task, where, rules = _frame(attrs)
-    names = [name_in_words(*one) for one in zip(result.metrics, result.titles, strict=True)]
+    names = list(titles_of(result.metrics, result.titles).values())
     what = _name_dims(result) if result.has_dims else _listed(names) if 0 < len(names) < _NAMED else ""
     counts = result.n_counted.sum(axis=1) // repeats(attrs)
     on = counted(result.tracks, "track")
@@ -214,12 +216,11 @@ def _name_dims(result: Result) -> str:
     return f"{what} (in each track {reduced})" if reduced else what
 
 
-def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
-    """The captions of systems from the best to the worst, and of every two of them."""
+def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str, str]:
+    """The captions of systems from the best to the worst, of every two of them, and of the best beside the others."""
     attrs, kind = ds.attrs, str(ds["aggregate"].values[metric])
     name = str(ds["metric"].values[metric])
-    title = str(ds["title"].values[metric]) if "title" in ds.coords else ""
-    what, across = name_in_words(name, title), across_of(attrs)
+    what, across = title_in(ds, metric), across_of(attrs)
     over = f"{counted(ds.sizes['system'], 'system')}"
     (task, where, rules), letters = _frame(attrs), letters_note(ds, metric)
     letters = f"{letters[:1].upper()}{letters[1:]}."
@@ -228,10 +229,12 @@ def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
         what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
         number, unit = int(ds["n"].values[metric]), attrs["unit_of_comparison"]
         over += f" by {what} on {counted(number, unit) if number == 1 else f'{number} {plural(unit)}'}{where}"
+        differences = f"{task}: differences in mean rank between"
+        ending = f"{over}, with simultaneous confidence intervals.{rules}"
         return (
             f"{task}: mean ranks of {over}. {letters}{rules}",
-            f"{task}: differences in mean rank between every two of {over}, "
-            f"with simultaneous confidence intervals.{rules}",
+            f"{differences} every two of {ending}",
+            f"{differences} the best and each other one of {ending}",
         )
     if kind in CLASS_AGGREGATES:  # of which the metric's name holds the label behind a comma
         what, label = DECLARED[kind].written, name.partition(", ")[2]
@@ -239,23 +242,53 @@ def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
         what += f", {label} over {every}," if label and every else f" of {label}" if label else ""
     over += where
     level = f"{100 * float(attrs['level']):g} % confidence intervals"
+    differences, ending = f"{task}: differences in {what} between", f"{over}, with {level}.{rules}"
     return (
         f"{task}: {what} of {over}. {letters}{rules}",
-        f"{task}: differences in {what} between every two of {over}, with {level}.{rules}",
+        f"{differences} every two of {ending}",
+        f"{differences} the best and each other one of {ending}",
     )
 
 
-def name_in_words(name: str, title: str) -> str:
-    """A metric as a sentence names it: its name, or where that is of several words its title.
+def metric_title(name: str, title: str) -> str:
+    """A metric as the literature calls it, with its parameters; its name where it has no title.
 
     Examples
     --------
-    >>> name_in_words("f_measure@0.1(trim=0.0)", "F-measure"), name_in_words("majmin", "Major/minor")
-    ('F-measure@0.1 (trim=0.0)', 'majmin')
+    >>> metric_title("f_measure@0.1(trim=0.0)", "F-measure"), metric_title("my_metric", "")
+    ('F-measure@0.1 (trim=0.0)', 'my_metric')
     """
-    bare, rest = re.fullmatch(r"([^@(]*)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]  # fits any text
-    words = title if title and "_" in bare else bare.replace("_", " ")
-    return f"{words}{rest.replace('(', ' (', 1).replace('_', ' ')}"
+    if not title:
+        return name
+    rest = name[len(re.match(r"[^@(]*", name)[0]) :]  # type: ignore[index]  # fits any text
+    return f"{title}{rest.replace('(', ' (', 1).replace('_', ' ')}"
+
+
+def titles_of(metrics: Sequence[str], titles: Sequence[str]) -> dict[str, str]:
+    """The titles of metrics, by their names."""
+    return {name: metric_title(name, title) for name, title in zip(metrics, titles, strict=True)}
+
+
+def title_in(ds: xr.Dataset, metric: int = 0) -> str:
+    """The title of a metric of a dataset, with its parameters."""
+    return metric_title(
+        str(ds["metric"].values[metric]), str(ds["title"].values[metric]) if "title" in ds.coords else ""
+    )
+
+
+def origin_in_words(attrs: Mapping[str, Any]) -> str:
+    """The task, the rules and other choices as the beginning of a sentence: ``Chord estimation, rules of mir_eval``.
+
+    The grid is named unless it is the default of the rules.
+    """
+    task, convention, grid = (str(attrs.get(name, "")) for name in ("task", "convention", "grid"))
+    known = has_task(task)
+    parts = [get_task(task).title if known else task, f"rules of {convention}" if convention else ""]
+    rules = get_task(task).conventions.get(convention) if known else None
+    if grid and (rules is None or grid != str(rules.grids[0])):
+        parts.append(f"frames of {1000 * float(grid):g} ms" if grid[0].isdigit() else f"grid {grid}")
+    parts += [f"{name} {attrs[name]}" for name in _CHOSEN if attrs.get(name)]
+    return ", ".join(filter(None, parts))
 
 
 def plural(dim: str) -> str:

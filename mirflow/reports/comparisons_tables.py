@@ -11,37 +11,79 @@ from ..analysis.aggregation import VALUELESS
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.inference.noninferiority import PASSED
-from ..analysis.policies import MISSING, say_undefined
+from ..analysis.policies import MAX_T, MISSING, say_undefined
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
-from .captions import caution_notes, comparison_captions, few_notes, letters_note, pairs_span
+from .captions import caution_notes, comparison_captions, few_notes, letters_note, pairs_span, title_in
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
-from .tables import Entry, Table, table_of
+from .tables import BOUND, Entry, Table, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-_PAIR = ("difference", "low", "high", "p", "p_adjusted")
+_PAIR = ("difference", "low", "high", "p", "p_corrected")
 _SIZES = ("superiority", "dz", "rank_biserial", "cliffs_delta")
 _LETTERS = "group"
+_WON = "W/T/L"
+"""Wins, ties and losses, which take one column so that the table fits a terminal."""
 
 
-def show_p(p: float) -> str:
-    """Format a p-value for people: four decimals, or its power of ten where these would be zeros."""
+def show_p(p: float, bound: bool = False) -> str:
+    """Format a p-value for people: four decimals, or its power of ten where these would be zeros.
+
+    Parameters
+    ----------
+    p : float
+    bound : bool
+        Whether the p-value is an upper bound, the smallest one that so many random permutations can give.
+
+    Examples
+    --------
+    >>> show_p(0.0123), show_p(3e-7), show_p(1 / 10_001, bound=True)
+    ('0.0123', '3e-07', '<= 0.0001')
+    """
     if np.isnan(p):
         return "-"
-    return f"{p:.4f}" if p >= 0.0001 or p == 0 else f"{p:.0e}"
+    text = f"{p:.4f}" if p >= (0.00005 if bound else 0.0001) or p == 0 else f"{p:.0e}"
+    return f"{BOUND}{text}" if bound else text
 
 
-def comparison_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
-    """For people: for each metric the systems from the best to the worst, and every two of them."""
+def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool = False) -> list[Table]:
+    """For people: for each metric the systems from the best to the worst, and the best one beside each other one.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A comparison of every two systems.
+    percent : bool
+        Ratios as percentages.
+    all_pairs : bool
+        Every two systems, those with the best one first.
+    """
     tables = []
     for metric, (unit, way) in enumerate(zip(ds["unit"].values, ds["orientation"].values, strict=True)):
-        order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable")
-        for make in (_ranking, _pairs):
-            tables.append(make(ds, metric, order.tolist(), percent and not unit))
+        order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable").tolist()
+        in_percent = percent and not unit
+        tables.append(_ranking(ds, metric, order, in_percent))
+        tables.append(_pairs(ds, metric, order, in_percent, all_pairs))
     return tables
+
+
+def _listed_pairs(order: Sequence[int], all_pairs: bool) -> list[tuple[int, int]]:
+    """The pairs of systems that are listed, each with the better one first: those with the best one, or all."""
+    firsts = order if all_pairs else order[:1]
+    return [(first, second) for place, first in enumerate(firsts) for second in order[place + 1 :]]
+
+
+def _pairs_note(names: Sequence[str], order: Sequence[int], all_pairs: bool) -> tuple[str, ...]:
+    """Name the system whose pairs are listed where others are not."""
+    size = len(order)
+    if all_pairs or size < 3:
+        return ()
+    return (
+        f"pairs with {names[order[0]]}, which leads; --all-pairs (all_pairs=True) lists all {size * (size - 1) // 2}",
+    )
 
 
 def _title(ds: xr.Dataset, metric: int) -> str:
@@ -67,7 +109,8 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
         f"group: {letters_note(ds, metric)}",
     )
     caption = comparison_captions(ds, metric)[0]
-    return Table(("system", name, _LETTERS), rows, _title(ds, metric), notes, caption=caption)
+    titles = {name: title_in(ds, metric)}
+    return Table(("system", name, _LETTERS), rows, _title(ds, metric), notes, caption=caption, titles=titles)
 
 
 def _has_wins(ds: xr.Dataset) -> bool:
@@ -75,22 +118,33 @@ def _has_wins(ds: xr.Dataset) -> bool:
     return "along" not in ds.attrs and CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
 
 
-def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
+def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all_pairs: bool) -> Table:
     rows: list[tuple[Entry, ...]] = []
     names, unitwise = ds["system"].values.tolist(), _has_wins(ds)
     floats = [ds[name].values[..., metric] for name in _PAIR]
     counts = [ds[name].values[..., metric] for name in ("wins", "ties", "n")]
-    for place, first in enumerate(order):
-        for second in order[place + 1 :]:
-            gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
-            difference = f"{show_value(gap, percent)} {show_interval(ends, percent, gap)}".strip()
-            wins, ties, n = (int(array[first, second]) for array in counts)
-            won = (wins, ties, n - wins - ties) if unitwise else ()
-            rows.append((names[first], names[second], difference, show_p(p), show_p(corrected), *won))
-    more = ("wins", "ties", "losses") if unitwise else ()
-    columns = ("system", "other", "difference", "p", "p_corrected", *more)
-    caption = comparison_captions(ds, metric)[1]
-    return Table(columns, tuple(rows), notes=_pair_notes(ds, metric), caption=caption)
+    for first, second in _listed_pairs(order, all_pairs):
+        gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
+        difference = f"{show_value(gap, percent)} {show_interval(ends, percent, gap)}".strip()
+        wins, ties, n = (int(array[first, second]) for array in counts)
+        won = (f"{wins}/{ties}/{n - wins - ties}",) if unitwise else ()
+        shown = _show_ps(ds, metric, p, corrected)
+        rows.append((names[first], names[second], difference, *shown, *won))
+    columns = ("system", "other", "difference", "p", "p_corrected", *((_WON,) if unitwise else ()))
+    caption = comparison_captions(ds, metric)[1 if all_pairs or len(order) < 3 else 2]
+    notes = (*_pairs_note(names, order, all_pairs), *_pair_notes(ds, metric))
+    return Table(columns, tuple(rows), notes=notes, caption=caption, keys=2)
+
+
+def _show_ps(ds: xr.Dataset, metric: int, p: float, corrected: float) -> tuple[str, str]:
+    """A p-value and its correction for people; as bounds where no random permutation was as far apart."""
+    drawn = str(ds["test"].values[metric]) == "permutation"
+    floor = 1 / (int(ds.attrs["replicates"]) + 1)
+    bound = drawn and bool(np.isclose(p, floor, rtol=1e-9, atol=0))
+    # Holm's and Benjamini and Hochberg's corrections multiply the p-value; max-t counts permutations itself.
+    multiplied = bound and ds.attrs["correction"] != MAX_T
+    at_floor = drawn and bool(np.isclose(corrected, floor, rtol=1e-9, atol=0))
+    return show_p(p, bound), show_p(corrected, multiplied or at_floor)
 
 
 def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
@@ -111,7 +165,7 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
         f"difference: system minus other, with its {level} confidence interval ({drawn})",
         *few_notes(difference, low, attrs),
         f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
-        *((f"wins, ties, losses: units on which system {better}",) if unitwise else ()),
+        *((f"{_WON}: units on which system {better}",) if unitwise else ()),
         *caution_notes(attrs),
     )
 
@@ -146,12 +200,12 @@ def _each_pair(ds: xr.Dataset, columns: Sequence[str]) -> pd.DataFrame:
     return frame.to_dataframe(alike)[(grid[-2] < grid[-1]).ravel()].reset_index()
 
 
-def friedman_tables(ds: xr.Dataset) -> list[Table]:
-    """For people: for each metric the mean ranks, and every two systems as MIREX shows them."""
+def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
+    """For people: for each metric the mean ranks, and the best system beside each other one, or every two of them."""
     tables = []
     for metric in range(ds.sizes["metric"]):
         order = np.argsort(ds["mean_rank"].values[:, metric], kind="stable").tolist()
-        tables += [_mean_ranks(ds, metric, order), _rank_pairs(ds, metric, order)]
+        tables += [_mean_ranks(ds, metric, order), _rank_pairs(ds, metric, order, all_pairs)]
     return tables
 
 
@@ -178,16 +232,16 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
     return Table(columns, tuple(rows), _title(ds, metric), notes, caption=caption)
 
 
-def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
+def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int], all_pairs: bool) -> Table:
     names, rows = ds["system"].values.tolist(), []
     floats = [ds[name].values[..., metric] for name in ("rank_low", "rank_difference", "rank_high", "p_pair")]
-    for place, first in enumerate(order):
-        for second in order[place + 1 :]:
-            low, gap, high, p = (float(one[second, first]) for one in floats)
-            differs = "yes" if ds["significant"].values[first, second, metric] else "no"
-            rows.append((names[first], names[second], low, gap, high, show_p(p), differs))
+    for first, second in _listed_pairs(order, all_pairs):
+        low, gap, high, p = (float(one[second, first]) for one in floats)
+        differs = "yes" if ds["significant"].values[first, second, metric] else "no"
+        rows.append((names[first], names[second], low, gap, high, show_p(p), differs))
     columns = ("system", "other", "low", "mean", "high", "p", "differ")
-    return Table(columns, tuple(rows), caption=comparison_captions(ds, metric)[1])
+    caption = comparison_captions(ds, metric)[1 if all_pairs or len(order) < 3 else 2]
+    return Table(columns, tuple(rows), notes=_pairs_note(names, order, all_pairs), caption=caption, keys=2)
 
 
 def friedman_long_table(ds: xr.Dataset) -> Table:
@@ -293,8 +347,8 @@ def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[s
     return sentences
 
 
-def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
-    """A row a metric for people, with what has to be known to read it."""
+def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool = False) -> Table:
+    """For people: how many metrics agree, and a row for each one that does not; or for each one."""
     columns = ("relative_change", "mean_difference", "max_difference", "n", "n_agreeing", "missing_a", "missing_b")
     names, units, relative, mean, largest, n, agreeing, *missing = (
         ds[name].values.tolist() for name in ("metric", "unit", *columns)
@@ -302,6 +356,7 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
     systems, tracks = ds["system"].values.tolist(), ds["track"].values.tolist()
     worst = {metric: f"{systems[system]}, {tracks[track]}" for system, track, metric in _worst_cells(ds, 1)}
     alone = any(map(any, missing))
+    same = [agreeing[at] == n[at] and not any(own[at] for own in missing) for at in range(len(names))]
     rows = tuple(
         (
             f"{name} [{units[place]}]" if units[place] else name,
@@ -312,10 +367,21 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
             *((own[place] for own in missing) if alone else ()),
         )
         for place, name in enumerate(names)
+        if every or not same[place]
     )
-    heads = ("metric", "relative change [%]", "mean difference", "largest", "at", "cells", "agree")
+    heads = ("metric", "change [%]", "mean", "largest", "at", "cells", "agree")
     lacking = ("missing in a", "missing in b") if alone else ()
-    return Table((*heads, *lacking), rows, _difference_title(ds), (*_difference_notes(ds), *notes))
+    below = (_verdict(ds, same), *_difference_notes(ds, shown=bool(rows)), *notes)
+    if not rows:
+        return Table((), (), _difference_title(ds), below)
+    return Table((*heads, *lacking), rows, _difference_title(ds), below, keys=1)
+
+
+def _verdict(ds: xr.Dataset, same: Sequence[bool]) -> str:
+    """The number of metrics that agree, and of cells with a score of both sides."""
+    cells = int((~np.isnan(ds["difference"].values)).any(axis=2).sum())
+    verb = "agrees" if len(same) == 1 else "agree"
+    return f"{sum(same)} of {counted(len(same), 'metric')} {verb} in {cells:,} cell{'s' * (cells != 1)}"
 
 
 def _percent(value: float) -> str:
@@ -369,16 +435,17 @@ def worst_table(ds: xr.Dataset, most: int, *, long: bool = False) -> Table:
     columns = ("metric", "system", "track", "score_a", "score_b", "difference")
     if long:
         return Table(("a", "b", *columns), tuple(rows))
-    return Table(columns, tuple(rows), f"{_difference_title(ds)}; the cells that differ most")
+    return Table(columns, tuple(rows), f"{_difference_title(ds)}; the cells that differ most", keys=3)
 
 
 def _difference_title(ds: xr.Dataset) -> str:
     return f"a: {ds.attrs['a']}; b: {ds.attrs['b']}"
 
 
-def _difference_notes(ds: xr.Dataset) -> Iterator[str]:
-    """Notes on the computation, on items that are not compared, and on settings that differ."""
-    yield "relative change: average of |a - b| / ((|a| + |b|) / 2), 0 where both are 0"
+def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
+    """Notes on the computation of what is shown, on items that are not compared, and on settings that differ."""
+    if shown:
+        yield "change: average of |a - b| / ((|a| + |b|) / 2), 0 where both are 0; mean, largest: of |a - b|"
     low, high = float(ds["tolerance"].min()), float(ds["tolerance"].max())
     yield f"agree: |a - b| is at most {low:.3g}" + (f" to {high:.3g}, by metric" if high > low else "")
     for what in ("systems", "tracks", "metrics"):

@@ -29,6 +29,7 @@ from .captions import (
     matrix_caption,
     nothing_notes,
     plural,
+    titles_of,
     unit_notes,
 )
 from .results import Result
@@ -118,7 +119,7 @@ def readable_tables(
     QueryError
         If groups are to run across where nothing is grouped or labels do, or anything across a table of counts.
     """
-    result = ds if isinstance(ds, Result) else Result.of(ds)
+    result = (ds if isinstance(ds, Result) else Result.of(ds)).as_shown()
     if result.adds_up and len(result.dims) > 1:
         if across is not None:
             whose = f"{result.metrics[0]} has a table for each system, one dim down and one across"
@@ -141,7 +142,8 @@ def readable_tables(
     if result.has_dims:
         title += f"; {result.metrics[0]}{_in_brackets(result.units[0])}"
     below = (*_notes(result, percent), *table.notes, *notes)
-    return [replace(table, title=title, notes=below, caption=caption_of(result, percent))]
+    titles = {} if result.has_dims else titles_of(result.metrics, result.titles)
+    return [replace(table, title=title, notes=below, caption=caption_of(result, percent), titles=titles)]
 
 
 def _that_fits(result: Result, cells: npt.NDArray[Any], last: str, width: int) -> Table:

@@ -122,6 +122,8 @@ class RankedEvaluation(msgspec.Struct, frozen=True):
         How the systems were compared by the headline metric, in words; empty where they were not.
     metrics : list of RankedMetric
     systems : list of RankedSystem
+    final : str, optional
+        Since when the true scores of a hidden split are public, ISO 8601; left out of all other rankings.
     """
 
     name: str
@@ -137,6 +139,7 @@ class RankedEvaluation(msgspec.Struct, frozen=True):
     comparison: str
     metrics: list[RankedMetric]
     systems: list[RankedSystem]
+    final: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Leaderboard(msgspec.Struct, frozen=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..analysis.evaluations import Scored, evaluations_of, name_stores
+from ..analysis.evaluations import ScoresLike, evaluations_of, name_stores
 from ..analysis.scores import cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.source import Source
@@ -17,6 +17,7 @@ from ..pipeline import find_files
 from ..pipeline.document import parse_document
 from ..pipeline.plan import EvaluationFiles
 from ..readers.content import join_digests
+from ..store.own_runs import is_own_run
 from ..store.packs import open_pack, row_digests
 
 if TYPE_CHECKING:
@@ -39,17 +40,21 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> tuple[Plans, str]:
+def find_plans(ds: xr.Dataset, root: str | Path | None = None, trusted: bool = False) -> tuple[Plans, str]:
     """Find the files of a store's pipeline that there are now.
 
-    A store holds digests of what was scored, but no paths: only its pipeline says where files are.
+    A store holds digests of what was scored, but no paths: only its pipeline says where files are. That of a store
+    which a run of this user wrote here is followed as it was then. Any other is a stranger's text: it sees no
+    environment, and no file outside of a root that the user names.
 
     Parameters
     ----------
-    attrs : mapping
-        Of one evaluation of the store: ``pipeline``, the text, and ``root``.
+    ds : xr.Dataset
+        One evaluation of the store, with the attributes ``pipeline``, the text, and ``root``.
     root : path or None
         Present folder of the annotations; None: the original one.
+    trusted : bool
+        Whether the caller itself wrote the pipeline, as a campaign does.
 
     Returns
     -------
@@ -57,26 +62,35 @@ def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> tupl
     reason : str
         Why there are none; empty: there are.
     """
-    text, folder = attrs.get("pipeline"), root if root is not None else attrs.get("root")
+    text, original = (str(ds.attrs.get(name) or "") for name in ("pipeline", "root"))
+    source = ds.encoding.get("source")
     if not text:
         return {}, "The store does not say which pipeline made it."
-    if not folder:
-        return {}, "The store does not say where its annotations were; name their folder with --root."
+    trusted = trusted or bool(source and is_own_run(Path(source).parent, text, original))
+    if root is None and not (trusted and original):
+        return {}, FOREIGN
+    folder = original if root is None else root
     if not Path(folder).is_dir():
         return {}, "The folder of the annotations is gone; name the one where they are now with --root."
     try:
-        found = find_files(str(text), folder, open_pack=open_pack)
+        found = find_files(text, folder, open_pack=open_pack, confined=not trusted)
     except MirflowError as error:
         problem = error.problems[0] if isinstance(error, PipelineError) else error
-        named = _plugins_of(str(text))
+        named = _plugins_of(text)
         hint = f"; Python of the pipeline is run where --plugin names it: {named}" if named else ""
         return {}, f"The annotations cannot be found: {problem}{hint}"
     return {one.name: one for one in found}, ""
 
 
+FOREIGN = (
+    "The annotations are not looked for, as no run of yours wrote this store here; to see timelines, "
+    "name the folder of the annotations with --root."
+)
+
+
 def _plugins_of(text: str) -> str:
     """The Python files and modules that a pipeline names, which are not run here."""
-    data = parse_document(text).data
+    data = parse_document(text, foreign=True).data
     named = data.get("plugins") if isinstance(data, Mapping) else None
     return ", ".join(map(str, named)) if isinstance(named, list) else ""
 
@@ -191,7 +205,9 @@ class Origin:
         return f"{self.name}: {reason}" if self.name else reason
 
 
-def read_origins(store: Scored, roots: Roots = None) -> tuple[dict[str, xr.Dataset], list[Origin]]:
+def read_origins(
+    store: ScoresLike, roots: Roots = None, trusted: bool = False
+) -> tuple[dict[str, xr.Dataset], list[Origin]]:
     """Read the evaluations of a store, or of several as one, and the stores that they come from.
 
     Parameters
@@ -200,6 +216,8 @@ def read_origins(store: Scored, roots: Roots = None) -> tuple[dict[str, xr.Datas
         As for :func:`mirflow.open_store`, or what is open already. Only stores by their paths have origins apart.
     roots : path, sequence of paths, or None
         Where the annotations are now: one for all stores, or one for each.
+    trusted : bool
+        As for `find_plans`.
 
     Raises
     ------
@@ -213,7 +231,7 @@ def read_origins(store: Scored, roots: Roots = None) -> tuple[dict[str, xr.Datas
         boards = {name or IN_MEMORY: ds for name, ds in evaluations_of(store).items()}
         if not boards:
             raise QueryError("there are no scores in this tree")
-        return boards, [Origin("", "", boards, *_plans_in_memory(boards, roots))]
+        return boards, [Origin("", "", boards, *_plans_in_memory(boards, roots, trusted))]
     own: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
     if len(own) not in (0, 1, len(paths)):
         raise QueryError(f"{len(own)} roots for {len(paths)} stores; give one for all of them, or one for each")
@@ -224,7 +242,7 @@ def read_origins(store: Scored, roots: Roots = None) -> tuple[dict[str, xr.Datas
         boards = read_store(path)
         if not boards:
             raise QueryError(f"{path}: there are no scores in this store")
-        found = find_plans(next(iter(boards.values())).attrs, root)
+        found = find_plans(next(iter(boards.values())), root, trusted)
         prefix = f"{name}/" if isinstance(store, Mapping) else ""
         origins.append(Origin("" if single else name, prefix, boards, *found))
     if single:
@@ -236,16 +254,16 @@ IN_MEMORY = "scores"
 """Name of a dataset that has no other."""
 
 
-def _plans_in_memory(boards: Mapping[str, xr.Dataset], roots: Roots) -> tuple[Plans, str]:
+def _plans_in_memory(boards: Mapping[str, xr.Dataset], roots: Roots, trusted: bool) -> tuple[Plans, str]:
     """Find the files of scores that were read from one store."""
-    attrs = next(iter(boards.values())).attrs
-    if not attrs.get("pipeline") or "stores" in attrs:
+    ds = next(iter(boards.values()))
+    if not ds.attrs.get("pipeline") or "stores" in ds.attrs:
         return {}, "The scores are those of annotations in memory, or of several stores."
     root = roots if roots is None or isinstance(roots, str | Path) else next(iter(roots), None)
-    return find_plans(attrs, root)
+    return find_plans(ds, root, trusted)
 
 
-def _paths(store: Scored) -> dict[str, str | Path] | None:
+def _paths(store: ScoresLike) -> dict[str, str | Path] | None:
     """The paths of stores by their names; None where scores are open already, or some of them."""
     import xarray as xr
 
@@ -272,7 +290,7 @@ def page_title(boards: Mapping[str, xr.Dataset]) -> str:
     return f"{what}: {', '.join(counts)}"
 
 
-def store_names(store: Scored) -> str:
+def store_names(store: ScoresLike) -> str:
     """The labels or the names of stores, as one."""
     paths = _paths(store)
     if paths is None:

@@ -50,6 +50,8 @@ class Result:
         One of each metric; of a metric with dims one for all entries.
     titles : list of str
         What the literature calls the metrics; empty where that is not known.
+    shown : list of str
+        The metrics as tables head them: beside other values of a parameter with that of the default.
     value : float64 (systems, groups, ...)
     counts : mapping of str to int64 (systems, groups, ...)
         ``n``, scores that count; of metrics that are one number also ``n_missing`` and ``n_undefined``.
@@ -76,6 +78,7 @@ class Result:
     units: list[str]
     orientations: list[str]
     titles: list[str]
+    shown: list[str]
     value: Float
     counts: dict[str, Int]
     n_tracks: Int
@@ -114,11 +117,13 @@ class Result:
         labels = {name: texts(name) for name in inner}
         if not inner:
             labels[""] = [kinds[0] if kinds[0] in CLASS_AGGREGATES else str(attrs["metric"])]
+        metrics = [str(attrs["metric"])] if has_dims else labels["metric"]
+        along = {str(name): one.values.tolist() for name, one in ds.coords.items() if one.dims == ("metric",)}
         return cls(
             attrs,
             has_dims,
             has_dims and ways == ["none"] and "nominal" not in attrs,
-            [str(attrs["metric"])] if has_dims else labels["metric"],
+            metrics,
             texts("system"),
             groupings,
             [groups[place] for place in filled.tolist()],
@@ -127,6 +132,7 @@ class Result:
             units,
             ways,
             texts("title") if "title" in ds.coords and not has_dims else [""] * len(kinds),
+            with_defaults(metrics, along),
             array("value"),
             {"n": array("n_values")} if has_dims else {name: array(name) for name in COUNTS},
             n_tracks[filled],
@@ -178,6 +184,9 @@ class Result:
             units=own["unit"],
             orientations=own["orientation"],
             titles=own.get("title", [""] * len(places)),
+            shown=with_defaults(
+                own["metric"], {key: [one[place] for place in places] for key, one in content.metric_coords.items()}
+            ),
             value=arrays["value"],
             counts={name: arrays[name] for name in COUNTS},
             n_tracks=np.array([tracks]),
@@ -218,6 +227,11 @@ class Result:
             like_best=None if self.like_best is None else self.like_best[:, groups],
         )
 
+    def as_shown(self) -> Result:
+        """The result with the names of metrics as tables head them."""
+        labels = {**self.labels, "metric": self.shown} if "metric" in self.labels else self.labels
+        return replace(self, metrics=self.shown, labels=labels)
+
     @property
     def dims(self) -> list[str]:
         """The extra dims of the metric."""
@@ -245,3 +259,38 @@ class Result:
                 axis = 1 + list(self.labels).index(dim)
                 np.moveaxis(best, axis, 0)[[label == "std" for label in self.labels[dim]]] = np.nan
         return best
+
+
+def with_defaults(metrics: Sequence[str], coords: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Names of metrics, of those beside other values of their parameter with that of the default.
+
+    Parameters
+    ----------
+    metrics : sequence of str
+        Identities.
+    coords : mapping of str to sequence
+        Coordinates along the metrics, those of their parameters among them.
+
+    Examples
+    --------
+    >>> with_defaults(["hits@0.03", "hits", "rate"], {"window": [0.03, 0.05, 0.05]})
+    ['hits@0.03', 'hits@0.05', 'rate']
+    """
+    found = list(metrics)
+    for place, name in enumerate(metrics):
+        values = {at: one.removeprefix(f"{name}@") for at, one in enumerate(metrics) if one.startswith(f"{name}@")}
+        plain = {at: value for at, value in values.items() if "(" not in value}
+        for column in coords.values() if plain else ():
+            if all(str(column[at]) == value or _number(value) == column[at] for at, value in plain.items()):
+                own = column[place]
+                whole = isinstance(own, float) and own.is_integer() and all("." not in one for one in plain.values())
+                found[place] = f"{name}@{int(own) if whole else own}"
+                break
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

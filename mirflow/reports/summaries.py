@@ -22,7 +22,7 @@ from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
 from ..store.format import list_cautions, told_reading
-from .captions import caution_notes, nothing_notes
+from .captions import caution_notes, nothing_notes, titles_of
 from .layout import (
     group_labels,
     interval_notes,
@@ -184,7 +184,9 @@ def primary_table(
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")
     caption = f"{_TITLE.capitalize()}."
-    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), caption, keys=3 + len(groupings))
+    titles = {name: title for one in results for name, title in titles_of(one.metrics, one.titles).items()}
+    keys = 3 + len(groupings)
+    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), caption, keys=keys, titles=titles)
 
 
 _SCORE = ("score", "unit", "weight", "mean")
@@ -213,7 +215,9 @@ def extremes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
             else:
                 rows.append((systems[number], *head, shown, f"{float(ds['weight'].values[number, place]):g}"))
     title = f"{title_of(ds.attrs)}; {metric}{f' [{unit}]' if unit else ''}"
-    return Table((*columns, *(() if overall else ("weight",))), tuple(rows), title, _extremes_notes(ds, percent))
+    columns = (*columns, *(() if overall else ("weight",)))
+    titles = {} if overall else titles_of([metric], [ds.attrs["title"]])
+    return Table(columns, tuple(rows), title, _extremes_notes(ds, percent), titles=titles)
 
 
 def _extremes_notes(ds: xr.Dataset, percent: bool) -> tuple[str, ...]:
@@ -272,7 +276,10 @@ def extremes_long_table(ds: xr.Dataset) -> Table:
     return table_of(frame[frame["track"] != ""], (*origin, *fixed, *named), about, named)
 
 
-def pair_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
+_UNDEFINED = "undefined"
+
+
+def pair_table(ds: xr.Dataset, *, percent: bool = False, people: bool = True) -> Table:
     """The scores of one estimate of one track, a row a metric.
 
     Parameters
@@ -280,17 +287,23 @@ def pair_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     ds : xr.Dataset
         A group of scores with one system and one track.
     percent : bool
-        Ratios as percentages.
+        Ratios as percentages, for people.
+    people : bool
+        Whether a score with nothing to measure is named as such, in place of its value.
     """
+    percent = percent and people
     cell, columns = ds.isel(system=0, track=0), ("metric", "score", "weight", "weight_unit")
     rows: list[tuple[Entry, ...]] = []
     for name, score, weight, weight_unit, unit in zip(
         *(cell[one].values.tolist() for one in (*columns, "unit")), strict=True
     ):
         shown = f"{100 * score:.2f}" if percent and not unit and score == score else score
-        rows.append((name, shown, weight, weight_unit))
+        nothing = people and weight == 0 and Status(int(cell["status"])).scored
+        rows.append((name, _UNDEFINED if nothing else shown, weight, weight_unit))
     origin = {name: ds.attrs.get(name) for name in ("task", "convention", "grid")}
-    return Table(columns, tuple(rows), title_of(origin), ("ratios in percent",) * percent)
+    notes = ["ratios in percent"] if percent else []
+    notes += [f"{_UNDEFINED}: there is nothing to measure"] if any(_UNDEFINED in row for row in rows) else []
+    return Table(columns, tuple(rows), title_of(origin), tuple(notes))
 
 
 def failed_cells(ds: xr.Dataset) -> list[str]:

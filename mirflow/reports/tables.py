@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import QueryError
+from ..errors import QueryError, UnknownNameError, clean_text
 from ..metrics.aggregates import AGGREGATES
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def shorten(message: str) -> str:
 
 MARK = "*"
 """Stands behind values that do not differ significantly from the best."""
+BOUND = "<= "
+"""Stands before numbers that are upper bounds."""
 
 
 class ShownValue(str):
@@ -89,7 +91,7 @@ class Table:
     Parameters
     ----------
     columns : tuple of str
-        Every row has an entry for each.
+        Every row has an entry for each. Without columns there is only text: the title and the notes.
     rows : tuple of tuples
         Text (values for people too), numbers, or None where there is nothing. NaN is written as nothing.
     title : str
@@ -103,6 +105,8 @@ class Table:
     keys : int
         How many of the first columns name a row: on a terminal that is too narrow the others break into blocks, each
         with these again. 0: the table stays whole.
+    titles : mapping of str to str
+        Titles of metrics, which LaTeX shows, by their names in the column ``metric`` or, without one, in the headings.
 
     Examples
     --------
@@ -120,6 +124,7 @@ class Table:
     folds: tuple[str, ...] = field(default=())
     caption: str = ""
     keys: int = 0
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -188,7 +193,7 @@ def to_text(table: Table, width: int | None = None, *, bold: bool = False) -> st
         Whether the best values are bold, in the codes of a terminal.
     """
     title, *notes = [_fold(line, width) if width else line for line in (table.title, *table.notes)]
-    blocks = [_grid(block, width, bold) for block in blocks_of(table, width)]
+    blocks = [_grid(block, width, bold) for block in blocks_of(table, width)] if table.columns else []
     return "".join(f"{part}\n" for part in (title, "\n\n".join(blocks), *notes) if part)
 
 
@@ -257,7 +262,8 @@ def _grid(table: Table, width: int | None, bold: bool) -> str:
     # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
     least = sum(_widths(table, width)) - _GAP
     styled: dict[str, Any] = {"force_terminal": True, "color_system": "standard"} if bold else {"color_system": None}
-    Console(file=out, width=max(least, width or 0), legacy_windows=False, **styled).print(grid)
+    # In a notebook rich would display the table there and write nothing to the file.
+    Console(file=out, width=max(least, width or 0), legacy_windows=False, force_jupyter=False, **styled).print(grid)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
@@ -288,6 +294,8 @@ def text_width(text: str) -> int:
 
 def to_markdown(table: Table) -> str:
     """Write a table for a README or an issue."""
+    if not table.columns:
+        return "".join(f"{line}  \n" for line in (table.title, *table.notes) if line)
     rows = [table.columns, *([show_entry(entry) for entry in row] for row in table.rows)]
     plain = [[clean_text(entry).replace("\\", "\\\\").replace("|", "\\|") for entry in row] for row in rows]
     first, *others = (f"| {' | '.join(row)} |" for row in plain)
@@ -318,7 +326,7 @@ def to_html(table: Table) -> str:
     title = f"<div>{escaped(clean_text(table.title))}</div>" if table.title else ""
     notes = "".join(f"<div><small>{escaped(clean_text(note))}</small></div>" for note in table.notes)
     grid = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-    return f"{title}{grid}{notes}"
+    return f"{title}{grid if table.columns else ''}{notes}"
 
 
 _ESCAPES = {
@@ -343,8 +351,8 @@ _ESCAPES = {
     "*": "{*}",
     "±": r"$\pm$",
 }
-_AGGREGATE = re.compile(r" \[(\w+)\]$")
-"""Behind a metric: its aggregate."""
+_BRACKETS = re.compile(r" \[([^\]]*)\]$")
+"""Behind a metric: its aggregate or its unit."""
 _DASH = re.compile("-(?=-)")
 _DIGITS = re.compile(r"-?(\d+(\.\d+)?|inf)")
 
@@ -361,8 +369,24 @@ def escape(text: str) -> str:
     return _DASH.sub("-{}", "".join(_ESCAPES.get(c, c) for c in clean_text(text)))
 
 
+NAMES = ("titles", "identifiers")
+"""How papers name metrics: as the literature does, or as they are asked for."""
+
+
+def check_names(names: str) -> None:
+    """Raise an UnknownNameError unless metrics can be named in this way."""
+    if names not in NAMES:
+        raise UnknownNameError("names", names, NAMES)
+
+
 def to_latex(
-    table: Table, *, stacked: bool = False, caption: str | None = None, label: str | None = None, notes: bool = True
+    table: Table,
+    *,
+    stacked: bool = False,
+    caption: str | None = None,
+    label: str | None = None,
+    notes: bool = True,
+    names: str = "titles",
 ) -> str:
     """A table as a LaTeX float that needs ``booktabs`` and nothing else.
 
@@ -380,10 +404,27 @@ def to_latex(
         To refer to the table by.
     notes : bool
         Whether the notes are wanted.
+    names : {"titles", "identifiers"}
+        Metrics as the literature calls them, ``F-measure (onset, pitch)``, or as they are asked for.
+
+    Raises
+    ------
+    UnknownNameError
+        For other names.
     """
+    check_names(names)
+    if not table.columns:
+        return "".join(f"% {clean_text(line)}\n" for line in (table.title, *table.notes) if line)
     above = escape(table.caption or table.title) if caption is None else caption
     columns = "".join("r" if number else "l" for number in numeric_columns(table))
-    body = [" & ".join(_latex_entry(entry, stacked) for entry in row) + r" \\" for row in table.rows]
+    titles = table.titles if names == "titles" else {}
+    metric = table.columns.index("metric") if "metric" in table.columns else None
+    heads = [_latex_head(name, titles if metric is None else {}) for name in table.columns]
+    body = [
+        " & ".join(_latex_entry(entry, stacked, titles if at == metric else {}) for at, entry in enumerate(row))
+        + r" \\"
+        for row in table.rows
+    ]
     lines = [
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
@@ -392,7 +433,7 @@ def to_latex(
         *([rf"\label{{{label}}}"] if label else []),
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",
-        " & ".join(map(_latex_head, table.columns)) + r" \\",
+        " & ".join(heads) + r" \\",
         r"\midrule",
         *body,
         r"\bottomrule",
@@ -411,17 +452,33 @@ def _latex_notes(notes: tuple[str, ...]) -> list[str]:
     return [r"\par\smallskip", r"\begin{minipage}{\linewidth}", r"\footnotesize", *lines, r"\end{minipage}"]
 
 
-def _latex_head(text: str) -> str:
-    """A name, with the aggregate of a metric as papers write it: ``majmin (WCSR)``."""
-    found = _AGGREGATE.search(text)
-    if found is None or found[1] not in AGGREGATES:
-        return escape(text)
-    return escape(f"{text[: found.start()]} ({found[1].replace('wcsr', 'WCSR')})")
+def _latex_head(text: str, titles: Mapping[str, str]) -> str:
+    """A name, with the aggregate of a metric as papers write it: ``Major/minor (WCSR)``."""
+    found = _BRACKETS.search(text)
+    if found is None:
+        return escape(titles.get(text, text))
+    bare = text[: found.start()]
+    behind = f" ({aggregate_in_words(found[1])})" if found[1] in AGGREGATES else found[0]
+    return escape(titles.get(bare, bare) + behind)
 
 
-def _latex_entry(entry: Entry, stacked: bool) -> str:
+def aggregate_in_words(kind: str) -> str:
+    """An aggregate as papers write it.
+
+    Examples
+    --------
+    >>> aggregate_in_words("wcsr"), aggregate_in_words("wcsr_tn"), aggregate_in_words("mean")
+    ('WCSR', 'WCSR tn', 'mean')
+    """
+    return kind.replace("wcsr", "WCSR").replace("_", " ")
+
+
+def _latex_entry(entry: Entry, stacked: bool, titles: Mapping[str, str]) -> str:
+    if isinstance(entry, str) and entry.startswith(BOUND):
+        return rf"$\leq$\,{_latex_number(entry.removeprefix(BOUND))}"
     if not isinstance(entry, ShownValue):
-        return _latex_number(show_entry(entry)) if isinstance(entry, float | None) else _latex_head(show_entry(entry))
+        shown = show_entry(entry)
+        return _latex_number(shown) if isinstance(entry, float | None) else _latex_head(shown, titles)
     shown = _latex_number(entry.value)
     shown = rf"\textbf{{{shown}}}" if entry.best else shown
     shown += r"\textsuperscript{*}" if entry.marked else ""
@@ -478,22 +535,17 @@ def show_entry(entry: Entry) -> str:
     return f"{entry:z.4f}" if isinstance(entry, float) else str(entry)
 
 
-# A number, or two that are the ends of a span, perhaps with a mark and an interval.
-_NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|inf)(-\d+)?\*?( \[.*\])?")
+# A number or a bound, or two that are the ends of a span, perhaps with a mark and an interval.
+_NUMBER = re.compile(r"(<= )?-?(\d+(\.\d+)?(e[+-]?\d+)?|inf)(-\d+)?\**( \[.*\])?")
 
 
 def numeric_columns(table: Table) -> list[bool]:
     """True if each column reads as numbers, which are set flush right."""
     numeric = []
     for place in range(len(table.columns)):
-        shown = [text for text in (show_entry(row[place]) for row in table.rows) if text != "-"]
+        shown = [text for text in (show_entry(row[place]) for row in table.rows) if text not in ("-", "undefined")]
         numeric.append(bool(shown) and all(map(_NUMBER.fullmatch, shown)))
     return numeric
-
-
-def clean_text(text: str) -> str:
-    """Show what would steer a terminal or break a line as an escape: names come from files."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def write_parquet(table: Table, path: Path) -> None:

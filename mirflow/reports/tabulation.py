@@ -111,13 +111,20 @@ class Tabulation(Generic[Item]):
         return "".join(map(to_html, self.tables()))
 
     def to_latex(
-        self, *, stacked: bool = False, caption: str | None = None, label: str | None = None, notes: bool = True
+        self,
+        *,
+        stacked: bool = False,
+        caption: str | None = None,
+        label: str | None = None,
+        notes: bool = True,
+        names: str = "titles",
     ) -> str:
         """LaTeX for a paper; see :func:`mirflow.reports.tables.to_latex`. Labels after the first have a number."""
         labels = [f"{label}-{place + 1}" if label and place else label for place in range(len(self.tables()))]
         made = zip(self.tables(), labels, strict=True)
         return "\n".join(
-            to_latex(table, stacked=stacked, caption=caption, label=own, notes=notes) for table, own in made
+            to_latex(table, stacked=stacked, caption=caption, label=own, notes=notes, names=names)
+            for table, own in made
         )
 
     def to_csv(self) -> str:

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from .accounts import LIFETIMES, Viewer, issue, log_in, revoke_token, valid_tokens
 from .database import Database, Token, User
+from .deletion import delete_account
 from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service
 from .viewer_pages import error_answer, page
@@ -34,6 +35,7 @@ def routes(service: Service) -> list[BaseRoute]:
         GuardedRoute("/account", account, role="reader"),
         GuardedRoute("/account/tokens", new_token, role="reader", methods=("POST",)),
         GuardedRoute("/account/revoke", revoke, role="reader", methods=("POST",)),
+        GuardedRoute("/account/delete", delete, role="reader", methods=("POST",)),
     ]
 
 
@@ -83,6 +85,22 @@ def log_out(request: Request) -> Response:
     with database.write() as session:
         revoke_token(session, viewer.user, viewer.token, service.clock())
     service.audit.record(viewer.name, "log out")
+    return _leave(service)
+
+
+def delete(request: Request) -> Response:
+    """Delete the account, whose name has to be written."""
+    service, database = _of(request)
+    viewer: Viewer = request.state.viewer
+    if str(request.state.form.get("name", "")).strip() != viewer.name:
+        raise HTTPException(400, f"Write {viewer.name} to delete the account. Nothing is deleted.")
+    with database.write() as session:
+        delete_account(service, session, session.get_one(User, viewer.user))
+    return _leave(service)
+
+
+def _leave(service: Service) -> Response:
+    """Lead to the front page without a session."""
     answer = RedirectResponse(service.links.url("front"), 303)
     name, path = cookie_name(service), cookie_path(service)
     answer.delete_cookie(name, path, httponly=True, secure=service.secure, samesite="lax")

@@ -26,6 +26,8 @@ ROLES: dict[Role, frozenset[Role]] = {
 Kind = Literal["link", "token", "session", "proxy"]
 """Ways to come: a personal link makes a session, a program has a token, and a proxy has asked somebody else."""
 BITS = 128
+DELETED = "deleted account "
+"""Beginning of the names of deleted accounts."""
 LIFETIMES: Mapping[Kind, dt.timedelta] = {
     "link": dt.timedelta(days=365),
     "token": dt.timedelta(days=365),
@@ -49,16 +51,30 @@ class Viewer:
     role : str
     token : int
         Id of the token or session by which the viewer came; 0 of one whom a proxy has let in.
+    team : str
+        As :func:`team_of` names it.
     """
 
     user: int
     name: str
     role: Role
     token: int
+    team: str = ""
 
     def may(self, role: Role) -> bool:
         """True if the viewer has the rights of a role."""
         return role in ROLES[self.role]
+
+
+def team_of(user: User) -> str:
+    """The team of an account: its lab, whose quota, ladder and systems it shares, or itself if it has none.
+
+    Examples
+    --------
+    >>> team_of(User(id=3, lab="Queen Mary")), team_of(User(id=4, lab="queen mary")), team_of(User(id=5, lab=""))
+    ('lab queen mary', 'lab queen mary', 'account 5')
+    """
+    return f"lab {user.lab.casefold()}" if user.lab else f"account {user.id}"
 
 
 def digest(secret: str) -> str:
@@ -76,12 +92,28 @@ def add_user(session: Session, name: str, role: Role, now: dt.datetime, lab: str
     """
     if not name.strip() or not name.isprintable() or len(name) > 100:
         raise AccountError(f"{name!r}: a name has 1 to 100 printable characters")
+    if name.startswith(DELETED):
+        raise AccountError(f"{name!r}: names of deleted accounts begin like this; choose another one")
     if session.scalar(select(User).where(User.name == name)) is not None:
         raise AccountError(f"there is an account {name!r}; choose another name, or revoke it")
-    user = User(name=name, role=role, lab=lab, created=now)
+    user = User(name=name, role=role, lab=lab_named(lab), created=now)
     session.add(user)
     session.flush()
     return user
+
+
+def lab_named(text: str) -> str:
+    """The name of a lab with single blanks between words and none around it.
+
+    Raises
+    ------
+    AccountError
+        If it is not printable text of at most 100 characters.
+    """
+    lab = " ".join(text.split())
+    if not lab.isprintable() or len(lab) > 100:
+        raise AccountError(f"{text!r}: the name of a lab has at most 100 printable characters")
+    return lab
 
 
 def issue(session: Session, user: User, kind: Kind, now: dt.datetime, lifetime: dt.timedelta | None) -> str:
@@ -100,13 +132,14 @@ def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> 
         return None
     if token.expires is not None and token.expires <= now:
         return None
-    return Viewer(token.user_id, token.user.name, token.user.role, token.id)  # type: ignore[arg-type]
+    user = token.user
+    return Viewer(user.id, user.name, user.role, token.id, team_of(user))  # type: ignore[arg-type]
 
 
 def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
-    """True if a viewer is still let in as before: neither revoked nor expired since, and of the same role."""
+    """True if a viewer is still let in as before: neither revoked nor expired since, of the same role and team."""
     user, token = session.get(User, viewer.user), session.get(Token, viewer.token)
-    if user is None or user.revoked is not None or user.role != viewer.role:
+    if user is None or user.revoked is not None or (user.role, team_of(user)) != (viewer.role, viewer.team):
         return False
     if not viewer.token:
         return True
@@ -116,7 +149,7 @@ def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
 def find_named(session: Session, name: str) -> Viewer | None:
     """The viewer of a name that a proxy has found out; None if there is no such account."""
     user = session.scalar(select(User).where(User.name == name, User.revoked.is_(None)))
-    return None if user is None else Viewer(user.id, user.name, user.role, 0)  # type: ignore[arg-type]
+    return None if user is None else Viewer(user.id, user.name, user.role, 0, team_of(user))  # type: ignore[arg-type]
 
 
 def mark_used(session: Session, viewer: Viewer, now: dt.datetime) -> None:

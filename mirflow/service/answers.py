@@ -6,7 +6,7 @@ import asyncio
 import gzip
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -21,6 +21,8 @@ from .snapshots import Stores
 
 MOST_BYTES = 64_000_000
 """Answers that are kept, all together."""
+CORS = {"Access-Control-Allow-Origin": "*"}
+"""Header of data that scripts of other sites may read; browsers send no cookie with such a request."""
 LARGEST = 8_000_000
 """Bytes of an answer that is kept."""
 AT_ONCE = 2
@@ -73,10 +75,13 @@ class Answers:
     salt : str
         Whatever else answers depend on, such as the title of the site.
     most_bytes : int
+    cors : bool
+        Whether scripts of other sites may read public data.
     """
 
-    def __init__(self, stores: Stores, salt: str = "", most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, stores: Stores, salt: str = "", most_bytes: int = MOST_BYTES, *, cors: bool = False) -> None:
         self.stores = stores
+        self._shared = CORS if cors else {}
         self._salt = f"{version('mirflow')} {salt}"
         self._most_bytes = most_bytes
         self._bytes = 0
@@ -132,7 +137,8 @@ class Answers:
         etag = digest(f"{generation} {target}")
         if is_known(request.headers.get("if-none-match", ""), etag):
             keep = "private, no-store" if view else "no-cache"
-            return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": keep})
+            shared = {} if view else self._shared
+            return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": keep, **shared})
         kept = await self._get((generation, target), etag, make, self._pools[chosen], private=bool(view))
         if not variant and not view and kept.status == 200:
             self._set_front(request.scope, names, (generation, target))
@@ -161,7 +167,10 @@ class Answers:
         self._made[key] = future
         self._waiting += 1
         try:
-            kept = await asyncio.get_running_loop().run_in_executor(pool, lambda: _keep(make(), etag, private=private))
+            shared = {} if private else self._shared
+            kept = await asyncio.get_running_loop().run_in_executor(
+                pool, lambda: _keep(make(), etag, private=private, shared=shared)
+            )
         except BaseException as error:
             future.set_exception(error if isinstance(error, Exception) else HTTPException(503))
             raise
@@ -242,7 +251,7 @@ class KeptResponse(Response):
         kept, known, packed = self.kept, False, False
         for name, value in scope["headers"]:
             if name == b"accept-encoding":
-                packed = kept.compressed is not None and b"gzip" in value
+                packed = kept.compressed is not None and takes_gzip(value.decode("latin-1"))
             elif name == b"if-none-match":
                 known = is_known(value.decode("latin-1"), kept.etag)
         headers, status, body = self.raw_headers, kept.status, kept.body
@@ -255,6 +264,21 @@ class KeptResponse(Response):
             headers = [*headers, (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+
+def takes_gzip(header: str) -> bool:
+    """True if a browser takes gzip by its ``Accept-Encoding`` (RFC 9110, section 12.5.3).
+
+    Examples
+    --------
+    >>> takes_gzip("br, gzip"), takes_gzip("gzip;q=0, br"), takes_gzip("*;q=0.5")
+    (True, False, True)
+    """
+    weights = {"*": "0"}
+    for entry in header.lower().split(","):
+        coding, _, parameter = (part.strip() for part in entry.partition(";"))
+        weights[coding] = parameter.removeprefix("q=") or "1"
+    return weights.get("gzip", weights["*"]).strip("0.") != ""
 
 
 def _size(key: tuple[str, str], kept: Kept) -> int:
@@ -272,7 +296,7 @@ def is_known(given: str, etag: str) -> bool:
     return given.strip() == "*" or any(one.strip().removeprefix("W/") == f'"{etag}"' for one in given.split(","))
 
 
-def _keep(content: Content, etag: str, *, private: bool) -> Kept:
+def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, str]) -> Kept:
     """An answer with its headers, compressed if that makes it smaller."""
     kind = content.media_type
     headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
@@ -282,7 +306,8 @@ def _keep(content: Content, etag: str, *, private: bool) -> Kept:
             (b"etag", f'W/"{etag}"'.encode()),
             (b"cache-control", b"private, no-store" if private else b"no-cache"),
         ]
-    headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in content.headers.items()]
+    more = content.headers if kind.startswith("text/html") else {**content.headers, **shared}
+    headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in more.items()]
     packed = None
     if kind.startswith(_COMPRESSED) and _LEAST_COMPRESSED <= len(content.body) <= LARGEST:
         packed = gzip.compress(content.body, 6, mtime=0)

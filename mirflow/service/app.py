@@ -9,32 +9,45 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST
 from python_multipart.exceptions import FormParserError
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import account_pages, http_api, result_pages, stores_http, submission_pages
+from . import (
+    about_page,
+    account_list,
+    account_pages,
+    http_api,
+    result_pages,
+    stores_http,
+    submission_pages,
+    true_scores,
+)
 from .accounts import AccountError
 from .answers import Front
 from .connections import KEPT_SECONDS, punctual
+from .deletion import forget_addresses_daily
 from .grading import grader_pages
 from .grading.rounds import rounds_of
 from .limits import Network
-from .security import GuardedRoute, Security, shown_path
-from .service import HOST, PORT, Service, open_service
+from .monitoring import Monitoring
+from .security import LATER, GuardedRoute, Security, shown_path
+from .service import HOST, PORT, Service, noting_address, open_service, roots_by_store
 from .submissions.entries import SubmissionError
-from .viewer_pages import asset, error_answer
+from .viewer_pages import PRIVATE, asset, error_answer
 from .views import Views
 
 __all__ = ["configure", "create_app", "listen", "local_address", "serve"]
@@ -138,11 +151,12 @@ def create_app(service: Service) -> Starlette:
     ----------
     service : Service
     """
+    monitoring = Monitoring(service)
     app = Starlette(
-        routes=_routes(service),
+        routes=[*_monitoring_routes(service, monitoring), *_routes(service)],
         middleware=[
             Middleware(NamesInPaths),
-            Middleware(Security, service=service),
+            Middleware(Security, service=service, count=monitoring.count),
             Middleware(BelowRoot, root=lambda: service.prefix),
             Middleware(Front, answers=service.answers),
         ],
@@ -154,26 +168,41 @@ def create_app(service: Service) -> Starlette:
         },
     )
     app.state.service = service
+    app.state.monitoring = monitoring
     return app
+
+
+def _monitoring_routes(service: Service, monitoring: Monitoring) -> list[BaseRoute]:
+    health = GuardedRoute("/health", partial(_health, monitoring), role=None)
+    if service.database is None:
+        return [health]
+    return [health, GuardedRoute("/metrics", partial(_metrics, monitoring), role="reader", rate="query")]
 
 
 def _routes(service: Service) -> list[BaseRoute]:
     rounds = rounds_of(service)
     views = Views(service, rounds)
     return [
-        GuardedRoute("/health", _health, role=None),
         GuardedRoute("/static/{name}", asset, role=None),
+        *about_page.routes(service),
         *account_pages.routes(service),
         *http_api.routes(service, views),
         *stores_http.routes(service),
         *result_pages.routes(service, views),
         *grader_pages.routes(service, rounds),
         *submission_pages.routes(service, views),
+        *true_scores.routes(service),
+        *account_list.routes(service),
     ]
 
 
-def _health(request: Request) -> Response:
-    return PlainTextResponse("ok\n", headers={"Cache-Control": "no-store"})
+def _health(monitoring: Monitoring, request: Request) -> Response:
+    fine, parts = monitoring.health()
+    return JSONResponse(parts, 200 if fine else 503, {"Cache-Control": "no-store", **({} if fine else LATER)})
+
+
+def _metrics(monitoring: Monitoring, request: Request) -> Response:
+    return Response(monitoring.metrics(), headers=PRIVATE, media_type=CONTENT_TYPE_LATEST)
 
 
 def _refusal(request: Request, error: Exception) -> Response:
@@ -186,7 +215,7 @@ def _error(request: Request, error: Exception) -> Response:
     if isinstance(error, _SHOWN):
         return error_answer(request, 400, str(error))
     _LOG.error("%s %s: %s", request.method, shown_path(request.scope), error)
-    return error_answer(request, 503, "This cannot be answered now. The server's log has the reason.")
+    return error_answer(request, 503, "This cannot be answered now. The server's log has the reason.", LATER)
 
 
 def _malformed(request: Request, error: Exception) -> Response:
@@ -258,6 +287,8 @@ def serve(
     only_aggregates: bool = False,
     archive: Path | None = None,
     access_log: bool = False,
+    cors: bool = False,
+    roots: Sequence[Path] = (),
 ) -> None:
     """Serve stores or a campaign until the process is told to stop.
 
@@ -281,16 +312,24 @@ def serve(
         A table of years.
     access_log : bool
         Whether a line for every request is written to the standard error.
+    cors : bool
+        Whether scripts of other sites may read public data, whatever the campaign says.
+    roots : sequence of Path
+        Where the annotations of the stores are: one folder for all, or one for each.
     """
-    service = open_service(paths, base_url or local_address(host, port))
+    service = open_service(paths, base_url)
+    service.roots = roots_by_store([*service.stores], roots)
+    service.base_url = service.base_url or local_address(host, port)
     service.proxies, service.user_header = networks(proxies), user_header
     service.without_references, service.only_aggregates = without_references, only_aggregates
-    service.archive = archive or service.archive
+    service.archive, service.cors = archive or service.archive, cors or service.cors
     if service.archive is not None:
         service.read_years()  # what is wrong in it is said now
     _begin_logs(access_log)
+    forget_addresses_daily(service)
     server = uvicorn.Server(configure(create_app(service), host, port, service.proxies))
-    server.run(sockets=None if listening is None else list(listening))
+    with noting_address(service):
+        server.run(sockets=None if listening is None else list(listening))
 
 
 def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequence[Network] = ()) -> uvicorn.Config:

@@ -1,4 +1,4 @@
-"""The audit log: who did what, and when; lines are added to it, and never changed."""
+"""The audit log: who did what, and when. Lines are added to it; of earlier ones personal data alone are masked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime as dt
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 
@@ -84,6 +84,48 @@ class AuditLog:
                     continue
                 if isinstance(line, dict):
                     yield line
+
+    def mask(self, keys: Callable[[Mapping[str, str | int]], Iterable[str]]) -> None:
+        """Write asterisks over values, which keeps the length of the file, so that lines may be added meanwhile.
+
+        Parameters
+        ----------
+        keys : callable
+            Gives the keys of a line whose values, which are texts, are to be masked.
+
+        Raises
+        ------
+        AuditError
+            If the log cannot be changed.
+        """
+        if not self.path.exists():
+            return
+        try:
+            with self.path.open("rb") as lines, self.path.open("rb+") as masked:
+                at = 0
+                for text in lines:
+                    for first, last in _spans(text, keys):
+                        masked.seek(at + first)
+                        masked.write(b"*" * (last - first))
+                    at += len(text)
+                masked.flush()
+                os.fsync(masked.fileno())
+        except OSError as error:
+            raise AuditError(f"{self.path}: personal data cannot be masked: {error.strerror}") from None
+
+
+def _spans(text: bytes, keys: Callable[[Mapping[str, str | int]], Iterable[str]]) -> Iterator[tuple[int, int]]:
+    """The first and last byte of the values of a line that are to be masked, without their quotes."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return
+    for key in keys(line) if isinstance(line, dict) else ():
+        value = line.get(key)
+        if isinstance(value, str) and value.strip("*"):
+            name = f"{json.dumps(key)}: ".encode()
+            first = text.index(name) + len(name) + 1
+            yield first, first + len(json.dumps(value)) - 2
 
 
 def _shorten(value: str | int) -> str | int:

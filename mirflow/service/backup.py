@@ -24,8 +24,8 @@ from typing import Any
 
 from ..errors import MirflowError
 from ..store.generations import resolve, sync_folder
-from .database import SCHEMA
-from .service import Service
+from . import migrations
+from .service import FOLDERS, Service
 from .submissions.submission_tables import CLOSED
 from .submissions.uploads import NAMES
 
@@ -33,7 +33,6 @@ FORMAT = 1
 """Version of the layout of backups."""
 DATABASE, AUDIT, MANIFEST, CAMPAIGN = "campaign.db", "audit.jsonl", "backup.json", "campaign.yaml"
 _TRIES = 5
-_FOLDERS = ("submissions", "systems", "stores", "public")
 _GRADING = ("grading", "closed")
 """Folders of rounds that were planned, and of those that were closed on the pages."""
 
@@ -102,6 +101,8 @@ def make_backup(service: Service, out: Path) -> Backup:
 
 
 def _write(service: Service, database: Path, folder: Path, place: Path, part: Path) -> Backup:
+    assert service.database is not None
+    revision = service.database.revision()
     copy = place / DATABASE
     copy.unlink(missing_ok=True)
     with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy)) as target:
@@ -116,7 +117,13 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         ).fetchall()
     generations = {str(one.relative_to(folder)): resolve(one).name for one in _stores(folder)}
     date = service.clock().isoformat(timespec="seconds")
-    manifest = {"format": FORMAT, "schema": SCHEMA, "mirflow": version("mirflow"), "date": date, "stores": generations}
+    manifest = {
+        "format": FORMAT,
+        "schema": revision,
+        "mirflow": version("mirflow"),
+        "date": date,
+        "stores": generations,
+    }
     with tarfile.open(part, "w:gz", compresslevel=3) as archive:
         _add_bytes(archive, MANIFEST, json.dumps(manifest, indent=2).encode(), service.clock())
         if service.path is not None:
@@ -148,6 +155,8 @@ def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state
     if needed.parent.name == "submissions" and not (needed / NAMES).exists():
         raise _GoneError(f"what was sent as {name} is gone")
     _add_tree(archive, folder, needed)
+    if (folder / "readings" / name).is_dir():  # of one that waits to be scored there are none yet
+        _add_tree(archive, folder, folder / "readings" / name)
 
 
 def _add_store(archive: tarfile.TarFile, folder: Path, path: Path, generation: str) -> None:
@@ -232,7 +241,7 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
         except (tarfile.TarError, EOFError, OSError, ValueError) as error:
             raise BackupError(f"{file}: is no backup of a campaign, or a broken one: {error}") from None
         _check_restored(place, file)
-        for name in _FOLDERS:
+        for name in FOLDERS:
             (place / name).mkdir(mode=0o700, exist_ok=True)
         place.chmod(0o700)
         with suppress(FileNotFoundError):
@@ -250,12 +259,15 @@ def _read_manifest(archive: tarfile.TarFile, file: Path) -> Mapping[str, Any]:
     held = archive.extractfile(first) if first is not None and first.name == MANIFEST else None
     if held is None:
         raise BackupError(f"{file}: is no backup of a campaign: it does not begin with {MANIFEST}")
-    manifest: Mapping[str, Any] = json.load(held)
-    if manifest["format"] != FORMAT or manifest["schema"] != SCHEMA:
+    manifest: dict[str, Any] = json.load(held)
+    # Backups of the first tables have a number.
+    schema = migrations.BASELINE if manifest["schema"] == 1 else manifest["schema"]
+    if manifest["format"] != FORMAT or schema not in migrations.revisions():
         raise BackupError(
-            f"{file}: was made by mirflow {manifest['mirflow']}, whose tables are others; restore it with that version"
+            f"{file}: was made by mirflow {manifest['mirflow']}, which is newer than this one; restore it with that "
+            "version"
         )
-    return manifest
+    return {**manifest, "schema": schema}
 
 
 def _check_restored(place: Path, file: Path) -> None:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
@@ -100,6 +101,7 @@ class Client:
         name: str,
         splits: Sequence[str] = (),
         visibility: str = "",
+        about: Mapping[str, str] = MappingProxyType({}),
         advance: Advance = lambda sent, total: None,
     ) -> dict[str, Any]:
         """Send a folder or an archive.
@@ -113,6 +115,8 @@ class Client:
             Empty: those that are not hidden.
         visibility : str
             Empty: that of the campaign.
+        about : mapping of str to str
+            ``description``, and addresses of ``paper`` and ``code``.
         advance : callable
             Called with the bytes that are sent, and all of them.
 
@@ -126,7 +130,7 @@ class Client:
         ServerError
             If it is refused.
         """
-        fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility)]
+        fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility), *about.items()]
         with packed(path) as (file, filename):
             try:
                 return self._upload([(one, value) for one, value in fields if value], file, filename, advance)

@@ -41,6 +41,7 @@ class Punctual(HttpToolsProtocol):
     unbounded: tuple[Network, ...] = ()
     _head: asyncio.TimerHandle | None = None
     _head_bytes = 0
+    _parsed_bytes = 0
     _in_head = True
     _taken: asyncio.TimerHandle | None = None
 
@@ -62,6 +63,26 @@ class Punctual(HttpToolsProtocol):
             self._stop_awaiting_head()
         elif self._head is None:
             self._await_head()
+
+    def on_message_begin(self) -> None:
+        """Count the head of a request from here on; many of them may have come in one piece."""
+        self._parsed_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, or a trailer."""
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        self._parsed_bytes += size
+        if self._parsed_bytes > HEAD_BYTES:
+            raise ValueError("the head of the request is too long")  # the parser ends, as at what is no request
 
     def on_headers_complete(self) -> None:
         """Expect a body."""

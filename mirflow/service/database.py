@@ -14,7 +14,9 @@ from typing import Any
 from sqlalchemy import (
     URL,
     BigInteger,
+    Connection,
     DateTime,
+    Double,
     Engine,
     ForeignKey,
     Integer,
@@ -22,7 +24,6 @@ from sqlalchemy import (
     create_engine,
     event,
     make_url,
-    select,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
@@ -30,11 +31,10 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, rela
 from sqlalchemy.types import TypeDecorator
 
 from ..errors import MirflowError
+from . import migrations
 
-__all__ = ["Base", "Database", "DatabaseError", "Session", "Token", "User", "UtcDateTime", "Version"]
+__all__ = ["Base", "Database", "DatabaseError", "Session", "Token", "User", "UtcDateTime"]
 
-SCHEMA = 1
-"""Version of the tables; raised when they change."""
 WAIT = 30.0
 """Seconds to wait for another writer."""
 SILENCE = 60.0
@@ -85,16 +85,10 @@ class Base(DeclarativeBase):
         dt.datetime: UtcDateTime,
         # SQLite counts rows in the one type alone; numbers of bytes are longer than PostgreSQL's.
         int: BigInteger().with_variant(Integer, "sqlite"),
+        # Versions of SQLAlchemy differ in what they take.
+        float: Double,
         str: PlainText,
     }
-
-
-class Version(Base):
-    """Version of the tables."""
-
-    __tablename__ = "version"
-
-    number: Mapped[int] = mapped_column(primary_key=True)
 
 
 class User(Base):
@@ -159,28 +153,82 @@ class Database:
         return self.engine.dialect.name == "sqlite"
 
     def create(self) -> None:
-        """Make the tables that are not there.
+        """Make the tables of an empty database; leave the others as they are.
 
         Raises
         ------
         DatabaseError
-            If it cannot be opened, or was made by another version.
+            If it cannot be opened, or its tables are older or newer than those of this version.
         """
         for name in _TABLES:
             import_module(name, __package__)
-        try:
+        with self._opening(self._writing) as connection:
             # Of several processes that begin at once one makes them.
-            with self._writing.begin() as connection:
+            revision = migrations.revision_of(connection)
+            if revision is None:
                 Base.metadata.create_all(connection)
+                migrations.stamp(connection)
+            elif revision != (newest := migrations.newest()):
+                self.demand_known(revision)
+                raise DatabaseError(
+                    f"{self.engine.url}: its tables have revision {revision}, and this mirflow needs {newest}: "
+                    "stop the server and its workers, and run mirflow serve upgrade CAMPAIGN"
+                )
+
+    def revision(self) -> str | None:
+        """Revision of the tables; None if there are none."""
+        with self._opening(self.engine) as connection:
+            return migrations.revision_of(connection)
+
+    def upgrade(self) -> list[str]:
+        """Bring the tables to the newest revision, all steps or none.
+
+        Returns
+        -------
+        list of str
+            The revisions that were applied.
+
+        Raises
+        ------
+        DatabaseError
+            If it cannot be opened, has no tables, is newer than this version, or its rows do not fit together.
+        """
+        # Tables of SQLite are changed by making them anew, which foreign keys would not allow.
+        engine = _engine(self.engine.url, foreign_keys=False)
+        try:
+            with self._opening(engine.execution_options(writes=True), "upgraded") as connection:
+                self.demand_known(migrations.revision_of(connection))
+                applied = migrations.upgrade(connection)
+                if self.is_sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").all()):
+                    raise DatabaseError(f"{self.engine.url}: rows of {broken[0][0]} refer to no row of {broken[0][2]}")
+        finally:
+            engine.dispose()
+        return applied
+
+    def demand_known(self, revision: str | None) -> None:
+        """Refuse a database without tables, and one that a newer version has upgraded.
+
+        Raises
+        ------
+        DatabaseError
+        """
+        if revision is None:
+            raise DatabaseError(f"{self.engine.url}: has no tables yet: mirflow serve makes them")
+        if revision not in migrations.revisions():
+            raise DatabaseError(
+                f"{self.engine.url}: its tables have revision {revision}, which a newer mirflow has made; this one "
+                f"knows revisions up to {migrations.newest()}: install the newer version"
+            )
+
+    @contextmanager
+    def _opening(self, engine: Engine, done: str = "opened") -> Iterator[Connection]:
+        """A transaction; an error of the database says why nothing can be done."""
+        try:
+            with engine.begin() as connection:
+                yield connection
         except SQLAlchemyError as error:
             reason = str(getattr(error, "orig", None) or error).strip()
-            raise DatabaseError(f"{self.engine.url}: cannot be opened: {reason}") from None
-        with self.write() as session:
-            found = session.scalar(select(Version.number))
-            if found is None:
-                session.add(Version(number=SCHEMA))
-            elif found != SCHEMA:
-                raise DatabaseError(f"{self.engine.url}: has tables of version {found}, this mirflow of {SCHEMA}")
+            raise DatabaseError(f"{self.engine.url}: cannot be {done}: {reason}") from None
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -189,16 +237,23 @@ class Database:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self, wait: float | None = None) -> Iterator[Session]:
         """A session whose changes are kept all at once when it ends, and not at all after an error.
 
         It excludes other writers from its beginning on, so that what is read in it stays true.
+
+        Parameters
+        ----------
+        wait : float or None
+            Seconds to wait for other writers, about; None: `WAIT`.
         """
+        wait = WAIT if wait is None else wait
         # Threads of this process take turns here: SQLite has writers sleep and look again, the unlucky ones for
         # seconds, and each would hold a connection meanwhile. What takes longer is left to the database to refuse.
-        mine = self._turn.acquire(timeout=WAIT)
+        mine = self._turn.acquire(timeout=wait)
         try:
-            with Session(self._writing, expire_on_commit=False) as session, session.begin():
+            writing = self._writing.execution_options(wait=wait)
+            with Session(writing, expire_on_commit=False) as session, session.begin():
                 yield session
         finally:
             if mine:
@@ -209,7 +264,7 @@ class Database:
         self.engine.dispose()
 
 
-def _engine(address: str) -> Engine:
+def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
     url = _parse(address)
     sqlite = url.get_backend_name() == "sqlite"
     settings: dict[str, Any] = {"connect_args": {"timeout": WAIT}} if sqlite else {"pool_pre_ping": True}
@@ -221,12 +276,12 @@ def _engine(address: str) -> Engine:
         driver = str(error.name)
         raise DatabaseError(f"{url}: needs {driver}: pip install '{_DRIVERS.get(driver, driver)}'") from None
     if sqlite:
-        event.listen(engine, "connect", _configure)
+        event.listen(engine, "connect", _configure if foreign_keys else _configure_for_upgrade)
     event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
     return engine
 
 
-def _parse(address: str) -> URL:
+def _parse(address: str | URL) -> URL:
     """The address of a database of a kind that is known; errors do not quote it, as it may hold a password."""
     try:
         url = make_url(address)
@@ -238,14 +293,18 @@ def _parse(address: str) -> URL:
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
 
 
-def _configure(connection: Any, _record: Any) -> None:
+def _configure(connection: Any, _record: Any, foreign_keys: str = "ON") -> None:
     # The driver would begin transactions by itself, and late: a writer has to be alone before it reads.
     connection.isolation_level = None
     cursor = connection.cursor()
     _write_ahead(cursor)
-    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+    for pragma in ("synchronous=FULL", f"foreign_keys={foreign_keys}"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _configure_for_upgrade(connection: Any, record: Any) -> None:
+    _configure(connection, record, "OFF")
 
 
 def _write_ahead(cursor: sqlite3.Cursor) -> None:
@@ -264,15 +323,20 @@ def _write_ahead(cursor: sqlite3.Cursor) -> None:
 
 
 def _begin_sqlite(connection: Any) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    options = connection.get_execution_options()
+    if options.get("writes", False):
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * options.get('wait', WAIT):.0f}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:
+        connection.exec_driver_sql("BEGIN")
 
 
 def _begin_postgres(connection: Any) -> None:
-    if connection.get_execution_options().get("writes", False):
+    options = connection.get_execution_options()
+    if options.get("writes", False):
         # One lock for all writers. Whoever has it and says nothing any more, as its host is gone, loses it.
         connection.exec_driver_sql(
-            f"SELECT set_config('lock_timeout', '{WAIT:g}s', true), "
+            f"SELECT set_config('lock_timeout', '{options.get('wait', WAIT):g}s', true), "
             f"set_config('idle_in_transaction_session_timeout', '{SILENCE:g}s', true), "
             f"pg_advisory_xact_lock({_WRITERS})"
         )

@@ -35,7 +35,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
 """Types by suffix; files of others are not served."""
 LOOK_AGAIN = 10.0
 """Seconds after which folders are looked through again for a recording that is not known."""
-_WHO: Mapping[Audience, Role | None] = MappingProxyType({"organiser": "organiser", "lab": "reader", "public": None})
+_WHO: Mapping[Audience, Role | None] = MappingProxyType({"organiser": "organiser", "members": "reader", "public": None})
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -22,7 +21,7 @@ from ..reports.page import live
 from ..site import page_contents
 from ..site.archive import Archive, join_years, years_of
 from ..site.build import NEWS
-from ..site.changes import CHANGES, Change, find_changes, ranked, state_of, to_atom, with_authority
+from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom, with_authority
 from ..site.front_page import front, news_of
 from ..site.page_contents import StoreContents
 from .accounts import Viewer
@@ -171,7 +170,7 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
             states.append({})
         found = [one for after, before in pairwise(states) for one in find_changes(before, after)]
         found += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
-        authority = urlsplit(service.base_url).hostname or "localhost"
+        authority = authority_of(service.base_url)
         return [with_authority(one, authority) for one in {one.id: one for one in found}.values()]
 
     return snapshot.once("changes", find)
@@ -181,8 +180,8 @@ def _feed(asked: Asked) -> Content:
     """The changes as a feed, with whole addresses."""
     service = asked.service
     links, base = service.links, service.origin
-    changes = changes_of(service)
-    identifier = f"tag:{urlsplit(base).hostname or 'localhost'},2026:mirflow-server{service.prefix}"
+    changes = sorted([*changes_of(service), *asked.views.final_rankings()], key=lambda one: one.time, reverse=True)
+    identifier = f"tag:{authority_of(base)},2026:mirflow-server{service.prefix}"
 
     def address(change: Change) -> str:
         return base + links.url("evaluation", store=change.store, evaluation=change.evaluation)
@@ -227,13 +226,15 @@ def _report(asked: Asked, store: str) -> Content:
 
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
     """The report of a snapshot; timelines are drawn where the server sees the annotations."""
-    campaign, name, root = service.campaign, snapshot.name, None
+    campaign, name = service.campaign, snapshot.name
+    root, trusted = service.roots.get(name), False
     if campaign is not None and service.path is not None and name in campaign.splits:
         root = service.path.resolve().parent / campaign.root / campaign.splits[name].root
+        trusted = True
 
     def make() -> live.LivePage:
         # References may be where the worker alone sees them.
-        shown, seen = service.disclosure(name), root is None or root.is_dir()
+        shown, seen = service.disclosure(name), not trusted or (root is not None and root.is_dir())
         return live.LivePage(
             snapshot.tree,
             snapshot.token,
@@ -241,6 +242,7 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
             root=root,
             references=shown.references and seen,
             only_aggregates=not shown.by_track,
+            trusted=trusted,
             cache=_REPORT_BYTES,
         )
 

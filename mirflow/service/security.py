@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
 import inspect
 import logging
@@ -12,6 +13,8 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -43,12 +46,16 @@ HEADERS: Mapping[str, str] = {
 }
 """Of every answer that does not say otherwise."""
 _RAW_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
+LATER = {"Retry-After": "10"}
+"""Header of answers that the disk or the database cannot give now."""
 FIELDS = 500
 """Fields of a form at most."""
 
 _LOG = logging.getLogger("mirflow.service")
 _ACCESS = logging.getLogger("mirflow.access")
 _USED_SECONDS = 3600.0
+_USED_WAIT = 0.2
+"""Seconds that a reader waits for the note of when a token was used."""
 _USED_KEPT = 10_000
 Endpoint = Callable[[Request], Awaitable[Response] | Response]
 
@@ -172,10 +179,13 @@ class Security:
     ----------
     app : ASGI application
     service : Service
+    count : callable
+        Takes the status of each answer; None where there was none.
     """
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: Service, count: Callable[[int | None], object]) -> None:
         self.app = app
+        self._count = count
         self.service = service
         self._used: OrderedDict[int, float] = OrderedDict()
 
@@ -198,12 +208,17 @@ class Security:
             else:
                 await self._find_viewer(scope)
                 await self.app(scope, receive, answer)
-        except Exception:
-            _LOG.exception("%s %s failed", scope["method"], shown_path(scope))
+        except Exception as error:
+            reason = _passing_trouble(error)
+            if reason:
+                _LOG.error("%s %s: %s", scope["method"], shown_path(scope), reason)
+            else:
+                _LOG.exception("%s %s failed", scope["method"], shown_path(scope))
             if answer.status is not None:
                 raise
-            await _crashed(scope)(scope, receive, answer)
+            await (_unavailable(scope) if reason else _crashed(scope))(scope, receive, answer)
         finally:
+            self._count(answer.status)
             if _ACCESS.isEnabledFor(logging.INFO):
                 viewer, spent = state["viewer"], 1000 * (time.monotonic() - began)
                 who = f"user {viewer.user}" if viewer else "-"
@@ -285,19 +300,42 @@ class Security:
                 self._used[viewer.token] = now.timestamp()
                 if len(self._used) > _USED_KEPT:
                     self._used.popitem(last=False)
-                with self.service.database.write() as session:
-                    mark_used(session, viewer, now)
+                try:
+                    with self.service.database.write(_USED_WAIT) as session:
+                        mark_used(session, viewer, now)
+                except DBAPIError as error:  # nobody is refused a page for it
+                    _LOG.warning("when a token was used is not kept: %s", error.orig)
         return viewer
+
+
+def _passing_trouble(error: Exception) -> str:
+    """The reason in one line if the disk is full, or the database busy, full or away; else empty."""
+    if isinstance(error, OperationalError | InterfaceError):
+        return " ".join(f"the database cannot be used now: {error.orig}".split())
+    if isinstance(error, PoolTimeoutError):
+        return "the database cannot be used now: all connections are taken"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"the disk is full: {error.filename or error.strerror}"
+    return ""
+
+
+def _unavailable(scope: Scope) -> Response:
+    """An answer that asks to come again, and does not wait for what is left of a body."""
+    text = "The server cannot save or look up anything at the moment. Try again in a minute."
+    return _answer_error(scope, 503, text, {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})})
 
 
 def _crashed(scope: Scope) -> Response:
     """An answer that tells nothing of what went wrong."""
-    text = "Something went wrong here. The server's log has the reason."
+    return _answer_error(scope, 500, "Something went wrong here. The server's log has the reason.", {})
+
+
+def _answer_error(scope: Scope, status: int, text: str, headers: Mapping[str, str]) -> Response:
     try:
-        return error_answer(Request(scope), 500, text)
+        return error_answer(Request(scope), status, text, headers)
     except Exception:  # what went wrong may be the pages
         _LOG.exception("the page of an error failed")
-        return PlainTextResponse(f"{text}\n", 500)
+        return PlainTextResponse(f"{text}\n", status, dict(headers))
 
 
 class _GuardedAnswer:

@@ -6,8 +6,8 @@ import datetime as dt
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from ..errors import MirflowError, QueryError, StoreError, UnknownNameError
 from ..pipeline.campaign import Campaign, Split, is_campaign, load_campaign
 from ..site.archive import Archive, has_years, read_archive
 from ..site.pages import ADDRESSES, LiveLinks
+from ..store.generations import write_atomically
 from .answers import Answers
 from .audit import AuditLog
 from .database import Database
@@ -25,12 +26,19 @@ from .recordings import Recordings
 from .snapshots import Stores
 
 OWN_PATHS = frozenset(
-    {"api", "health", "login", *(path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/")}
+    {
+        "api",
+        "health",
+        "login",
+        "metrics",
+        *(path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/"),
+    }
 )
 """First segments of the server's own paths."""
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 PORT = 8765
 HOST = "127.0.0.1"
+_ADDRESS = "server.address"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,10 @@ class Service:
         What is withheld of all stores, whatever the campaign says.
     archive : Path or None
         A table of years.
+    cors : bool
+        Whether scripts of other sites may read public data.
+    roots : mapping of str to Path
+        By store: where the annotations of its timelines are, if not in the folder that its run read.
     """
 
     title: str
@@ -105,6 +117,8 @@ class Service:
     without_references: bool = False
     only_aggregates: bool = False
     archive: Path | None = None
+    cors: bool = False
+    roots: Mapping[str, Path] = field(default_factory=dict)
     _years: dict[str, bool] = field(default_factory=dict, repr=False)
     _table: tuple[str, Archive] | None = field(default=None, repr=False)
 
@@ -132,6 +146,11 @@ class Service:
     def links(self) -> LiveLinks:
         """Addresses of pages."""
         return LiveLinks(self.prefix)
+
+    @property
+    def has_about(self) -> bool:
+        """True if there is a page about the campaign."""
+        return self.campaign is not None and any(self.campaign.about.model_dump().values())
 
     def disclosure(self, store: str) -> Disclosure:
         """The parts of a store or split that are given away."""
@@ -194,7 +213,7 @@ class Service:
     @cached_property
     def answers(self) -> Answers:
         """Answers to readers, kept for as long as their stores are not published anew."""
-        return Answers(self.shelf, f"{self.title} {self.base_url}")
+        return Answers(self.shelf, f"{self.title} {self.base_url}", cors=self.cors)
 
     @cached_property
     def recordings(self) -> Recordings:
@@ -208,6 +227,11 @@ class Service:
         """Folder that the campaign's paths are relative to."""
         beside = self.path.resolve().parent if self.path is not None else Path()
         return beside / self.campaign.root if self.campaign is not None else beside
+
+    @property
+    def state_folder(self) -> Path:
+        """Folder of accounts, submissions and stores."""
+        return self._folder
 
     @property
     def public_folder(self) -> Path:
@@ -230,13 +254,40 @@ class Service:
         return self._folder / "systems"
 
     @property
+    def readings_folder(self) -> Path:
+        """Folder of the readings of submitted files, made in a confined process: SYSTEM/SPLIT/EVALUATION."""
+        return self._folder / "readings"
+
+    @property
     def _folder(self) -> Path:
         if self.folder is None:
             raise MirflowError("stores are served without a campaign: there is no folder for submissions")
         return self.folder
 
 
-def open_service(paths: Sequence[str | Path], base_url: str = "") -> Service:
+def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:
+    """Assign folders of annotations to stores: one for all of them, or one for each.
+
+    Raises
+    ------
+    MirflowError
+        If there are neither one nor as many as stores.
+
+    Examples
+    --------
+    >>> roots_by_store(["spring", "autumn"], [Path("data")])
+    {'spring': PosixPath('data'), 'autumn': PosixPath('data')}
+    """
+    if len(roots) not in (0, 1, len(stores)):
+        raise MirflowError(f"{len(roots)} roots for {len(stores)} stores; give one for all of them, or one for each")
+    return dict(zip(stores, [*roots] * len(stores) if len(roots) == 1 else roots, strict=False))
+
+
+FOLDERS = ("submissions", "systems", "readings", "stores", "public")
+"""Folders of a campaign, below its own."""
+
+
+def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revision: bool = False) -> Service:
     """Open stores to browse, or one campaign.
 
     Parameters
@@ -244,6 +295,8 @@ def open_service(paths: Sequence[str | Path], base_url: str = "") -> Service:
     paths : sequence of path
         Stores, or one campaign file.
     base_url : str
+    any_revision : bool
+        Leave the database as it is, whatever the revision of its tables.
 
     Raises
     ------
@@ -254,7 +307,7 @@ def open_service(paths: Sequence[str | Path], base_url: str = "") -> Service:
     if any(is_campaign(path) for path in paths):
         if len(paths) > 1:
             raise MirflowError("serve one campaign file, or stores; stores of a campaign are listed in its file")
-        return _open_campaign(Path(paths[0]), base_url)
+        return _open_campaign(Path(paths[0]), base_url, any_revision=any_revision)
     stores = _named([Path(path) for path in paths])
     return Service(" and ".join(stores), stores, base_url=base_url)
 
@@ -284,20 +337,48 @@ def check_address(url: str) -> None:
         raise MirflowError(f"base URL {url!r}: its path is letters, digits and - . _ ~ between single slashes")
 
 
-def _open_campaign(path: Path, base_url: str) -> Service:
+def _open_campaign(path: Path, base_url: str, *, any_revision: bool) -> Service:
     campaign = load_campaign(path)
     beside = path.resolve().parent
     folder = beside / campaign.folder
-    for made in (folder, folder / "stores", folder / "public", folder / "submissions", folder / "systems"):
+    for made in (folder, *(folder / name for name in FOLDERS)):
         made.mkdir(mode=0o700, parents=True, exist_ok=True)
     database = Database(campaign.database or f"sqlite:///{folder / 'campaign.db'}")
-    database.create()
+    if not any_revision:
+        database.create()
     stores = _named([beside / campaign.root / store for store in campaign.stores])
     for name in sorted(stores.keys() & campaign.splits.keys()):
         raise MirflowError(f"{path}: a store and a split have the name {name!r}; rename one")
-    opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), base_url)
+    check_address(campaign.url)
+    address = base_url or campaign.url
+    opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), address)
+    opened.cors = campaign.cors
     opened.archive = beside / campaign.root / campaign.archive if campaign.archive else None
     return opened
+
+
+@contextmanager
+def noting_address(service: Service) -> Iterator[None]:
+    """Keep the address of a server beside its campaign while it runs, for links that commands print."""
+    if service.folder is None:
+        yield
+        return
+    file = service.folder / _ADDRESS
+    write_atomically(file, service.base_url.encode())
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def address_of(service: Service) -> str:
+    """The address by which people reach a campaign's server: as its file says, or else as a running server does."""
+    if service.base_url or service.folder is None:
+        return service.base_url
+    try:
+        return (service.folder / _ADDRESS).read_text()
+    except FileNotFoundError:
+        return f"http://{HOST}:{PORT}/"
 
 
 def _named(paths: Sequence[Path]) -> dict[str, Path]:

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from threading import Lock
@@ -18,7 +19,7 @@ from starlette.routing import BaseRoute
 
 from ..errors import DamagedError, StoreError, UnknownNameError
 from ..pipeline.document import without_folders
-from .answers import digest, is_known
+from .answers import CORS, digest, is_known
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot, Stores
@@ -177,7 +178,8 @@ def routes(service: Service) -> list[BaseRoute]:
         if found is None:
             return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
         snapshot, content = found
-        return _answer(request, content, f"{snapshot.token}-{digest(request.url.path)}", is_pinned=bool(token))
+        etag = f"{snapshot.token}-{digest(request.url.path)}"
+        return _answer(request, content, etag, CORS if service.cors else {}, is_pinned=bool(token))
 
     return [GuardedRoute("/stores/{store:name}.zarr/{key:path}", value, role=None)]
 
@@ -187,10 +189,12 @@ def _key(request: Request) -> str:
     return str(request.path_params["key"]).replace("%2F", "\\").replace("%25", "%")
 
 
-def _answer(request: Request, content: bytes | Path, etag: str, *, is_pinned: bool) -> Response:
+def _answer(
+    request: Request, content: bytes | Path, etag: str, shared: Mapping[str, str], *, is_pinned: bool
+) -> Response:
     # What belongs to one generation never changes.
     keep = "public, max-age=31536000, immutable" if is_pinned else "no-cache"
-    headers = {"ETag": f'"{etag}"', "Cache-Control": keep, "Cross-Origin-Resource-Policy": "cross-origin"}
+    headers = {"ETag": f'"{etag}"', "Cache-Control": keep, "Cross-Origin-Resource-Policy": "cross-origin", **shared}
     if is_known(request.headers.get("if-none-match", ""), etag):
         return Response(status_code=304, headers=headers)
     if isinstance(content, bytes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -15,11 +16,11 @@ from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute
 
 from ..errors import MirflowError, QueryError, StoreError, UnknownNameError, counted
-from ..pipeline.campaign import Campaign, Visibility
+from ..pipeline.campaign import Campaign, Visibility, show_moment
 from ..reports.page.assembly import report_link
 from ..store.read import read_scores
 from .accounts import Viewer, is_current
@@ -29,14 +30,20 @@ from .limits import shown_size
 from .result_pages import report_of
 from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
+from .submissions.asked_files import asked_files
 from .submissions.comparison import TrackChanges, first_difference, track_changes
 from .submissions.entries import (
+    LONGEST_DESCRIPTION,
+    Quota,
     SubmissionError,
+    demand_about,
     demand_entry,
+    disqualify,
     enter,
     find_submission,
     findings_csv,
     findings_of,
+    has_lab,
     may_change,
     may_see,
     queue_place,
@@ -45,9 +52,10 @@ from .submissions.entries import (
     set_visibility,
     submissions_of,
     twin_of,
+    usual_visibility,
     withdraw,
 )
-from .submissions.releases import decimals_of
+from .submissions.releases import ShownScore, decimals_of, is_final, show_score
 from .submissions.submission_tables import (
     OPEN,
     Released,
@@ -71,7 +79,7 @@ WATCH_SECONDS = 600.0
 _FORM_BYTES = 2**20
 VISIBILITIES: Mapping[str, str] = {
     "private": "only you and the organisers",
-    "lab": "all who have an account",
+    "lab": "only your lab and the organisers",
     "public": "everybody",
 }
 _WORDS = {
@@ -80,6 +88,8 @@ _WORDS = {
     "refused": "refused",
     "accepted": "checked, waiting to be scored",
     "scoring": "being scored",
+    "computed": "waiting for the release of earlier ones",
+    "releasing": "being compared and released",
     "scored": "scored",
     "failed": "could not be scored",
     "withdrawn": "withdrawn",
@@ -88,12 +98,13 @@ _STEPS: Mapping[str, tuple[str, ...]] = {
     "Sent": (),
     "Checked": ("received", "checking"),
     "Scored": ("accepted", "scoring"),
-    "Compared": (),
+    "Compared": ("computed", "releasing"),
 }
 _OUTCOMES = {"better": "better than", "worse": "worse than", "not told apart": "not told apart from"}
 _REACHED = {
     **dict.fromkeys(("received", "checking", "refused", "withdrawn"), 1),
     **dict.fromkeys(("accepted", "scoring", "failed"), 2),
+    **dict.fromkeys(("computed", "releasing"), 3),
     "scored": 4,
 }
 
@@ -111,6 +122,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         GuardedRoute(
             "/submissions/new", send, role="submitter", methods=("POST",), form=False, body=_most_bytes, rate="upload"
         ),
+        GuardedRoute("/submissions/tracks/{split:name}/{evaluation:name}.txt", tracks_table, role="submitter"),
         GuardedRoute(f"{one}/", show, role=None, rate="query"),
         GuardedRoute(f"{one}/findings.csv", findings_table, role="submitter"),
         GuardedRoute(f"{one}/progress", progress, role=None),
@@ -122,6 +134,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         ),
         GuardedRoute(f"{one}/visibility", change_visibility, role="submitter", methods=("POST",)),
         GuardedRoute(f"{one}/withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
+        GuardedRoute(f"{one}/disqualify", disqualify_for_good, role="organiser", methods=("POST",)),
     ]
 
 
@@ -143,6 +156,8 @@ class Summary:
     visibility: str
     received: str
     withdrawn: str
+    disqualified: str
+    held: bool
     mine: bool
 
 
@@ -157,7 +172,7 @@ class Score:
     high: float | None
     tracks: int
     headline: bool
-    improved: bool
+    kept_back: bool
     rules: str
 
 
@@ -179,11 +194,13 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class SplitResult:
-    """Scores and comparisons on a split."""
+    """Scores and comparisons on a split, with the digits after the point of what is rounded."""
 
     split: str
     hidden: bool
+    is_final: bool
     decimals: int | None
+    comparison_decimals: int | None
     scores: tuple[Score, ...]
     comparisons: tuple[Comparison, ...]
     changes: tuple[tuple[str, TrackChanges], ...] = ()
@@ -206,11 +223,15 @@ class SubmissionView:
 
     summary: Summary
     reason: str
+    description: str
+    paper: str
+    code: str
     digest: str
     files: int
     size: str
     rules: str
     mirflow: str
+    embargo: str
     counts: Mapping[str, int]
     findings: tuple[SubmissionFinding, ...]
     results: tuple[SplitResult, ...]
@@ -248,7 +269,7 @@ class SubmissionView:
 
 def listing(request: Request) -> Response:
     """The submissions that the viewer may see, the latest first."""
-    _, database, _ = _of(request)
+    _, database, campaign = _of(request)
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
         found = [_summary(one, viewer) for one in submissions_of(session, viewer)[:MOST_LISTED]]
@@ -257,7 +278,11 @@ def listing(request: Request) -> Response:
     if wants_json(request):
         return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=PRIVATE)
     may_send = viewer is not None and viewer.may("submitter")
-    return page(request, "submissions.html", here="submissions", submissions=found, may_send=may_send, trouble=trouble)
+    organises = viewer is not None and viewer.may("organiser")
+    hidden = [name for name, split in campaign.splits.items() if split.hidden] if organises else []
+    context: dict[str, Any] = {"submissions": found, "may_send": may_send, "trouble": trouble, "hidden": hidden}
+    context["organises"] = organises
+    return page(request, "submissions.html", here="submissions", **context)
 
 
 def form(request: Request) -> Response:
@@ -270,30 +295,64 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
     viewer: Viewer = request.state.viewer
     with database.read() as session:
         left = {one.split: one for one in quotas(session, campaign, viewer.user, service.clock())}
-    splits = [
-        {
-            "name": name,
-            "hidden": split.hidden,
-            "most": left[name].most,
-            "left": left[name].left,
-            "per": left[name].per,
-            "renewed": _time(left[name].renewed)[:10],
-        }
-        for name, split in campaign.splits.items()
-    ]
-    limits, days = campaign.limits, {"opens": campaign.opens, "closes": campaign.closes}
+    limits, files = campaign.limits, asked_files(service.state_folder, campaign)
     known = {
         "campaign": campaign.campaign,
         "rules": campaign.rules,
-        **{name: None if day is None else day.isoformat() for name, day in days.items()},
-        "visibility": campaign.visibility,
+        "visibility": usual_visibility(campaign, viewer.team),
         "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
-        "splits": splits,
+        "splits": [_split_terms(campaign, left[name], service.clock()) for name in campaign.splits],
+        "files": [asdict(one) for one in files],
+        "longest_description": LONGEST_DESCRIPTION,
     }
     if wants_json(request):
         return JSONResponse(known, status, PRIVATE)
-    context = {**known, "trouble": trouble, "given": given or {}, "size": shown_size(limits.size)}
-    return page(request, "submission_new.html", status, here="submissions", visibilities=VISIBILITIES, **context)
+    context = {
+        **known,
+        "files": files,
+        "has_about": service.has_about,
+        "trouble": trouble,
+        "given": given or {},
+        "size": shown_size(limits.size),
+    }
+    choices = visibilities_of(viewer.team)
+    return page(
+        request, "submission_new.html", status, here="submissions", visibilities=choices, most=MOST_LISTED, **context
+    )
+
+
+def _split_terms(campaign: Campaign, quota: Quota, now: dt.datetime) -> dict[str, Any]:
+    """The quota and the times of a split."""
+    split, (opens, closes) = campaign.splits[quota.split], campaign.window(quota.split)
+    return {
+        "name": quota.split,
+        "hidden": split.hidden,
+        "most": quota.most,
+        "left": quota.left,
+        "per": quota.per,
+        "renewed": _time(quota.renewed)[:10],
+        "opens": None if opens is None else show_moment(opens),
+        "closes": None if closes is None else show_moment(closes),
+        "embargo": None if split.embargo is None or split.embargo <= now else show_moment(split.embargo),
+        "published": None if split.final is None else show_moment(split.final.published),
+        "is_open": (opens is None or now >= opens) and (closes is None or now < closes),
+        "is_closed": closes is not None and now >= closes,
+    }
+
+
+def tracks_table(request: Request) -> Response:
+    """The names of all files, or of all tracks of a file, of an evaluation on a split: a line each."""
+    service, _, campaign = _of(request)
+    asked = request.path_params["split"], request.path_params["evaluation"]
+    files = [one for one in asked_files(service.state_folder, campaign) if (one.split, one.evaluation) == asked]
+    if not files or not files[0].names:
+        raise HTTPException(404)
+    return PlainTextResponse("".join(f"{name}\n" for name in files[0].names), headers=PRIVATE)
+
+
+def visibilities_of(team: str) -> Mapping[str, str]:
+    """The choices of who sees a submission of a team, with words for its sender."""
+    return {name: words for name, words in VISIBILITIES.items() if name != "lab" or has_lab(team)}
 
 
 async def send(request: Request) -> Response:
@@ -351,6 +410,7 @@ class _IncomingUpload:
         """Refuse a submission by its fields, before its files are read."""
         self.given.update(_entry(fields))
         check_forgery(self._request, _first(fields, "csrf"))
+        demand_about(self.given["description"], self.given["paper"], self.given["code"])
         name, splits = self.given["name"], self.given["splits"]
         with self._database.read() as session:
             demand_entry(session, self._campaign, self._viewer.user, name, splits, self._service.clock())
@@ -383,7 +443,8 @@ def _first(fields: Fields, name: str) -> str:
 
 def _entry(fields: Fields) -> dict[str, Any]:
     splits = [one for one in fields.get("split", []) if one]
-    return {"name": _first(fields, "name"), "splits": splits, "visibility": _first(fields, "visibility")}
+    about = {name: _first(fields, name).strip() for name in ("description", "paper", "code")}
+    return {"name": _first(fields, "name"), "splits": splits, "visibility": _first(fields, "visibility"), **about}
 
 
 def show(request: Request) -> Response:
@@ -392,7 +453,7 @@ def show(request: Request) -> Response:
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
         submission = _find(session, request)
-        shown = _shown(service, campaign, session, submission, viewer)
+        shown, choices = _shown(service, campaign, session, submission, viewer), visibilities_of(submission.team)
     if wants_json(request):
         return JSONResponse(_as_json(shown), headers=PRIVATE)
     return page(
@@ -400,7 +461,7 @@ def show(request: Request) -> Response:
         "submission.html",
         here="submissions",
         submission=shown,
-        visibilities=VISIBILITIES,
+        visibilities=choices,
         most=MOST_LISTED,
     )
 
@@ -444,14 +505,14 @@ def findings_table(request: Request) -> Response:
 
 def change_visibility(request: Request) -> Response:
     """Say who may see a submission."""
-    service, database, _ = _of(request)
+    service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     chosen = str(request.state.form.get("visibility", ""))
     if chosen not in get_args(Visibility):
         raise HTTPException(400, "Choose private, lab or public.")
     with database.write() as session:
         submission = _find(session, request, to_change=True)
-        set_visibility(submission, viewer, chosen)
+        set_visibility(campaign, submission, viewer, chosen, service.clock())
         service.audit.record(viewer.name, "change visibility", submission=submission.id, visibility=chosen)
         return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
 
@@ -464,6 +525,18 @@ def withdraw_for_good(request: Request) -> Response:
         submission = _find(session, request, to_change=True)
         withdraw(submission, viewer, service.clock())
         service.audit.record(viewer.name, "withdraw", submission=submission.id)
+        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
+
+
+def disqualify_for_good(request: Request) -> Response:
+    """Take a submission off the boards, with a reason for its sender."""
+    service, database, _ = _of(request)
+    viewer: Viewer = request.state.viewer
+    reason = str(request.state.form.get("reason", ""))
+    with database.write() as session:
+        submission = _find(session, request, to_change=True)
+        disqualify(submission, viewer, reason, service.clock())
+        service.audit.record(viewer.name, "disqualify", submission=submission.id, reason=submission.disqualified)
         return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
 
 
@@ -549,6 +622,8 @@ def _summary(submission: Submission, viewer: Viewer | None) -> Summary:
         submission.visibility,
         _time(submission.received),
         _time(submission.withdrawn),
+        submission.disqualified,
+        submission.held,
         viewer is not None and viewer.user == submission.user_id,
     )
 
@@ -571,15 +646,20 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
 def _shown(
     service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
 ) -> SubmissionView:
+    until = campaign.embargo(submission.split_names, service.clock())
     mine, twin = may_change(submission, viewer), twin_of(session, submission, viewer)
     return SubmissionView(
         _summary(submission, viewer),
         submission.reason if mine else "",
+        submission.description,
+        submission.paper,
+        submission.code,
         submission.digest or submission.sent_digest,
         submission.files,
         shown_size(submission.size),
         submission.rules,
         submission.mirflow,
+        "" if until is None else show_moment(until),
         {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
         tuple(findings_of(session, submission)[:MOST_LISTED]) if mine else (),
         tuple(_results(service, campaign, session, submission, viewer)),
@@ -594,29 +674,36 @@ def _results(
     service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
 ) -> list[SplitResult]:
     found = []
+    mine = may_change(submission, viewer)
     for result in results_of(session, campaign, submission):
-        comparisons = tuple(_comparison(one, viewer) for one in result.verdicts)
+        split, now = campaign.splits.get(result.split), service.clock()
+        if result.hidden and submission.withdrawn is not None and not mine:
+            continue
+        comparisons = tuple(_comparison(one) for one in result.verdicts if _may_compare(one, viewer, result.hidden))
         changes: tuple[tuple[str, TrackChanges], ...] = ()
         earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
         if not result.hidden and earlier and service.disclosure(result.split).by_track:
             changes = _changes(service, result.split, submission.name, earlier)
-        scores, decimals = tuple(map(_score, result.scores)), decimals_of(campaign.splits.get(result.split))
-        found.append(SplitResult(result.split, result.hidden, decimals, scores, comparisons, changes))
+        scores = tuple(_score(row, show_score(row, split, now)) for row in result.scores)
+        rounded = decimals_of(split, submission.received), decimals_of(split, now)
+        about = result.split, result.hidden, is_final(split, now), rounded[1], rounded[0]
+        found.append(SplitResult(*about, scores, comparisons, changes))
     return found
 
 
-def _score(row: Released) -> Score:
-    kept = (row.value, row.low, row.high, row.tracks, row.headline, row.improved, row.rules)
-    return Score(row.evaluation, row.metric, *kept)
+def _score(row: Released, shown: ShownScore) -> Score:
+    kept = (row.tracks, row.headline, shown.kept_back, row.rules)
+    return Score(row.evaluation, row.metric, shown.value, shown.low, shown.high, *kept)
 
 
-def _comparison(row: Verdict, viewer: Viewer | None) -> Comparison:
-    """A comparison; one with a submission that the viewer does not see has no numbers, which tell of its score."""
-    if not may_see(row.other, viewer):
-        other = "a submission that you do not see"
-        return Comparison(
-            row.evaluation, row.metric, row.relation, other, row.outcome, None, None, None, None, row.tracks
-        )
+def _may_compare(row: Verdict, viewer: Viewer | None, hidden: bool) -> bool:
+    """True if somebody may know a comparison: its outcome tells of the score of the other submission."""
+    if hidden and row.other.withdrawn is not None:
+        return may_change(row.other, viewer)
+    return may_see(row.other, viewer)
+
+
+def _comparison(row: Verdict) -> Comparison:
     kept = (row.outcome, row.difference, row.low, row.high, row.p, row.tracks)
     return Comparison(row.evaluation, row.metric, row.relation, row.other.name, *kept)
 
@@ -645,12 +732,15 @@ def _as_json(shown: SubmissionView) -> dict[str, Any]:
         {
             "split": one.split,
             "hidden": one.hidden,
+            "decimals": one.decimals,
+            "comparison_decimals": one.comparison_decimals,
             "scores": [asdict(score) for score in one.scores],
             "comparisons": [asdict(comparison) for comparison in one.comparisons],
         }
         for one in shown.results
     ]
-    plain = {name: getattr(shown, name) for name in ("reason", "digest", "files", "rules", "mirflow", "may_change")}
+    names = ("reason", "description", "paper", "code", "digest", "files", "rules", "mirflow", "embargo", "may_change")
+    plain = {name: getattr(shown, name) for name in names}
     plain["same_as"] = "" if shown.same_as is None else shown.same_as[1]
     progress = {"progress": dict(shown.status), "counts": dict(shown.counts)}
     return {**asdict(shown.summary), **plain, **progress, "findings": findings, "results": results}

@@ -35,6 +35,8 @@ _TITLES = {
 def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:
     """The templates with the title of a server, and the navigation that a viewer has."""
     navigation = [("front", "Results"), *([("archive", "Archive")] if service.has_archive() else [])]
+    if service.has_about:
+        navigation.append(("about", "About"))
     if service.campaign is not None and service.campaign.splits:
         navigation.append(("submissions", "Submit"))
     grades = service.campaign is not None and (service.campaign.grading or service.campaign.planning)
@@ -63,8 +65,14 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
     **context
         What the template needs.
     """
-    text = pages_of(request.app.state.service, request.state.viewer).render(
-        template, viewer=viewer_of(request), here=here, **context
+    service, viewer = request.app.state.service, request.state.viewer
+    waits = here == "submissions" and viewer is not None and viewer.may("submitter")
+    text = pages_of(service, viewer).render(
+        template,
+        viewer=viewer_of(request),
+        here=here,
+        notice=request.app.state.monitoring.idle() if waits else "",
+        **context,
     )
     return HTMLResponse(text, status, PRIVATE)
 

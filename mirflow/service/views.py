@@ -1,4 +1,4 @@
-"""Views of the stores: public systems for everybody; after logging in also those of the lab, and one's own.
+"""Views of the stores: public systems for everybody; after logging in also those of one's lab, and one's own.
 
 Of an open split anybody sees the public copy, and who is logged in a part of the full store. Of a hidden split there is
 only what was released, from the database: its store is never opened here.
@@ -6,6 +6,7 @@ only what was released, from the database: its store is never opened here.
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import json
 from collections import OrderedDict
@@ -16,14 +17,16 @@ from functools import cached_property
 from importlib.metadata import version
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 import msgspec
+from msgspec import UNSET
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from ..errors import QueryError, StoreError, UnknownNameError
+from ..errors import QueryError, StoreError, UnknownNameError, counted
 from ..metrics.base import get_task, has_task
-from ..pipeline.campaign import pipeline_of, split_root
+from ..pipeline.campaign import Split, pipeline_of
 from ..pipeline.model import Evaluation
 from ..reports.leaderboard import (
     VERSION,
@@ -35,8 +38,10 @@ from ..reports.leaderboard import (
 )
 from ..site import page_contents
 from ..site.build import NEWS
+from ..site.changes import Change, at_most, authority_of
 from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
+from ..site.pages import show_number
 from ..store.format import of_systems
 from .accounts import Viewer
 from .grading.participation import OpenRoundProgress, OpenRoundsProgress
@@ -45,7 +50,7 @@ from .service import Service
 from .snapshots import Snapshot
 from .submissions.entries import board, visible_systems
 from .submissions.history import read_history
-from .submissions.releases import decimals_of
+from .submissions.releases import NO_BETTER, decimals_of, is_final, show_score
 from .submissions.submission_tables import Released, Submission
 
 if TYPE_CHECKING:
@@ -216,7 +221,7 @@ class Views:
         if campaign is None or not self.splits:
             return []
         with self._session() as session:
-            return read_history(session, campaign, viewer, NEWS)
+            return read_history(session, campaign, viewer, NEWS, self._service.clock())
 
     def grading(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
         """The progress of the open rounds of grading, as far as somebody may know it."""
@@ -253,33 +258,50 @@ class Views:
         service, split = self._service, whole.name
         if not marks or service.path is None or service.campaign is None:
             return ""
-        text = pipeline_of(service.path, split, service.systems_folder, [*marks])
-        return text.replace(f"root: {split_root(service.path, service.campaign, split)}", "root: .", 1)
+        return pipeline_of(service.path, split, service.readings_folder, [*marks], shown=True)
 
     def _session(self) -> AbstractContextManager[Session]:
         assert self._service.database is not None
         return self._service.database.read()
 
     def _released(self, name: str, viewer: Viewer | None) -> StoreContents | None:
-        """The released scores of a hidden split as a leaderboard without intervals; None where there are none."""
-        campaign = self._service.campaign
+        """The scores of a hidden split that may be shown now, as a leaderboard; None where there are none."""
+        campaign, now = self._service.campaign, self._service.clock()
         assert campaign is not None
-        known = {one.name: one for one in campaign.evaluations}
+        known, split = {one.name: one for one in campaign.evaluations}, campaign.splits[name]
         with self._session() as session:
             found = board(session, name, viewer)
-            ranked = [_ranked(key, rows, known.get(key), viewer) for key, rows in found.items() if rows]
+            ranked = [_ranked(key, rows, known.get(key), viewer, split, now) for key, rows in found.items() if rows]
         if not ranked:
             return None
         whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
-        decimals = decimals_of(campaign.splits[name])
+        decimals = decimals_of(split, now)
         return StoreContents(name, whole, {}, references=False, has_report=False, decimals=decimals)
+
+    def final_rankings(self) -> list[Change]:
+        """The final rankings that are published, as changes for the feed."""
+        found = []
+        for name in self.hidden:
+            contents = self._released(name, None)
+            for one in contents.board.evaluations if contents is not None else ():
+                if one.final:
+                    authority = authority_of(self._service.base_url)
+                    id = f"tag:{authority},{one.final[:10]}:{quote(name, safe='')}/{quote(one.name, safe='')}/final"
+                    placed = [each for each in one.systems if each.rank is not None]
+                    lines = [
+                        f"{each.rank} {each.name}, {show_number(each.scores[one.headline].value)}" for each in placed
+                    ]
+                    title = f"{one.name} ({name}): final ranking of {counted(len(placed), 'system')}"
+                    found.append(Change(id, one.final, name, one.name, title, at_most(lines)))
+        return found
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
     """Coordinates of a submission's system in tables, and who sees it."""
     marks = submission.marks
     if submission.visibility == "lab":
-        marks[SEEN_BY] = "the lab"
+        own = viewer is not None and viewer.team == submission.team
+        marks[SEEN_BY] = "your lab and organisers" if own else "its sender's lab and organisers"
     elif submission.visibility == "private":
         own = viewer is not None and viewer.user == submission.user_id
         marks[SEEN_BY] = "you and organisers" if own else "its sender and organisers"
@@ -287,23 +309,38 @@ def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
 
 
 def _ranked(
-    name: str, rows: Sequence[Released], evaluation: Evaluation | None, viewer: Viewer | None
+    name: str,
+    rows: Sequence[Released],
+    evaluation: Evaluation | None,
+    viewer: Viewer | None,
+    split: Split,
+    now: dt.datetime,
 ) -> RankedEvaluation:
-    """The released scores of an evaluation."""
+    """The scores of an evaluation of a hidden split that may be shown now.
+
+    A system whose score by the headline metric is kept back has no rank, and one that was withdrawn has no scores.
+    """
     task = evaluation.task if evaluation is not None else ""
     convention = (evaluation.convention if evaluation is not None else "") or ""
     metrics = _ranked_metrics(rows, task, convention)
     headline = next(iter(metrics))
+    final, none = is_final(split, now), AggregatedScore(None, None, None, 0, 0, 0)
     scores: dict[str, dict[str, AggregatedScore]] = {}
     about: dict[str, dict[str, str]] = {}
+    kept_back: dict[str, set[str]] = {}
     for row in rows:
         system = row.submission.name
-        none = AggregatedScore(None, None, None, 0, 0, 0)
         own = scores.setdefault(system, dict.fromkeys(metrics, none))
-        own[row.metric] = AggregatedScore(row.value, None, None, row.tracks, 0, 0)
         about.setdefault(system, marks_of(row.submission, viewer))
-        if not row.improved and row.metric == headline:
-            about[system]["note"] = "not better than its sender's best before, which is shown"
+        if row.submission.withdrawn is not None:
+            continue
+        shown = show_score(row, split, now)
+        own[row.metric] = AggregatedScore(shown.value, shown.low, shown.high, row.tracks, 0, 0)
+        if shown.kept_back:
+            kept_back.setdefault(system, set()).add(row.metric)
+    for system, held in kept_back.items():
+        listed = "" if held == set(metrics) else f" by {', '.join(one for one in metrics if one in held)}"
+        about[system]["note"] = NO_BETTER + listed
     ranks = _ranks({system: own[headline].value for system, own in scores.items()}, metrics[headline])
     return RankedEvaluation(
         name=name,
@@ -311,11 +348,14 @@ def _ranked(
         convention=convention or "mir_eval",
         grid="",
         created=max(row.date for row in rows).isoformat(timespec="seconds"),
+        final=split.final.published.astimezone(dt.UTC).isoformat(timespec="seconds")
+        if final and split.final is not None
+        else UNSET,
         tracks=max(row.tracks for row in rows),
         missing="zero",
         undefined="keep",
         headline=headline,
-        level=None,
+        level=0.95 if final else None,
         comparison="",
         metrics=[*metrics.values()],
         systems=[

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -107,16 +108,21 @@ class YearsLine:
     part, metric : str
     points : list of Point
         By year, two or more.
+    low, high : str
+        The ends of the scale: 0 and 1 for values between them, so that slopes can be compared.
     """
 
     part: str
     metric: str
     points: list[Point]
+    low: str = "0"
+    high: str = "1"
 
     @property
-    def path(self) -> str:
-        """The points as the attribute ``points`` of a line."""
-        return " ".join(f"{one.x:g},{one.y:g}" for one in self.points)
+    def paths(self) -> list[str]:
+        """Lines through the points of years of one store, as attributes ``points``: others are of different tracks."""
+        runs = [list(own) for _, own in groupby(self.points, key=lambda point: point.entry.store)]
+        return [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs if run[0].entry.store and run[1:]]
 
     @property
     def labelled(self) -> list[Point]:
@@ -199,7 +205,7 @@ class Archive:
         return found
 
     def lines(self) -> list[YearsLine]:
-        """The best of each year as lines, of what has two years or more."""
+        """The best of each year by one metric, drawn, where there are two years or more."""
         found = []
         first, last = (self.years[0], self.years[-1]) if self.years else (0, 0)
         for part, metric, own in self.bests():
@@ -208,12 +214,14 @@ class Archive:
                 continue
             values = [float(one.best or 0.0) for one in known]
             least, most = min(values), max(values)
+            if least >= 0 and most <= 1:
+                least, most = 0.0, 1.0
             points = []
             for one, value in zip(known, values, strict=True):
                 x = _MARGIN + (WIDTH - 2 * _MARGIN) * (one.year - first) / (last - first)
                 share = (value - least) / (most - least) if most > least else 0.5
                 points.append(Point(one, round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)))
-            found.append(YearsLine(part, metric, points))
+            found.append(YearsLine(part, metric, points, show_number(least), show_number(most)))
         return found
 
     def tabulation(self) -> Tabulation[YearOfTask]:

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
 from ..analysis.evaluations import name_stores
-from ..analysis.scores import read_store
+from ..analysis.scores import names_of, read_store
 from ..errors import MirflowError, QueryError
 from ..progress import Progress
 from ..reports.leaderboard import Leaderboard, to_json
@@ -24,10 +23,20 @@ from ..reports.page import write_page
 from ..store.generations import remove, remove_left
 from . import page_contents
 from .archive import Archive, has_years, join_years, read_archive, years_of
-from .changes import LONG_AGO, Change, find_changes, to_atom
+from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
 from .front_page import WorthListening, front, news_of, worth_listening
 from .page_contents import StoreContents
-from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, read_asset
+from .pages import (
+    DiskLinks,
+    Pages,
+    asset_name,
+    asset_names,
+    environment,
+    file_of,
+    is_web_address,
+    read_asset,
+    twins,
+)
 
 RECORD = "site.json"
 """The file that says that a folder is a site, and what changed in it."""
@@ -110,6 +119,11 @@ class Folder:
         self.pages = 0
         self.size = 0
         self._made: set[str] = set()
+        self.twins: dict[str, frozenset[str]] = {}
+
+    def file_of(self, page: str, /, **parts: str) -> str:
+        """The file of a page, whose name differs from those of others by more than case."""
+        return file_of(page, self.twins, **parts)
 
     def place(self, name: str) -> Path:
         """The path of a file, in a folder that is there."""
@@ -211,7 +225,8 @@ def write_site(
         new.path.mkdir(parents=True)
         has_archive = years is not None or any(has_years(path) for path in named.values())
         navigation = [("front", "Results"), *([("archive", "Archive")] if has_archive else [])]
-        pages = Pages(DiskLinks("index.html"), title, navigation=navigation, note=note)
+        new.twins[""] = twins(named)
+        pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note)
         settings = _StorePages(level, timelines, references, only_aggregates)
         made: list[StoreContents] = []
         listening: list[WorthListening] = []
@@ -245,7 +260,7 @@ def _named(stores: Sequence[str | Path] | Mapping[str, str | Path]) -> dict[str,
 
 
 def _check_url(url: str) -> None:
-    if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
+    if url and not is_web_address(url):
         raise QueryError(f"url {url!r}: write it whole, such as https://example.org/results/")
 
 
@@ -286,8 +301,8 @@ class _StorePages:
         self, folder: Folder, found: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
     ) -> list[str]:
         """Write the report of a store, with links to its other pages; give its notes."""
-        file = file_of("store", store=found.name)
-        url = DiskLinks(file).url
+        file = folder.file_of("store", store=found.name)
+        url = DiskLinks(file, folder.twins).url
         links = [("Results", url("front"))]
         if len(found.ranked) <= page_contents.MANY:
             links += [(one, url("evaluation", store=found.name, evaluation=one)) for one in found.ranked]
@@ -308,23 +323,34 @@ class _StorePages:
 def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON."""
     name = found.name
-    folder.write(file_of("store_json", store=name), to_json(found.board))
+    folder.twins[name] = _twins_of(found)
+    folder.write(folder.file_of("store_json", store=name), to_json(found.board))
 
     def write(template: str, file: str, page: object) -> None:
         folder.write(file, pages.at(file).render(template, page=page))
 
     for ranked in found.board.evaluations:
         parts = {"store": name, "evaluation": ranked.name}
-        folder.write(file_of("evaluation_json", **parts), to_json(found.board_of(ranked.name)))
+        folder.write(folder.file_of("evaluation_json", **parts), to_json(found.board_of(ranked.name)))
         page = page_contents.evaluation(found, ranked.name)
-        write("evaluation.html", file_of("evaluation", **parts), page)
+        write("evaluation.html", folder.file_of("evaluation", **parts), page)
         for one in ranked.systems:
             own = page_contents.system(found, ranked.name, one.name)
-            write("system.html", file_of("system", **parts, system=one.name), own)
+            write("system.html", folder.file_of("system", **parts, system=one.name), own)
         if page.has_tracks:
-            write("tracks.html", file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
+            write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
             for track in page_contents.each_track(found, page):
-                write("track.html", file_of("track", **parts, track=track.track), track)
+                write("track.html", folder.file_of("track", **parts, track=track.track), track)
+
+
+def _twins_of(found: StoreContents) -> frozenset[str]:
+    """Evaluations, systems and tracks of a store whose names differ from another one in case alone."""
+    known = set(twins(found.ranked))
+    for name, ranked in found.ranked.items():
+        known |= twins(system.name for system in ranked.systems)
+        if name in found.datasets:
+            known |= twins(names_of(found.datasets[name], "track"))
+    return frozenset(known)
 
 
 def write_front(
@@ -338,7 +364,7 @@ def write_front(
     """Write what is about the whole site: its front page, assets, feed and record."""
     page = front(stores, news_of(record.changes[:NEWS], stores), listening=listening)
     text = pages.at("index.html").render("front.html", page=page, here="front", grading=())
-    folder.write(file_of("front"), text)
+    folder.write(folder.file_of("front"), text)
     # All pages have the head of this one; other assets are of a server's pages.
     for name in asset_names():
         if asset_name(name) in text:
@@ -348,9 +374,11 @@ def write_front(
 
     def address(change: Change) -> str:
         parts = {"store": change.store, "evaluation": change.evaluation}
-        return base + (file_of("evaluation", **parts) if (*parts.values(),) in present else file_of("front"))
+        return base + (
+            folder.file_of("evaluation", **parts) if (*parts.values(),) in present else folder.file_of("front")
+        )
 
-    ends = {"home": base or file_of("front"), "own": base + file_of("feed")}
+    ends = {"home": base or folder.file_of("front"), "own": base + folder.file_of("feed")}
     folder.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
     folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
@@ -358,17 +386,17 @@ def write_front(
 def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence[StoreContents]) -> None:
     """Write the page of the years, and its rows as JSON."""
     present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
-    file = file_of("archive")
+    file = folder.file_of("archive")
     text = pages.at(file).render("archive.html", page=years, present=present, here="archive")
     folder.write(file, text)
-    folder.write(file_of("archive_json"), years.tabulation().to_json())
+    folder.write(folder.file_of("archive_json"), years.tabulation().to_json())
 
 
 def _next_record(
     folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents], title: str, url: str
 ) -> tuple[list[Change], SiteRecord]:
     """Changes since the site before, and the record of the new one."""
-    authority = urlsplit(url).hostname or "localhost"
+    authority = authority_of(url)
     changes = find_changes(_read_boards(folder, record), {one.name: one.board for one in stores}, authority)
     history = [*changes, *(record.changes if record else ())][:KEPT]
     updated = max((one.created for one in stores), default="") or LONG_AGO
@@ -408,9 +436,10 @@ def read_record(folder: Path) -> SiteRecord | None:
 def _read_boards(folder: Path, record: SiteRecord | None) -> dict[str, Leaderboard]:
     """The leaderboards of the site before; those that cannot be read, as of another version, are left out."""
     found = {}
+    own = {"": twins(record.stores if record else ())}
     for name in record.stores if record else ():
         with suppress(OSError, msgspec.DecodeError):
-            text = (folder / file_of("store_json", store=name)).read_bytes()
+            text = (folder / file_of("store_json", own, store=name)).read_bytes()
             found[name] = msgspec.json.decode(text, type=Leaderboard)
     return found
 

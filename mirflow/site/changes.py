@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
 
 import msgspec
@@ -101,6 +101,11 @@ def ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     return {name: ds for name, ds in boards.items() if ds.sizes["metric"] and ds.sizes["system"]}
 
 
+def authority_of(url: str) -> str:
+    """The authority in the identifiers of a feed: the host of a site's address."""
+    return urlsplit(url).hostname or "localhost"
+
+
 def with_authority(change: Change, authority: str) -> Change:
     """A change whose identifier begins with another host name."""
     return msgspec.structs.replace(change, id=f"tag:{authority},{change.id.partition(',')[2]}")
@@ -139,7 +144,7 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
     if before is None:
         on = f"{counted(len(after.systems), 'system')} on {counted(after.tracks, 'track')}"
         first = [f"leads: {_scored(after, one)}" for one in after.systems if one.rank == 1]
-        return f"new, {on}", _at_most([f"ranked by {after.headline}", *first])
+        return f"new, {on}", at_most([f"ranked by {after.headline}", *first])
     old, new = ({one.name: one for one in own.systems} for own in (before, after))
     added, gone = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
     words, details = [], []
@@ -163,10 +168,11 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
     if moved:
         words.append(f"other scores of {counted(len({name for name, _ in moved}), 'system')}")
         details += [text for _, text in moved]
-    return ", ".join(words), _at_most(details)
+    return ", ".join(words), at_most(details)
 
 
-def _at_most(lines: list[str]) -> list[str]:
+def at_most(lines: list[str]) -> list[str]:
+    """The first of several lines, and how many more there are."""
     return lines if len(lines) <= LONGEST else [*lines[:LONGEST], f"and {len(lines) - LONGEST} more"]
 
 

@@ -54,6 +54,23 @@ class MatrixRow:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """All systems of a store in all of its evaluations.
+
+    Parameters
+    ----------
+    store : StoreContents
+    evaluations : list of EvaluationPage
+    rows : list of MatrixRow
+        With cells in the order of `evaluations`.
+    """
+
+    store: StoreContents
+    evaluations: list[EvaluationPage]
+    rows: list[MatrixRow]
+
+
+@dataclass(frozen=True)
 class NewsItem:
     """Something that happened.
 
@@ -147,8 +164,8 @@ class FrontPage:
         The newest first.
     evaluations : list of EvaluationPage
         Every evaluation, of each store together.
-    matrix : list of MatrixRow
-        Systems by the headlines of all evaluations, in the order of `evaluations`.
+    matrices : list of Matrix
+        Systems of each store by the headlines of its evaluations.
     news : sequence of NewsItem
         The newest first.
     listening : list of WorthListening
@@ -156,9 +173,14 @@ class FrontPage:
 
     stores: list[StoreContents]
     evaluations: list[EvaluationPage]
-    matrix: list[MatrixRow]
+    matrices: list[Matrix]
     news: Sequence[NewsItem]
     listening: list[WorthListening]
+
+    @property
+    def systems(self) -> int:
+        """The number of systems, those of each store counted apart."""
+        return sum(len(matrix.rows) for matrix in self.matrices)
 
     def store(self, name: str) -> StoreContents:
         """The store of a name."""
@@ -202,15 +224,19 @@ def front(
     pages = [evaluation(one, name, own.get(one.name, ())) for one in ordered for name in one.ranked]
     if listening is None:
         listening = [found for one in ordered for found in worth_listening(one)]
-    by_system = [{row.system.name: row for row in page.rows} for page in pages]
-    names = dict.fromkeys(name for rows in by_system for name in rows)
-    matrix = []
-    for name in names:
-        cells: list[MatrixCell | None] = []
-        for rows in by_system:
-            row = rows.get(name)
-            cells.append(
-                None if row is None else MatrixCell(row.score, row.system.rank == 1, bool(row.system.like_best))
-            )
-        matrix.append(MatrixRow(name, cells))
-    return FrontPage(ordered, pages, matrix, news, [*listening])
+    return FrontPage(ordered, pages, [_matrix_of(one, pages) for one in ordered if one.ranked], news, [*listening])
+
+
+def _matrix_of(store: StoreContents, pages: Sequence[EvaluationPage]) -> Matrix:
+    """The systems of a store by its evaluations; systems of the same name in other stores may be different ones."""
+    own = [page for page in pages if page.store.name == store.name]
+    by_system = [{row.system.name: row for row in page.rows} for page in own]
+    found = []
+    for name in dict.fromkeys(name for rows in by_system for name in rows):
+        rows = [known.get(name) for known in by_system]
+        cells = [
+            None if row is None else MatrixCell(row.score, row.system.rank == 1, bool(row.system.like_best))
+            for row in rows
+        ]
+        found.append(MatrixRow(name, cells))
+    return Matrix(store, own, found)

@@ -83,6 +83,11 @@ class StoreContents:
         """Time at which the newest evaluation was scored, ISO 8601; empty where none is known."""
         return max((one.created for one in self.board.evaluations), default="")
 
+    @property
+    def final(self) -> str:
+        """Time since which the true scores of a hidden split are public, ISO 8601; empty where they are not."""
+        return max((one.final for one in self.board.evaluations if isinstance(one.final, str)), default="")
+
     @cached_property
     def _scores(self) -> dict[str, TrackScores]:
         return {}

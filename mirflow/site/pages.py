@@ -5,14 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ..reports.tables import plain_entry
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 ADDRESSES: Mapping[str, str] = MappingProxyType(
     {
@@ -39,14 +41,20 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "archive_json": "/archive.json",
         "asset": "/static/{name}",
         # Of a server alone.
+        "about": "/about",
         "submissions": "/submissions/",
         "new_submission": "/submissions/new",
+        "submission_tracks": "/submissions/tracks/{split}/{evaluation}.txt",
         "submission": "/submissions/{submission}/",
         "submission_findings": "/submissions/{submission}/findings.csv",
         "submission_progress": "/submissions/{submission}/progress",
         "submission_visibility": "/submissions/{submission}/visibility",
         "submission_change": "/submissions/{submission}/changes/{split}/{evaluation}/{track}/{other}",
         "submission_withdraw": "/submissions/{submission}/withdraw",
+        "submission_disqualify": "/submissions/{submission}/disqualify",
+        "accounts": "/accounts/",
+        "true_scores": "/true-scores/{split}/",
+        "true_scores_csv": "/true-scores/{split}.csv",
         "grading": "/grading/",
         "new_round": "/grading/new",
         "round": "/grading/{round}/",
@@ -67,6 +75,7 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "account": "/account",
         "new_token": "/account/tokens",
         "revoke_token": "/account/revoke",
+        "delete_account": "/account/delete",
         "logout": "/logout",
     }
 )
@@ -83,16 +92,19 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 @lru_cache(maxsize=2**16)
-def slug(name: str) -> str:
+def slug(name: str, *, twin: bool = False) -> str:
     """Name a file or folder after a system, a track or any other text; different names have different ones.
 
     Letters, digits, ``-``, ``_`` and most dots stay; other characters are ``~`` and two digits for each byte of UTF-8.
-    Names that no file may have on some system are encoded from their first character on, long ones end in a digest.
+    Names that no file may have on some system are encoded from their first character on. Long names end in a digest,
+    and so do those that differ from another one in case alone (`twin`), as some disks ignore case.
 
     Examples
     --------
     >>> slug("KO1"), slug("01 Ça/va.wav"), slug("..")
     ('KO1', '01~20~C3~87a~2Fva.wav', '~2E~2E')
+    >>> slug("KO1", twin=True)
+    'KO1~~4eb8f710a76c1f19c6362eb8a6e3ae6d'
     """
     data = name.encode("utf-8", "surrogatepass")
     stem, _, ending = name.partition(".")
@@ -103,9 +115,26 @@ def slug(name: str) -> str:
     if len(parts) > 1 and parts[-1] == ".":
         parts[-1] = "~2E"
     text = "".join(parts)
-    if len(text) <= _LONGEST:
+    if len(text) <= _LONGEST and not twin:
         return text or "~"
     return f"{text[:_LONGEST]}~~{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def twins(names: Iterable[str]) -> frozenset[str]:
+    """Names that differ from another one in case alone.
+
+    Examples
+    --------
+    >>> sorted(twins(["KO1", "ko1", "CB3"]))
+    ['KO1', 'ko1']
+    """
+    known = set(names)
+    counts = Counter(name.casefold() for name in known)
+    return frozenset(name for name in known if counts[name.casefold()] > 1)
+
+
+Twins = Mapping[str, frozenset[str]]
+"""Names that differ from another one in case alone: of the pages of each store, and under ``""`` of stores."""
 
 
 class Links(Protocol):
@@ -148,15 +177,26 @@ class LiveLinks:
         return self.root + ADDRESSES[page].format_map({key: quote(text, safe="") for key, text in parts.items()})
 
 
-def file_of(page: str, /, **parts: str) -> str:
+def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> str:
     """The file of a page in a site's folder.
+
+    Parameters
+    ----------
+    page : str
+        Its name among :data:`ADDRESSES`.
+    twins : mapping of str to frozenset of str
+    **parts : str
+        What stands for the braces.
 
     Examples
     --------
     >>> file_of("evaluation", store="2013", evaluation="chord")
     'stores/2013/chord/index.html'
     """
-    path = ADDRESSES[page].format_map({key: slug(text) for key, text in parts.items()})[1:]
+    own = twins.get(parts.get("store", ""), frozenset())
+    stores = twins.get("", frozenset())
+    slugs = {key: slug(text, twin=text in (stores if key == "store" else own)) for key, text in parts.items()}
+    path = ADDRESSES[page].format_map(slugs)[1:]
     return path + _INDEX if not path or path.endswith("/") else path
 
 
@@ -168,6 +208,8 @@ class DiskLinks:
     ----------
     here : str
         The file of the page that has the links.
+    twins : mapping of str to frozenset of str
+        See :data:`Twins`.
 
     Examples
     --------
@@ -176,12 +218,13 @@ class DiskLinks:
     """
 
     here: str
+    twins: Twins = field(default_factory=dict)
 
     def url(self, page: str, /, **parts: str) -> str:
         """The address of a page, from the page that has the link."""
         if page == "asset":
             parts = {"name": asset_name(parts["name"])}
-        target, own = file_of(page, **parts).split("/"), self.here.split("/")
+        target, own = file_of(page, self.twins, **parts).split("/"), self.here.split("/")
         common = 0
         while common < min(len(target), len(own)) - 1 and target[common] == own[common]:
             common += 1
@@ -267,7 +310,8 @@ class Pages:
 
     def at(self, here: str) -> Pages:
         """The pages of a site on disk as the file `here` links them."""
-        return replace(self, links=DiskLinks(here))
+        links = self.links
+        return replace(self, links=DiskLinks(here, links.twins if isinstance(links, DiskLinks) else {}))
 
     def render(self, template: str, *, viewer: PageViewer | Any = None, here: str = "", **context: Any) -> str:
         """Fill in a template.
@@ -295,7 +339,7 @@ class Pages:
             "note": self.note,
             "version": version("mirflow"),
         }
-        words = {"site": site, "url": self.links.url, "viewer": viewer, "here": here}
+        words = {"site": site, "url": self.links.url, "viewer": viewer, "here": here, "notice": ""}
         return environment().get_template(template).render({**words, **context})
 
 
@@ -324,7 +368,7 @@ def environment() -> Environment:
     )
     made.globals["report_link"] = report_link
     made.filters |= {"number": show_number, "interval": show_ends, "day": show_day, "fact": show_fact}
-    made.filters["gain"] = show_gain
+    made.filters |= {"gain": show_gain, "linked": link_text}
     return made
 
 
@@ -380,6 +424,29 @@ def show_fact(value: object) -> str:
     ('2013', '')
     """
     return "" if value is None else str(plain_entry(value))
+
+
+def is_web_address(text: str) -> bool:
+    """True if a text is the address of a web page, and can be a link.
+
+    Examples
+    --------
+    >>> is_web_address("https://lab.org/a?b"), is_web_address("javascript:alert(1)"), is_web_address("https://a b")
+    (True, False, False)
+    """
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not any(map(str.isspace, text))
+
+
+def link_text(text: str) -> Markup:
+    """A text of others, which is a link if it is the address of a web page."""
+    from markupsafe import Markup
+
+    linked = '<a href="{0}" rel="nofollow noopener">{0}</a>' if is_web_address(text) else "{0}"
+    return Markup(linked).format(text)
 
 
 def show_day(time: str) -> str:

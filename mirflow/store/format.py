@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations.classes import Classes
-from ..cells import CELL_ATTRS, Entry, GroupContent, cell_places
+from ..cells import CELL_ATTRS, MAX_NAME, Entry, GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Grid, Sparse, get_task
 from ..metrics.measures import Measure, describe, to_record
@@ -335,8 +335,10 @@ def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredV
 def check(content: GroupContent) -> None:
     """Refuse content that would be written as something else than it says."""
     name, cells = content.name, content.cells
-    if not name.isidentifier():
-        raise StoreError(f"group {name!r}: the name must be an identifier (letters, digits, underscores)")
+    if not name.isidentifier() or len(name.encode()) > MAX_NAME:
+        raise StoreError(
+            f"group {name!r}: the name must be an identifier (at most {MAX_NAME} letters, digits, underscores)"
+        )
     for dim, values in zip(DIMS, (content.systems, content.tracks, content.measures), strict=True):
         if len(set(values)) != len(values):
             twice = next(value for value in values if values.count(value) > 1)
@@ -350,6 +352,8 @@ def check(content: GroupContent) -> None:
     sizes = (*content.shape, len(content.measures))
     for coords, size in zip((content.system_coords, content.track_coords, content.metric_coords), sizes, strict=True):
         for key, given in coords.items():
+            if len(key.encode("utf-8", "replace")) > MAX_NAME:
+                raise StoreError(f"group {name!r}: coordinate {key[:40]!r}... has a name of more than {MAX_NAME} bytes")
             if len(given) != size:
                 raise StoreError(f"group {name!r}: coordinate {key!r} has {len(given)} values, not {size}")
 
@@ -357,6 +361,7 @@ def check(content: GroupContent) -> None:
 def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
     """The coordinates beside the labels of dims; one whose name is taken gets its dim in front."""
     taken = {*DIMS, *CELL_ATTRS, *content.cells.extras}
+    folded: dict[str, str] = {}
     sides = ("metric", content.metric_coords), ("track", content.track_coords), ("system", content.system_coords)
     for dim, coords in sides:
         for original, values in coords.items():
@@ -365,6 +370,10 @@ def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
                 name = f"{dim}_{name}"
             if name in taken:
                 raise StoreError(f"group {content.name!r}: coordinate {original!r} of {dim} is given twice as {name!r}")
+            other = name if dim == "metric" else folded.setdefault(name.casefold(), name)
+            if other != name:
+                message = f"coordinates {other!r} and {name!r} have the same name on some file systems; rename one"
+                raise StoreError(f"group {content.name!r}: {message}")
             taken.add(name)
             yield StoredVariable(name, (dim,), column(values), {"long_name": original})
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import StoreError, StoreLockedError
+from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError
+from ..readers.content import store_flaw
 
 
 def write_synced(path: Path, data: bytes) -> None:
@@ -92,6 +93,35 @@ def storing(path: str | Path) -> Iterator[None]:
         raise StoreError(f"{path}: cannot be written: {reason}; what was there before is untouched") from error
 
 
+_DAMAGE = (
+    OSError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+    EOFError,
+)
+"""What zarr, its codecs and JSON raise for files that are not as they were written."""
+
+
+@contextmanager
+def reading(path: str | Path, remedy: str = "remove it and run the pipeline again") -> Iterator[None]:
+    """Turn whatever damaged data makes zarr raise into one StoreError that names the store."""
+    try:
+        yield
+    except DamagedError as error:
+        raise DamagedError(path, error.what, remedy) from error
+    except _DAMAGE as error:
+        # Codecs, JSON and metadata of damaged files fail in many ways; our own errors pass as they are.
+        if isinstance(error, UnknownNameError):
+            raise
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise DamagedError(path, f"{kind}{error}"[:300], remedy) from error
+
+
 @contextmanager
 def locked(folder: Path, store: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold the writer's lock in a folder, which the operating system releases when its holder dies, however it dies.
@@ -139,6 +169,19 @@ def generation_number(folder: Path) -> int | None:
     return int(match[1]) if match else None
 
 
+def demand_path(path: str | Path) -> Path:
+    """Raise a StoreError for what cannot be the path of a store, such as a URL."""
+    flaw = store_flaw(path)
+    if flaw:
+        raise StoreError(f"{_as_given(path)}: {flaw}")
+    return Path(path)
+
+
+def _as_given(path: str | Path) -> str:
+    """A path for a message: with both slashes of a URL, of which a path object keeps one, and nothing unprintable."""
+    return re.sub(r"^([A-Za-z][\w+.-]+:)/+", r"\1//", os.fspath(path)).encode("utf-8", "backslashreplace").decode()
+
+
 def resolve(path: str | Path) -> Path:
     """The folder with the data that a path leads to now: a generation, or a plain copy of one.
 
@@ -149,7 +192,7 @@ def resolve(path: str | Path) -> Path:
     StoreError
         If nothing is there (with the nearest names that are), or not a Zarr folder.
     """
-    named = Path(path)
+    named = demand_path(path)
     if not named.is_symlink() and not named.exists():
         raise StoreError(f"{named}: there is no such store{_near(named)}")
     folder = Path(os.path.realpath(named))

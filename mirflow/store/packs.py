@@ -21,8 +21,7 @@ from ..cells import Coords, Entry
 from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
 from .format import Array, column, safe_name, strings
-from .generations import remove_left, resolve, storing, sync_folder, sync_tree
-from .read import reading
+from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, sync_tree
 
 if TYPE_CHECKING:
     import zarr
@@ -249,7 +248,7 @@ def write_pack(
     """
     from .zarr_io import building
 
-    path, pack = Path(path), Pack(kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
+    path, pack = demand_path(path), Pack(kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
     _check(path, pack)
     _refuse_taken(path, overwrite)
     folder, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))

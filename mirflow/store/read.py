@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..cells import Cells, Entry, GroupContent, cell_places
-from ..errors import DamagedError, StoreError, UnknownNameError
+from ..errors import StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
 from .format import (
@@ -25,7 +24,7 @@ from .format import (
     usable_text,
     variables,
 )
-from .generations import resolve
+from .generations import reading, resolve
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,21 +82,6 @@ def _read(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
         except StoreError:
             if folder.exists():
                 raise
-
-
-@contextmanager
-def reading(path: str | Path, remedy: str = "remove it and run the pipeline again") -> Iterator[None]:
-    """Turn whatever damaged data makes zarr raise into one StoreError that names the store."""
-    try:
-        yield
-    except DamagedError as error:
-        raise DamagedError(path, error.what, remedy) from error
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        # Codecs, JSON and metadata of damaged files fail in many ways; our own errors pass as they are.
-        if isinstance(error, UnknownNameError):
-            raise
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise DamagedError(path, f"{kind}{error}", remedy) from error
 
 
 def _open_checked(folder: Path, path: str | Path) -> zarr.Group:
@@ -227,7 +211,9 @@ def _dataset(group: zarr.Group, *, as_written: bool = False) -> xr.Dataset:
             (coords if name in named else data)[name] = variable
     if as_written:
         coords = {name: coords[name] for name in dict.fromkeys([*listed, *coords]) if name in coords}
-    return xr.Dataset(data, coords, plain_attrs(attrs))
+    ds = xr.Dataset(data, coords, plain_attrs(attrs))
+    ds.encoding["source"] = str(group.store.root)  # type: ignore[attr-defined]  # as of datasets that xarray opens
+    return ds
 
 
 def dataset_of(content: GroupContent) -> xr.Dataset:

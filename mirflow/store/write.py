@@ -17,7 +17,7 @@ from ..errors import StoreError
 from ..metrics.base import Sparse
 from ..ragged import Int
 from .format import StoredVariable, check, variables
-from .generations import generation_number, locked, remove, storing, sync_folder, sync_tree
+from .generations import demand_path, generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
 from .read import CREATED, FORMAT, FORMAT_KEY, content_of, group_names, read_attrs, read_group
 
@@ -86,7 +86,7 @@ class StoreWriter:
     def __init__(self, path: str | Path, patience: float = 0.0) -> None:
         self._patience = patience
         # Not resolved: the last part of the path is the link itself.
-        self.path = Path(path).parent.resolve() / Path(path).name
+        self.path = demand_path(path).parent.resolve() / Path(path).name
         self.folder = self.path.with_name(f".{self.path.name}.d")
         self._refuse_foreign()
         with storing(self.path):
@@ -153,8 +153,10 @@ class StoreWriter:
 
         contents = list(contents)
         names = [content.name for content in contents]
-        if len(set(names)) != len(names):
-            raise StoreError(f"{self.path}: a group is given twice among {', '.join(names)}")
+        if len({name.casefold() for name in names}) != len(names):
+            raise StoreError(
+                f"{self.path}: a group is given twice among {', '.join(names)} (capitals do not tell them apart)"
+            )
         for content in contents:
             check(content)
         stamp = {CREATED: created or datetime.now(UTC).isoformat(timespec="seconds")}

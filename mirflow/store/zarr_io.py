@@ -6,8 +6,10 @@ Imported only when a store is opened, as `import zarr` takes longer than everyth
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+import stat
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +25,7 @@ from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore
 
 from ..errors import DamagedError, StoreError
-from .generations import write_synced
+from .generations import reading, write_synced
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -72,6 +74,7 @@ class GenerationStore(LocalStore):
         self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
         """One value; None where it was never written."""
+        _demand_file(self.root, key)
         value = await super().get(key, prototype, byte_range)
         if value is None and not self.root.exists():
             raise StoreError(f"{self.root}: was replaced by later runs while it was open; open the store again")
@@ -82,18 +85,32 @@ class GenerationStore(LocalStore):
         if value is None:
             what = "lost" if is_lost(self.root / chunk[1]) else ""
         elif byte_range is None:
-            what = _flaw(value.to_bytes())
+            what = _flaw(value.to_bytes(), self.root / chunk[1])
         if what:
             raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
         return value
 
 
-def _flaw(data: bytes) -> str:
+def _demand_file(root: Path, key: str) -> None:
+    """Raise for what is there and no file, such as a pipe, from which reading never ends."""
+    try:
+        regular = stat.S_ISREG((root / key).stat().st_mode)
+    except OSError:  # whoever reads it finds out
+        return
+    if not regular:
+        raise DamagedError(root, f"{key!r} is not a file")
+
+
+def _flaw(data: bytes, array: Path) -> str:
     """Fault of the bytes of a chunk; empty if there is none.
 
     Whoever decodes a lazy value is far from any of our doors, so that the checksum is looked at here, where all bytes
-    come in: decompressing twice takes a millisecond for a megabyte.
+    come in: decompressing twice takes a millisecond for a megabyte. A few bytes may unpack to gigabytes, so that the
+    size is compared before.
     """
+    size, (exact, most) = _content_size(data), _chunk_bytes(array, _identity(array))
+    if size is None or size > most or (exact and size != most):
+        return f"not what was written ({size} bytes instead of {most})"
     try:
         decompress(data)
     except (RuntimeError, ValueError, MemoryError) as error:
@@ -101,14 +118,68 @@ def _flaw(data: bytes) -> str:
     return ""
 
 
-def is_lost(array: Path) -> bool:
-    """True if a chunk that an array lacks was written once: always, unless the array tells how many were."""
-    attrs = json.loads((array / "zarr.json").read_bytes())["attributes"]
-    return WRITTEN not in attrs or _chunks(array, array.stat().st_ino) < attrs[WRITTEN]
+MAX_CHUNK = 2**29
+"""Most bytes of a chunk in memory; those that mirflow writes have a few MB."""
+_ZSTD = 0xFD2FB528
+
+
+def _content_size(frame: bytes) -> int | None:
+    """Bytes that a frame of zstd says it unpacks to (RFC 8878, 3.1.1.1); None where it does not say."""
+    if len(frame) < 6 or int.from_bytes(frame[:4], "little") != _ZSTD:
+        return None
+    flags = frame[4]
+    single = flags >> 5 & 1
+    width = (single, 2, 4, 8)[flags >> 6]
+    start = 5 + (1 - single) + (0, 1, 2, 4)[flags & 3]
+    field = frame[start : start + width]
+    if not width or len(field) < width:
+        return None
+    return int.from_bytes(field, "little") + 256 * (width == 2)
+
+
+def _identity(array: Path) -> tuple[int, int]:
+    """Inode and time of change: a store that is made anew may get the inodes of the one that was removed."""
+    found = array.stat()
+    return found.st_ino, found.st_ctime_ns
 
 
 @lru_cache(maxsize=64)
-def _chunks(array: Path, _inode: int) -> int:
+def _chunk_bytes(array: Path, _made: tuple[int, int]) -> tuple[bool, int]:
+    """Bytes of a chunk of an array: of numbers exactly so many, of text at most."""
+    metadata = _metadata(array)
+    if metadata["data_type"] == "string":
+        return False, MAX_CHUNK
+    shape = metadata["chunk_grid"]["configuration"]["chunk_shape"]
+    size = math.prod(shape) * np.dtype(metadata["data_type"]).itemsize
+    return size <= MAX_CHUNK, min(size, MAX_CHUNK)
+
+
+def _metadata(array: Path) -> dict[str, Any]:
+    _demand_file(array, "zarr.json")
+    found: dict[str, Any] = json.loads((array / "zarr.json").read_bytes())
+    return found
+
+
+def _demand_written(array: zarr.Array[Any], root: Path) -> None:
+    """Raise if an array has other chunks than it says, before memory is taken for all that it says to have.
+
+    Of a sparse array some are not written; its dims are those of others.
+    """
+    folder = root / array.path
+    if not root.exists():
+        return  # it was replaced, which reading it says
+    if array.size and WRITTEN not in array.attrs and array.nchunks != _chunks(folder, _identity(folder)):
+        raise DamagedError(root, f"a chunk of {array.path!r} is lost")
+
+
+def is_lost(array: Path) -> bool:
+    """True if a chunk that an array lacks was written once: always, unless the array tells how many were."""
+    attrs = _metadata(array)["attributes"]
+    return WRITTEN not in attrs or _chunks(array, _identity(array)) < attrs[WRITTEN]
+
+
+@lru_cache(maxsize=64)
+def _chunks(array: Path, _made: tuple[int, int]) -> int:
     """Number of chunks of an array; published arrays do not change, so they are counted once."""
     return sum(len(files) for _, _, files in os.walk(array / "c"))
 
@@ -180,6 +251,7 @@ class StoredArray:
 
     def __init__(self, array: zarr.Array[Any]) -> None:
         self._array = array
+        self._root: Path = array.store.root  # type: ignore[attr-defined]
         self.dtype = np.dtype(object) if array.dtype.kind == "T" else array.dtype
 
     @cached_property
@@ -188,6 +260,11 @@ class StoredArray:
 
     def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Read the product of a slice, an int or int64 places for each dim."""
+        with reading(self._root, "remove it and make it again"):
+            _demand_written(self._array, self._root)
+            return self._read(key)
+
+    def _read(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         if self._array.ndim == 1:
             return np.asarray(self._whole[key])
         ascending = tuple(

@@ -21,6 +21,7 @@ _MAJOR, _MINOR, _OTHER = range(3)
 _SPELLINGS = MappingProxyType({"maj": _MAJOR, "ionian": _MAJOR, "min": _MINOR, "aeolian": _MINOR})
 _CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPELLINGS)
 _LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
+_TONIC = re.compile(r"[a-g](?:#*|b*)")
 
 RELATIONS: Final = (
     *("same", "fifth_up", "fifth_down", "relative", "parallel", "other"),
@@ -69,6 +70,24 @@ def parse_key(label: str) -> Key | None:
         return None
     tonic = pitch_class_to_semitone(form["letter"].upper() + form["accidentals"])
     return Key(tonic, _CODES[form["mode"] or "major"])
+
+
+def lower_case_key(label: str) -> str:
+    """What to write in place of a lower-case letter alone, which often stands for minor; empty for other labels.
+
+    Examples
+    --------
+    >>> lower_case_key("a"), lower_case_key("A"), lower_case_key("a minor")
+    ("'a' is read as A major, but lower-case letters often stand for minor: write 'A minor' or 'A major'", '', '')
+    """
+    tonic = label.strip()
+    if not _TONIC.fullmatch(tonic):
+        return ""
+    name = tonic[0].upper() + tonic[1:]
+    return (
+        f"{tonic!r} is read as {name} major, but lower-case letters often stand for minor: write '{name} minor' or "
+        f"'{name} major'"
+    )
 
 
 def not_a_key(label: str) -> str:

@@ -9,6 +9,8 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Final
 
+from .pitch import HIGHEST_MIDI
+
 _LOWEST = 27
 PERCUSSION: Final[Mapping[int, str]] = MappingProxyType(
     dict(
@@ -30,8 +32,6 @@ PERCUSSION: Final[Mapping[int, str]] = MappingProxyType(
     )
 )
 """Names of the pitches of percussion in General MIDI 1 (35 to 81) and 2 (27 to 87)."""
-MOST = 127
-"""The highest pitch of MIDI."""
 
 _SHORT = {
     36: ("BD", "KD", "kick", "kick drum", "bass drum", "bass"),
@@ -83,7 +83,7 @@ def pitch_of(label: str) -> int | None:
         number = float(text)
     except ValueError:
         return _PITCHES.get(_plain(text))
-    return int(number) if 0 <= number <= MOST and number.is_integer() else None
+    return int(number) if 0 <= number <= HIGHEST_MIDI and number.is_integer() else None
 
 
 @dataclass(frozen=True)

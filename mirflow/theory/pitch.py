@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from ..ragged import Float
 
+HIGHEST_MIDI = 127
+"""The highest MIDI number of a pitch, and the highest velocity."""
+
 
 def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:
     """MIDI numbers, with fractions, of frequencies in Hz; A4, 440 Hz, is 69.

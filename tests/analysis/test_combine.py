@@ -136,6 +136,66 @@ class TestTheSameCellTwice:
         np.testing.assert_array_equal(quiet_open(paths)["chord"]["score"].values, whole["score"].values)
 
 
+class TestOtherMetricsOfTheSameCells:
+    """Run times that were imported under the name of an evaluation that was computed."""
+
+    @pytest.fixture
+    def computed(self) -> xr.Dataset:
+        return make_group([[[0.5], [0.25]], [[0.75], [np.nan]]], status=[["ok", "ok"], ["ok", "failed"]])
+
+    @pytest.fixture
+    def stores(self, tmp_path, computed) -> list[Path]:
+        (tmp_path / "rt.csv").write_text("system,track,seconds\nS0,t0,3\nS0,t1,4\nS1,t0,1\nS1,t1,2\n")
+        column = "runtime: {column: seconds, orientation: lower, unit: s}"
+        table = f"{{path: rt.csv, system: system, track: track, metrics: {{{column}}}}}"
+        (tmp_path / "rt.yaml").write_text(f"name: rt\ngroups: [{{task: chord, tables: [{table}]}}]\n")
+        mirflow.import_scores(tmp_path / "rt.yaml", tmp_path / "rt.zarr")
+        return [*write_stores(tmp_path, {"computed": computed}), tmp_path / "rt.zarr"]
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_stand_beside_them(self, stores, order):
+        tree = quiet_open(stores[::order])
+        answer = tree.mirflow.query(["majmin", "runtime"], missing="skip", aggregate="mean")
+        assert answer["value"].sel(system=["S0", "S1"]).values.tolist() == [
+            [0.375, 3.5],
+            [0.75, 1.0],
+        ]  # S1 failed on t1
+        assert answer["unit"].values.tolist() == ["", "s"]
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_leave_what_became_of_the_computation(self, stores, order, computed):
+        ds = quiet_open(stores[::order])["chord"].to_dataset()
+        np.testing.assert_array_equal(ds["status"].values, computed["status"].values)
+        assert (ds.attrs["task"], ds.attrs["convention"], ds.attrs["grid"]) == ("chord", "mir_eval", "union")
+
+    def test_are_asked_for_from_the_command_line(self, stores):
+        found = printed("query", *stores, "-m", "majmin", "-m", "runtime", "--missing", "skip", "-a", "mean")
+        assert "S1       0.7500    1.0000" in found
+
+    def test_may_have_dims(self, tmp_path):
+        write_dataset(tmp_path, systems=("A",))
+        paths = []
+        for name, metrics in {"numbers": "[majmin]", "tables": "[root, confusion]"}.items():
+            pipeline = write_pipeline(tmp_path, metrics=metrics)
+            paths.append(tmp_path / f"{name}.zarr")
+            mirflow.run(pipeline, store=paths[-1])
+        tree = quiet_open(paths)
+        assert sorted(tree["chord"]["metric"].values.tolist()) == ["majmin", "root"]
+        own = mirflow.open_store(paths[1])["chord"]["confusion_majmin"]
+        np.testing.assert_array_equal(tree["chord"]["confusion_majmin"].values, own.values)
+
+    def test_are_refused_where_one_is_in_both(self, tmp_path, whole):
+        paths = write_stores(tmp_path, {"a": whole, "b": whole.isel(metric=[1])})
+        with pytest.raises(QueryError, match=r"system 'S0', track 't0' is in a and in b \(24 such cells\)"):
+            mirflow.open_store(paths)
+
+    def test_are_left_out_where_other_systems_would_lack_them(self, stores, tmp_path):
+        other = write_store(tmp_path / "other.zarr", {"chord": make_group([[[0.5], [0.25]]], systems=["S2"])})
+        with pytest.warns(MirflowWarning, match="not in all stores and left out: runtime$"):
+            tree = mirflow.open_store([*stores, other])
+        assert tree["chord"]["metric"].values.tolist() == ["majmin"]
+
+
 class TestConflicts:
     @pytest.mark.parametrize(
         ("change", "message"),

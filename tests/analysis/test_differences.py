@@ -201,7 +201,7 @@ def test_evaluations_belong_together_by_name_or_because_there_are_no_others(tmp_
     both = mirflow.diff(a, a)
     assert [one.attrs["a"] for one in both] == [f"{a}:chord", f"{a}:other"]
     assert repr(both) == printed("diff", a, a).rstrip("\n")
-    assert both._repr_html_().count("<table") == 2
+    assert both._repr_html_().count("1 of 1 metric agrees in 1 cell") == 2
     with pytest.raises(QueryError, match=r"this result has 2 datasets.*, not one; choose one of its items"):
         both["difference"]
     with pytest.raises(UnknownNameError, match=r"unknown group of .*a\.zarr 'chrod'; did you mean 'chord'"):
@@ -229,6 +229,36 @@ def test_one_side_against_itself_is_no_difference() -> None:
     assert (found["difference"] == 0).all()
     assert found["n_agreeing"].values.tolist() == found["n"].values.tolist() == [15, 15]
     assert found.dataset.sizes["setting"] == 0
+
+
+def test_people_see_a_verdict_and_only_the_metrics_that_differ(stored) -> None:
+    a = random_group(2, 5, 3)
+    paths = stored(a, a)
+    assert printed("diff", *paths).splitlines()[-2:] == [
+        "3 of 3 metrics agree in 10 cells",
+        "agree: |a - b| is at most 1e-09",
+    ]
+    assert printed("diff", *paths, "--all").count("0.0000") == 3
+    assert len(rows("diff", *paths)) == 3
+    for style, lines in (("markdown", "10 cells  \n"), ("latex", "\n% 3 of 3 metrics agree in 10 cells\n")):
+        text = printed("diff", *paths, "--format", style)
+        assert lines in text
+        assert "tabular" not in text
+        assert "|\n" not in text
+    b = a.copy(deep=True)
+    b["score"][1, 2, 0] += 0.25
+    text = printed("diff", *stored(a, b), "--worst", 2)
+    assert "2 of 3 metrics agree in 10 cells" in text
+    assert [line.split()[0] for line in text.splitlines() if "t2" in line] == [a["metric"].values[0]] * 2
+
+
+def test_a_score_on_one_side_only_is_a_difference(stored) -> None:
+    a = random_group(2, 5, 2)
+    b = a.copy(deep=True)
+    b["score"][1, 2, 0] = np.nan
+    text = printed("diff", *stored(a, b))
+    assert "1 of 2 metrics agree in 10 cells" in text
+    assert "missing in b" in text
 
 
 def greedy(**more) -> tuple[xr.Dataset, xr.Dataset]:

@@ -151,7 +151,7 @@ class TestAlongDims:
         ds = separated()
         found = ds.mirflow.compare("source_sdr").sel(metric="source_sdr, vocals")
         alone = ds.mirflow.compare("source_sdr", over=VOCALS).squeeze("metric")
-        for name in ("difference", "low", "high", "p", "p_adjusted"):
+        for name in ("difference", "low", "high", "p", "p_corrected"):
             np.testing.assert_allclose(found[name].values, alone[name].values, rtol=1e-12)
 
     def test_an_infinite_score_is_in_no_interval(self):

@@ -410,10 +410,11 @@ class TestTables:
     def test_captions_of_ranks_and_comparisons(self, store: Path) -> None:
         text = printed("compare", store, *RECALL, "--friedman", "--unit", "class", "--format", "latex")
         assert "Classification: mean ranks of 3 systems by recall on 3 classes." in text
+        text = printed("compare", store, *RECALL, "--friedman", "--unit", "class", "--format", "latex", "--all-pairs")
         assert "Classification: differences in mean rank between every two of 3 systems by recall on 3 classes" in text
         text = printed("compare", store, *RECALL, "--format", "latex", "--replicates", 50)
         assert "Classification: recall of jazz of 3 systems." in text
-        text = printed("compare", store, *MEAN, "--format", "latex", "--replicates", 50)
+        text = printed("compare", store, *MEAN, "--format", "latex", "--replicates", 50, "--all-pairs")
         assert "differences in recall, mean over classes, between every two of 3 systems, with 95" in text
 
     def test_n_says_that_it_is_no_support(self, store: Path) -> None:

@@ -75,6 +75,37 @@ def test_selecting_tracks_takes_their_values_along(songs: Collection) -> None:
         songs.sel(track="d")
 
 
+def test_tracks_are_selected_by_slices_of_names_and_by_masks(songs: Collection) -> None:
+    assert songs.sel(track=slice("b", None)).tracks == ("b", "c")
+    assert songs.sel(track=slice("a", "b")).sizes == {"track": 2, "segment": 3}
+    assert songs.isel(track=songs.metadata["duration"] > 0).tracks == ("a", "b")
+    assert songs.isel(track=-1).tracks == ("c",)
+    with pytest.raises(AnnotationError, match="without a step"):
+        songs.sel(track=slice("a", "c", 2))
+
+
+def test_a_collection_is_a_mapping_of_tracks_to_datasets(songs: Collection) -> None:
+    assert "a" in songs
+    assert "d" not in songs
+    assert {track: ds.sizes["segment"] for track, ds in songs.items()} == {"a": 2, "b": 1, "c": 0}
+    assert songs.get("d") is None
+    assert songs == songs  # and no comparison of arrays
+    with pytest.raises(UnknownNameError, match="unknown track 'start'"):
+        songs["start"]  # the values of all tracks together are not to be had without their tracks
+
+
+def test_a_collection_prints_its_sizes_and_not_its_arrays(songs: Collection) -> None:
+    assert repr(songs).splitlines() == [
+        "<mirflow.Collection: 3 tracks of intervals, 3 segments",
+        "  tracks: 'a', 'b', 'c'",
+        "  metadata: duration>",
+    ]
+    many = collect({f"t{number}": chords("C") for number in range(12)})
+    assert "'t3', ...>" in repr(many)
+    assert many._repr_html_().count("<tr>") == 11
+    assert "and 2 more tracks" in many._repr_html_()
+
+
 def test_a_collection_survives_being_a_dataset(songs: Collection) -> None:
     dataset = songs.to_dataset()
     assert dataset.row_size.attrs["sample_dimension"] == "segment"

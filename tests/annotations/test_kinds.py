@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import mirflow
 from mirflow.annotations.annotation import Annotation, from_ragged, to_ragged
+from mirflow.annotations.arrays import as_array
 from mirflow.annotations.collection import Collection, collect
 from mirflow.annotations.collection import from_dataset as collection_from_dataset
 from mirflow.annotations.labelled import from_dataset, to_dataset
@@ -208,3 +211,19 @@ def test_the_file_of_the_level_is_blamed(files: Path) -> None:
 def test_columns_of_a_kind_cover_what_it_needs_and_its_usual_order(kind: Kind) -> None:
     assert {*chain(*kind.needed), *kind.usual_order, *kind.narrow_order} <= {*kind.columns}
     assert bool(kind.columns) == bool(kind.needed) == bool(kind.usual_order)
+
+
+@pytest.mark.parametrize("counts", [[1.0, np.nan], [np.inf, 0.0], [-1, 2], [0.5, 0.5], [1e300, 0.0], ["1", "0"]])
+def test_counts_that_are_none_are_refused_without_a_warning_of_numpy(counts: list[Any]) -> None:
+    variables = {"time": ("time", [0.0, 1.0]), "frequency": ("pitch", [440.0]), "pitch_size": ("time", counts)}
+    with pytest.raises(AnnotationError, match="pitch_size has to hold whole numbers from 0 on"):
+        from_dataset(xr.Dataset(variables, attrs={"kind": "multipitch"}))
+
+
+def test_an_array_that_is_too_large_for_the_memory_is_not_invalid() -> None:
+    class Huge:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        as_array("time", Huge())

@@ -186,7 +186,7 @@ class TestMetrics:
         found = rows("metrics", "chord", "--convention", "mir_eval")
         (row,) = [row for row in found if row["metric"] == "confusion"]
         of_classes = "precision recall f_measure iou accuracy negative_accuracy"
-        assert (row["standard_aggregate"], row["aggregates"]) == ("sum", f"sum mean {of_classes}")
+        assert (row["standard_aggregate"], row["aggregates"]) == ("sum", f"sum mean {of_classes} mcc")
 
     def test_unknown_names(self):
         assert "unknown task 'cord'; did you mean 'chord'?" in invoke("metrics", "cord").stderr

@@ -92,7 +92,7 @@ class TestCompare:
         assert "units on which system has the larger value, equal, the smaller one" in notes
         assert "is better" not in notes
 
-    def test_people_see_the_ranking_and_every_pair(self, store):
+    def test_people_see_the_ranking_and_its_notes(self, store):
         output = printed("compare", store, *MAJMIN)
         assert "chord: task chord, convention mir_eval, grid union; majmin, wcsr" in output
         note = "group: systems that share a letter are not told apart at 0.05 (permutation test, max-T, n = 10)"
@@ -102,11 +102,44 @@ class TestCompare:
 
     def test_the_better_system_of_a_pair_is_named_first(self, store):
         for metric in ("majmin", "root"):
-            output = printed("compare", store, "-g", "chord", "-m", metric, "--replicates", 100)
+            output = printed("compare", store, "-g", "chord", "-m", metric, "--replicates", 100, "--all-pairs")
             lines = [line.split() for line in output.replace(", ", ",").splitlines()]
-            pairs = [words for words in lines if len(words) > 8 and words[0] in ("S0", "S1", "S2")]
+            pairs = [words for words in lines if len(words) > 6 and words[0] in ("S0", "S1", "S2")]
             assert len(pairs) == 3
-            assert all(not words[2].startswith("-") and sum(map(int, words[-3:])) == 10 for words in pairs)
+            assert all(not words[2].startswith("-") for words in pairs)
+            assert all(sum(map(int, words[-1].split("/"))) == 10 for words in pairs)
+
+    @pytest.mark.parametrize("how", [(), ("--friedman",)])
+    def test_people_see_the_pairs_of_the_leader_unless_they_ask_for_all(self, store, how):
+        every = printed("compare", store, *MAJMIN, *how, "--all-pairs").splitlines()
+        some = printed("compare", store, *MAJMIN, *how).splitlines()
+        ranking = [line.split()[0] for line in some if line[:2] in ("S0", "S1", "S2")][:3]
+        pairs = [[line.split()[:2] for line in lines if line[:2] in ranking][3:] for lines in (some, every)]
+        assert pairs[0] == [[ranking[0], other] for other in ranking[1:]]
+        assert pairs[1] == [*pairs[0], ranking[1:]]
+        assert f"pairs with {ranking[0]}, which leads; --all-pairs (all_pairs=True) lists all 3" in some
+        assert len(rows("compare", store, *MAJMIN, *how)) == 3
+
+    def test_no_line_is_longer_than_a_terminal_of_80_columns(self, stored, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "80")
+        scores = np.random.default_rng(0).random((4, 217, 1))
+        store = stored(make_group(scores, systems=["NMSD1", "NMSD2", "CB4", "a system of a long name"]))
+        for words in ((), ("--friedman",), ("--replicates", 50, "--percent", "--all-pairs")):
+            assert max(map(len, printed("compare", store, "-m", "majmin", *words).splitlines())) <= 80
+
+    def test_the_smallest_p_value_of_random_permutations_is_a_bound(self, stored):
+        scores = np.random.default_rng(0).random((2, 40, 1)) + np.array([0, 2])[:, None, None]
+        store = stored(make_group(scores))
+        assert "<= 0.0001     <= 0.0001" in printed("compare", store, "-m", "majmin")
+        assert "<= 0.0010" in printed("compare", store, "-m", "majmin", "--replicates", 999, "--correction", "holm")
+        assert r"$\leq$\,0.0001" in printed("compare", store, "-m", "majmin", "--format", "latex")
+        assert "<=" not in printed("compare", store, "-m", "majmin", "-a", "mean", "--test", "t")
+        few = stored(make_group(scores[:, :8]))  # of which every permutation is counted: the p-value is exact
+        assert "<=" not in printed("compare", few, "-m", "majmin")
+        assert rows("compare", few, "-m", "majmin")[0]["p"] == 2**-7
+
+    def test_a_comparison_by_nothing_names_the_options(self, store):
+        assert "by (metric, --metric), or compare by the headline metric" in refused("compare", store)
 
     def test_every_evaluation_that_has_the_metric_answers(self, store):
         found = rows("compare", store, "-m", "majmin", "--replicates", 50)
@@ -120,7 +153,7 @@ class TestCompare:
         )
         assert [row["system"], row["other"], row["n"]] == ["S0", "S2", 5]
         assert [row["value"], row["other_value"]] == found["value"].values[[0, 2], 0].tolist()
-        for name in ("difference", "low", "high", "p", "p_adjusted", "superiority", "dz", "rank_biserial"):
+        for name in ("difference", "low", "high", "p", "p_corrected", "superiority", "dz", "rank_biserial"):
             assert row[name] == found[name].values[0, 2, 0], name
         how = [row[name] for name in ("test", "correction", "level", "resampled", "aggregate")]
         assert how == ["wilcoxon", "bh", 0.9, "artist", "mean"]
@@ -143,14 +176,14 @@ class TestCompare:
 
 
 class TestFriedman:
-    def test_people_see_mean_ranks_and_every_pair_as_mirex_shows_them(self, store, groups):
+    def test_people_see_mean_ranks_and_pairs_as_mirex_shows_them(self, store, groups):
         output = printed("compare", store, *MAJMIN, "--friedman")
         found = groups["chord"].mirflow.friedman("majmin")
         assert f"Friedman: chi-square(2) = {found['statistic'].item():.4f}" in output
         assert "grid union; majmin, ranks on each track\n" in output
         lines = [line.split() for line in output.splitlines()]
         head = lines.index(["system", "other", "low", "mean", "high", "p", "differ"])
-        for words in lines[head + 2 : head + 5]:
+        for words in lines[head + 2 : head + 4]:
             assert float(words[3]) >= 0
             assert (words[6] == "yes") == (float(words[2]) > 0)
 

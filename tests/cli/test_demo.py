@@ -33,6 +33,23 @@ def test_the_example_is_written_and_scored_and_the_printed_commands_run(monkeypa
     assert "nothing to do" in invoke("run", "demo.yaml").stderr
 
 
+def test_one_line_says_that_files_are_missing_and_broken_on_purpose() -> None:
+    lines = invoke("demo").stderr.splitlines()
+    assert [line for line in lines if "missing, empty or broken on purpose" in line]
+    assert not [line for line in lines if "not a chord" in line or "has no estimate" in line or "--problems" in line][
+        1:
+    ]
+
+
+def test_the_first_suggestion_shows_every_score_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = re.search(r"^  mirflow (query .*)$", invoke("demo").stderr, re.MULTILINE)
+    assert command is not None
+    monkeypatch.chdir("mirflow-demo")
+    shown = invoke(*shlex.split(command[1])).stdout
+    assert re.search(r"oak +auld-lang-syne +0\.\d{4} +1 +0\n", shown)  # though that of another system is broken
+    assert not re.search(r" - +0 +0\n", shown)
+
+
 def test_a_folder_with_files_is_left_alone(folder: Path) -> None:
     (folder / "notes.txt").write_text("mine")
     result = invoke("demo", ".")

@@ -397,7 +397,7 @@ class TestPrimary:
 class TestLatex:
     def test_a_caption_in_sentences(self, store):
         output = printed("query", store, "--format", "latex", "--percent")
-        assert r"\caption{Chord estimation: majmin of 2 systems on 4 tracks, in percent." in output
+        assert r"\caption{Chord estimation: Majmin of 2 systems on 4 tracks, in percent." in output
 
     def test_another_caption_a_label_and_no_notes(self, store):
         words = ["--caption", r"All \emph{systems}.", "--tex-label", "tab:all", "--no-notes"]
@@ -405,14 +405,24 @@ class TestLatex:
         assert "\\caption{All \\emph{systems}.}\n\\label{tab:all}\n" in output
         assert "minipage" not in output
 
-    @pytest.mark.parametrize("option", [["--caption", "x"], ["--tex-label", "x"], ["--no-notes"]])
+    @pytest.mark.parametrize(
+        "option", [["--caption", "x"], ["--tex-label", "x"], ["--no-notes"], ["--names", "titles"]]
+    )
     def test_only_there(self, store, option):
         assert f"{option[0]} is about LaTeX; add --format latex" in invoke("query", store, *option, code=2).output
 
+    def test_the_worst_tracks_are_listed_under_the_title_of_the_metric(self, store):
+        words = ("query", store, "-m", "majmin", "--worst", 1, "--format", "latex")
+        assert "system & rank & track & Majmin & weight" in printed(*words)
+        assert "system & rank & track & majmin & weight" in printed(*words, "--names", "identifiers")
+
     def test_aggregates_that_differ_are_behind_the_metrics(self, tmp_path):
         ds = random_group(2, 3, 2, metrics=["majmin", "seg"], standard=["wcsr", "mean"])
-        output = printed("query", write_store(tmp_path / "z.zarr", {"chord": ds}), "--format", "latex")
-        assert "system & majmin (WCSR) & seg (mean) & n" in output
+        words = ("query", write_store(tmp_path / "z.zarr", {"chord": ds}), "--format", "latex")
+        assert "system & Majmin (WCSR) & Seg (mean) & n" in printed(*words)
+        assert "system & majmin (WCSR) & seg (mean) & n" in printed(*words, "--names", "identifiers")
+        down = printed(*words, "--pivot", "system")
+        assert [line for line in down.splitlines() if line.startswith(("Majmin (WCSR) & ", "Seg (mean) & "))][1:]
 
     def test_a_best_system_that_differs_from_all_has_no_star(self, tmp_path):
         rng = np.random.default_rng(0)

@@ -10,10 +10,10 @@ import pytest
 from mirflow.errors import MirflowError
 from mirflow.service.accounts import find_viewer
 from mirflow.service.app import listen
-from mirflow.service.service import open_service
+from mirflow.service.service import noting_address, open_service
 
 from ..commands import invoke, printed, refused, rows
-from ..service.campaigns import write_bare_campaign
+from ..service.campaigns import BARE, write_bare_campaign
 
 
 @pytest.fixture
@@ -59,12 +59,14 @@ def test_users_that_cannot_be(campaign: Path) -> None:
     assert "there is an account 'ada'" in refused("serve", "users", "add", campaign, "ada")
     assert "did you mean 'ada'?" in refused("serve", "users", "revoke", campaign, "adda")
     assert "1 to 100 printable characters" in refused("serve", "users", "add", campaign, "a\nb")
-    assert "is no campaign file" in refused("serve", "users", "list", __file__)
+    assert "is not a campaign file" in refused("serve", "users", "list", __file__)
 
 
 def test_headers_of_nobody_in_particular_are_not_trusted(campaign: Path) -> None:
-    assert "needs --trust-proxy" in refused("serve", campaign, "--trust-proxy-user", "Remote-User")
-    assert "'localhost' is no address and no network" in refused("serve", campaign, "--trust-proxy", "localhost")
+    assert "needs --trust-proxy" in refused("serve", campaign, "--port", 0, "--trust-proxy-user", "Remote-User")
+    assert "'localhost' is no address and no network" in refused(
+        "serve", campaign, "--port", 0, "--trust-proxy", "localhost"
+    )
 
 
 def test_accounts_are_added_by_the_dozen(campaign: Path) -> None:
@@ -93,3 +95,21 @@ def test_a_server_listens_on_addresses_of_this_machine_alone() -> None:
         socket.create_connection(address).close()
     with pytest.raises(MirflowError, match=r"cannot listen on 192\.0\.2\.1:8765: Cannot assign"), listen("192.0.2.1"):
         pass
+
+
+def test_links_lead_to_the_server_that_runs(tmp_path: Path) -> None:
+    campaign = write_bare_campaign(tmp_path)
+    assert printed("serve", "users", "add", campaign, "ada").startswith("http://127.0.0.1:8765/login/")
+    service = open_service([campaign])
+    service.base_url = "http://127.0.0.1:4711/"
+    with noting_address(service):
+        assert printed("serve", "users", "add", campaign, "bob").startswith("http://127.0.0.1:4711/login/")
+    assert printed("serve", "users", "link", campaign, "bob").startswith("http://127.0.0.1:8765/login/")
+
+
+def test_links_lead_to_the_address_of_the_campaign_file(tmp_path: Path) -> None:
+    campaign = write_bare_campaign(tmp_path, f"{BARE}url: https://results.example/ace/\n")
+    assert printed("serve", "users", "add", campaign, "ada").startswith("https://results.example/ace/login/")
+    assert open_service([campaign]).prefix == "/ace"
+    wrong = write_bare_campaign(tmp_path, f"{BARE}url: results.example\n")
+    assert "write it whole, such as https://" in refused("serve", "users", "list", wrong)

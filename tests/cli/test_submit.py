@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ class Answers:
         """The client of any address and token."""
         return self
 
-    def submit(self, path: Path, name: str, splits: Sequence[str], visibility: str) -> dict[str, Any]:
+    def submit(self, path: Path, name: str, splits: Sequence[str], visibility: str, about: Any) -> dict[str, Any]:
         return {"id": "0123456789abcdef", "address": ADDRESS, "state": "received"}
 
     def wait(self, id: str, seen: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
@@ -43,18 +44,37 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def test_scores_that_the_ladder_keeps_back_are_marked(answer: Callable[..., None], tmp_path: Path) -> None:
     rows = [
-        {**SCORE, "metric": "majmin", "value": 0.5, "improved": True},
-        {**SCORE, "metric": "root", "value": 0.75, "improved": False},
+        {**SCORE, "metric": "majmin", "value": 0.5, "kept_back": False},
+        {**SCORE, "metric": "root", "value": None, "kept_back": True},
     ]
-    answer(state="scored", results=[{"split": "test", "hidden": True, "scores": rows, "comparisons": []}])
+    hidden = {"split": "test", "hidden": True, "decimals": 2, "comparison_decimals": 2, "comparisons": []}
+    answer(state="scored", results=[{**hidden, "scores": rows}])
     given = ("submit", Answers.url, tmp_path, "--token", "x", "--format", "csv")
     assert invoke(*given, code=0).stdout.splitlines() == [
         "split,evaluation,metric,score,low,high,tracks,note",
         "test,chord,majmin,0.5,,,2,",
-        "test,chord,root,0.75,,,2,your best before",
+        "test,chord,root,,,,2,no better than your best",
     ]
-    answer(state="scored", results=[{"split": "test", "hidden": True, "scores": rows[:1], "comparisons": []}])
+    answer(state="scored", results=[{**hidden, "scores": rows[:1]}])
     assert invoke(*given, code=0).stdout.splitlines()[0] == "split,evaluation,metric,score,low,high,tracks"
+
+
+def test_rounded_scores_have_the_digits_that_were_released(answer: Callable[..., None], tmp_path: Path) -> None:
+    one = {"evaluation": "chord", "metric": "majmin", "relation": "leader", "other": "elm", "outcome": "better"}
+    result = {
+        "split": "test",
+        "hidden": True,
+        "decimals": 3,
+        "comparison_decimals": 3,
+        "scores": [{**SCORE, "metric": "majmin", "value": 0.851, "kept_back": False}],
+        "comparisons": [{**one, "difference": 0.01, "p": None}],
+    }
+    answer(state="scored", results=[result])
+    given = ("submit", Answers.url, tmp_path, "--token", "x", "--format")
+    shown = invoke(*given, "table", code=0).stdout
+    assert re.search(r"majmin +0\.851 ", shown)
+    assert re.search(r"better +0\.010 ", shown)
+    assert "0.851," in invoke(*given, "csv", code=0).stdout
 
 
 def test_findings_of_no_file_are_those_of_the_submission(answer: Callable[..., None], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import re
 import signal
@@ -89,7 +90,7 @@ def test_workers_that_always_die_end_in_an_error_that_says_so(
     works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mirflow.engine.lazy.score_block", always_die)
-    with pytest.raises(RunError, match="worker processes died 3 times without finishing a block"):
+    with pytest.raises(RunError, match=r"the worker process died \(killed by signal 9\) before it scored anything"):
         results(works, "processes", workers=2)
 
 
@@ -145,6 +146,16 @@ def test_a_cluster_that_goes_away_ends_in_an_error_that_says_so(cluster: Any, wo
             client.cancel([distributed.Future(key, client) for key in client.futures])
 
         execute(works, client, cancel_the_rest)
+
+
+def test_workers_with_other_code_are_an_error_that_says_so(
+    cluster: Any, works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mirflow.engine.lazy.score_block", operator.attrgetter("something_new"))
+    with pytest.raises(
+        RunError, match=r"'something_new'.: its scheduler and workers need the code of this process, mir"
+    ):
+        results(works, cluster.scheduler_address)
 
 
 def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,19 @@ def test_nothing_is_read_before_it_is_computed(folder: Path, lazy: LazyCollectio
         lazy.compute(scheduler="synchronous")
 
 
+def test_a_lazy_collection_is_a_mapping_whose_tracks_are_read_one_by_one(lazy: LazyCollection) -> None:
+    track = lazy.tracks[0]
+    assert track in lazy
+    assert lazy[track].identical(lazy.compute(scheduler="synchronous")[track])
+    assert lazy.isel(track=[name == track for name in lazy]).tracks == (track,)
+    assert "array(" not in repr(lazy)
+
+
+def test_scoring_reads_a_lazy_collection_in_blocks(lazy: LazyCollection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(LazyCollection, "__getitem__")
+    assert (mirflow.score(lazy, lazy, "chord", metrics=["majmin"]).score == 1).all()
+
+
 def test_unknown_tracks_and_patterns_are_errors(folder: Path, lazy: LazyCollection) -> None:
     with pytest.raises(UnknownNameError, match="unknown track 't9'"):
         lazy.sel(track="t9")

@@ -16,7 +16,7 @@ from mirflow.engine.runs import RunReport
 from mirflow.metrics.base import get_task
 from mirflow.metrics.beat.kernel import Batch
 from mirflow.metrics.measures import Measure, Parameter, Weight, metric
-from tests.commands import printed, rows
+from tests.commands import invoke, printed, rows
 
 MODULE = '''"""Metrics of a laboratory."""
 
@@ -124,6 +124,11 @@ def test_a_failure_costs_its_score_alone(folder: Path) -> None:
     ds = beats(folder)
     assert report.evaluations[0].status == {Status.ok: 15, Status.empty_estimate: 1}
     assert report.evaluations[0].partly == 15
+    assert {name: count for name, (count, _) in report.evaluations[0].broken.items()} == {
+        "batched": 15,
+        "count_error": 2,
+    }
+    assert report.failed == 17
     assert ds.message.sel(system="ada", track="t3").item() == (
         "the metric failed: batched: RuntimeError: no pairs (own.py:26); "
         "the metric failed: count_error: ZeroDivisionError: thirteen beats (own.py:12)"
@@ -133,6 +138,25 @@ def test_a_failure_costs_its_score_alone(folder: Path) -> None:
     assert (ds.weight.sel(metric="batched").values.ravel()[:-1] == 1).all()
     (row,) = rows("query", folder / "s.zarr", "-g", "beat", "-m", "count_error", "--param", "limit=10", "-s", "ada")
     assert (row["n"], row["n_missing"]) == (7, 1)
+
+
+def test_the_command_counts_the_failures_of_each_metric_and_fails(folder: Path) -> None:
+    edit(folder, "BROKEN = False", "BROKEN = True")
+    line = "beat: metric 'batched' failed in 15 of 16 cells: batched: RuntimeError: no pairs (own.py:26)"
+    for _ in range(2):  # scored, and stored
+        assert line in invoke("run", folder / "p.yaml", "--scheduler", "serial", code=3).stderr
+    invoke("run", folder / "p.yaml", "--scheduler", "serial", "--on-error", "ignore", code=0)
+    pair = folder / "ref/t1.txt", folder / "est/ada/t1.txt"
+    found = invoke("evaluate", *pair, "--task", "beat", "-m", f"{folder}/lab/own.py:batched", "-m", "f_measure", code=3)
+    assert "the metric failed: batched: RuntimeError: no pairs" in found.stderr
+
+
+def test_values_of_a_parameter_are_shown_where_there_are_several(folder: Path) -> None:
+    run(folder)
+    heads = printed("query", folder / "s.zarr", "-g", "beat").splitlines()[1].split()
+    assert heads[1:4] == ["f_measure", "count_error@5.0", "count_error@10.0"]
+    named = {row["metric"] for row in rows("query", folder / "s.zarr", "-g", "beat")}
+    assert "count_error" in named  # the identity, for programs
 
 
 def test_a_cell_without_any_score_has_failed(folder: Path) -> None:

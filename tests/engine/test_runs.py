@@ -339,7 +339,7 @@ def test_all_tables_that_a_pack_cannot_take_are_reported(tmp_path: Path) -> None
         )
     lines = str(told.value).splitlines()
     assert lines[0] == "2 problems"
-    assert f"  {tmp_path / 'a.tsv'}:1: value is not a number: 'x'" in lines
+    assert any(line.startswith(f"  {tmp_path / 'a.tsv'}:1: value is not a number: 'x'") for line in lines)
     assert any(line.startswith(f"  {tmp_path / 'b.tsv'}: cannot be decoded") for line in lines)
 
 

@@ -85,6 +85,12 @@ class TestPlan:
         assert mean == 20 * 7 * 3 / 8
         assert most - least <= (7 if by == "query" else 1)
 
+    def test_queries_of_different_sizes_are_shared_evenly(self) -> None:
+        pairs = [Pair(f"q{query}", f"c{one}") for query in range(100) for one in range(40 + query * 7 % 17)]
+        plan = assign(pairs, [f"g{number}" for number in range(20)])
+        counts = Counter(grader for grader, _ in plan.given)
+        assert max(counts.values()) - min(counts.values()) <= 3
+
     def test_repeats_are_a_share_apart_from_their_first_and_of_the_same_grader(self) -> None:
         plan = assign(pool(30, 6), ["a", "b", "c"], 2, by="query", repeats=0.05, seed=9)
         for grader in plan.graders:

@@ -154,6 +154,29 @@ class TestClose:
         assert strict.counts["judgements"] == 10
         assert strict.counts["left out, as the grader knew the piece"] == 1
 
+    def test_a_judgement_counts_for_the_query_and_its_mutations(self, tmp_path: Path) -> None:
+        lists = {"A": {"q": ["x", "y"], "q-cut": ["y", "z"]}}
+        key = pool(lists, ["q", "q-cut"], 2, "s", judged_as={"q-cut": "q"})
+        fine = {"x": 1.0, "y": 2.0}
+        pieces = key.pieces
+        rows = [
+            GraderJudgement("ada", "q", pair.candidate, "SS", fine[pieces[pair.candidate]])
+            for pair in key.pairs
+            if pieces[pair.candidate] in fine
+        ]
+        closed = close(rows, key)
+        assert [(one.query, one.candidate, one.fine) for one in closed.judgements] == [
+            ("q", "x", 1.0),
+            ("q", "y", 2.0),
+            ("q-cut", "x", 1.0),
+            ("q-cut", "y", 2.0),
+        ]
+        assert closed.unjudged == (("q", "z"),)
+        assert (closed.counts["pairs"], closed.counts["pairs without a judgement"]) == (3, 1)
+        found = scores(write_closed(closed, key, tmp_path / "closed", unjudged="skip"))
+        cut = found["score"].sel(track="q-cut", metric="fine@2(unjudged=skip)")
+        assert cut.item() == pytest.approx(0.2)
+
     def test_pairs_that_nobody_judged_are_named(self) -> None:
         closed = close(EVERYTHING[:3], KEY)
         assert closed.unjudged == (("q2", "y"), ("q2", "z"))

@@ -77,6 +77,24 @@ class TestPool:
         # The mean of 200 ranks of each place is within 4 of its standard errors of 5.5.
         assert np.abs(np.mean(ranks, axis=0) - 5.5).max() < 4 * np.sqrt(99 / 12 / 200)
 
+    def test_what_is_returned_for_a_mutation_is_judged_beside_the_candidates_of_its_query(self, tmp_path: Path) -> None:
+        lists = {"A": {"q": ["x", "y"], "q-cut": ["q", "y", "z"]}, "B": {"q": ["x"], "q-cut": ["x", "q-cut"]}}
+        found = pool(lists, ["q", "q-cut"], 2, "s", judged_as={"q-cut": "q", "q": ""})
+        assert [pair.query for pair in found.pairs] == ["q"] * 3
+        assert {found.pieces[pair.candidate] for pair in found.pairs} == {"x", "y", "z"}
+        assert found.left_out == {"the query itself": 2}
+        assert [pair.candidate for pair in pool(lists, ["q"], 2, "s").pairs] == [
+            pair.candidate for pair in found.pairs if found.pieces[pair.candidate] != "z"
+        ]
+        assert found.overlap() == {1: 2, 2: 1}
+        key = write_pool(found, tmp_path / "pool.csv")
+        assert read_pairs(tmp_path / "pool.csv") == found.pairs
+        assert read_key(key) == found
+
+    def test_only_mutations_may_have_been_drawn(self) -> None:
+        found = pool({"A": {"q-cut": ["x"]}}, ["q-cut"], 1, "s", judged_as={"q-cut": "q"})
+        assert [pair.query for pair in found.pairs] == ["q"]
+
     def test_what_was_left_out_and_what_is_short_is_counted(self) -> None:
         lists = {"A": {"p0": ["p0", "p4", "p1", "p2"]}, "B": {"p0": ["p1"]}}
         found = pool(lists, ["p0", "p9"], 2, "s", pieces=PIECES, same=["artist"])

@@ -13,6 +13,8 @@ from mirflow.errors import GradingError, InvalidAnnotationError, QueryError, Unr
 from mirflow.grading.csv_tables import CsvTable, read_table
 from mirflow.grading.query_draw import PieceTable, draw, read_names, read_pieces, read_queries, write_queries
 
+from ..commands import invoke, refused
+
 GENRES = ("blues", "jazz", "rock")
 
 
@@ -45,6 +47,25 @@ class TestDraw:
         genre = {name: own for name, own, _ in MANY}
         assert Counter(genre[name] for name in drawn) == dict.fromkeys(GENRES, 10)
 
+    def test_another_number_of_each_collection(self) -> None:
+        drawn = draw(collection(MANY), each={"blues": 6, "rock": 5}, by="genre", seed=1)
+        genre = {name: own for name, own, _ in MANY}
+        assert Counter(genre[name] for name in drawn) == {"blues": 6, "rock": 5}
+        assert [name for name in drawn if genre[name] == "blues"] == draw(
+            collection([row for row in MANY if row[1] == "blues"]), 6, seed=1
+        )
+
+    def test_numbers_of_each_on_the_command_line(self, tmp_path: Path) -> None:
+        table = tmp_path / "pieces.csv"
+        table.write_text("\n".join(["piece,genre,year", *map(",".join, MANY)]))
+        words = ("grading", "draw", table, "--by", "genre", "--seed", 1, "-o", tmp_path / "q.csv", "--each")
+        found = invoke(*words, "blues=6, rock=5", code=0).stderr
+        assert found.split()[found.split().index("blues") + 1] == "6"
+        assert found.split()[found.split().index("rock") + 1] == "5"
+        assert read_table(tmp_path / "q.csv").notes["of each"] == "blues=6, rock=5 by genre"
+        for wrong in ("0", "many", "blues=", "blues=1,blues=2", "blues=1,2"):
+            assert "each" in refused(*words, wrong, "--force")
+
     def test_some_pieces_only(self) -> None:
         drawn = draw(collection(MANY), 8, where="genre == 'jazz' and year < 1990", exclude=["p01", "p04"])
         assert set(drawn) == {name for name, genre, _ in MANY if genre == "jazz"} - {"p01", "p04"}
@@ -54,6 +75,8 @@ class TestDraw:
         [
             ({"number": 31}, "30 pieces to draw 31 from"),
             ({"each": 11, "by": "genre"}, "10 pieces of genre 'blues' to draw 11 from"),
+            ({"each": {"jazz": 11}, "by": "genre"}, "10 pieces of genre 'jazz' to draw 11 from"),
+            ({"each": {"jaz": 1}, "by": "genre"}, "no piece to draw from has the genre 'jaz'; did you mean 'jazz'"),
             ({"number": 1, "where": "year > 3000"}, "no piece is left"),
             ({"number": 1, "exclude": ["p99"]}, "'p99' is to be left out, and is no piece"),
             ({"number": 1, "each": 1}, "say how many"),

@@ -8,10 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mirflow.kernels.intervals import (
+    NOTHING,
     batches,
     fragmentation,
     frames_before,
     merge,
+    paint,
 )
 
 
@@ -42,6 +44,35 @@ def intervals(draw: st.DrawFn) -> np.ndarray:
     spans = np.array([bounds[:-1], bounds[1:]]).T
     kept = draw(st.lists(st.booleans(), min_size=len(spans), max_size=len(spans)))
     return spans[kept] if any(kept) else spans
+
+
+painted_rows = st.lists(
+    st.tuples(
+        st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4), st.integers(1, 3)), max_size=5), st.integers(0, 9)
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(painted_rows)
+@example([([(1, 2, 1)], 5)])
+@example([([(0, 2, 1), (3, 1, 2)], 5), ([], 3), ([(1, 4, 1), (2, 1, 2)], 6)])
+@settings(deadline=None)
+def test_every_frame_has_the_code_that_was_painted_last(rows) -> None:
+    """Rows of intervals as (first frame, number of frames, code), with the number of frames of the row."""
+    items = np.array([item for intervals, _ in rows for item in intervals], dtype=np.int64).reshape(-1, 3)
+    counts, frames = (np.array(one, dtype=np.int64) for one in zip(*((len(i), n) for i, n in rows), strict=True))
+    runs = paint(items[:, 0], items[:, 0] + items[:, 1], items[:, 2], counts, frames)
+    assert (runs.counts >= 1).all()
+    ends = np.cumsum(runs.counts)
+    for (intervals, size), start, end in zip(rows, ends - runs.counts, ends, strict=True):
+        plain = np.full(size, NOTHING)
+        for first, length, code in intervals:
+            plain[first : first + length] = code
+        lengths = np.diff(runs.first[start:end], append=size)
+        assert runs.first[start] == 0
+        assert np.repeat(runs.code[start:end], lengths).tolist() == plain.tolist()
 
 
 grid_times = st.sampled_from([number / 10 for number in range(30)]) | st.floats(0, 3)

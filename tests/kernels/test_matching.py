@@ -18,6 +18,7 @@ from mirflow.kernels.matching import (
     match_in_order,
     match_nearest_first,
     match_ranges,
+    within_distance,
 )
 from tests.event_strategies import pairs, to_rows
 
@@ -212,3 +213,12 @@ def test_the_heaviest_of_the_largest_matchings_is_found(graph: Graph, seed: int)
         assert len(found) == number
         assert weight[found].sum() == pytest.approx(total, abs=1e-9)
     assert len(found) == len(theirs(left, right))
+
+
+def test_distances_decide_where_rounding_differs_at_the_edge() -> None:
+    times = np.arange(200) / 100
+    one = np.array([len(times)])
+    first, last = within_distance(times, one, times, one, 0.07)
+    near = np.abs(times[:, None] - times) <= 0.07
+    assert first.tolist() == near.argmax(axis=1).tolist()
+    assert (last - first).tolist() == near.sum(axis=1).tolist()

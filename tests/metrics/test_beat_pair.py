@@ -20,6 +20,8 @@ FUNCTIONS = (*METRICS, "evaluate", "trim_beats", "validate")
 BEATS = np.arange(14.0)
 OFF = (BEATS, BEATS + 0.25)
 """A quarter of a beat apart, which is exactly what some limits allow."""
+LATE_AND_EXACT = (BEATS, np.concatenate([BEATS[:6] + 0.2, BEATS[7:12]]))
+"""Two stretches of equal length between errors, late beats and exact ones: Goto looks at one of them."""
 NEED_INTERVALS = ("p_score", "continuity", "information_gain")
 
 
@@ -69,6 +71,8 @@ def test_every_function_gives_mir_evals_numbers_and_errors(pair: tuple[np.ndarra
 @example(pair=OFF, window=0.5, sigma=0.25, share=0.6, bins=41)
 @example(pair=(BEATS, np.delete(BEATS, [4, 8, 10])), window=0.6, sigma=0.6, share=0.35, bins=41)  # three are right: 0
 @example(pair=(BEATS, np.delete(BEATS, [5, 9, 11])), window=0.6, sigma=0.6, share=0.35, bins=41)  # four are right: 1
+@example(pair=LATE_AND_EXACT, window=0.45, sigma=0.6, share=0.5, bins=41)
+@example(pair=(BEATS, 13.0 - LATE_AND_EXACT[1][::-1]), window=0.45, sigma=0.6, share=0.5, bins=41)
 def test_parameters_have_mir_evals_meaning(
     pair: tuple[np.ndarray, np.ndarray], window: float, sigma: float, share: float, bins: int
 ) -> None:
@@ -158,3 +162,13 @@ def test_warnings_point_at_the_caller(name: str) -> None:
     with pytest.warns(MirflowWarning) as caught:
         getattr(beat, name)(np.array([]), np.arange(9.0))
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_series_of_pandas_are_compared_by_position() -> None:
+    """Also where their numbers of beats or their indices differ."""
+    pd = pytest.importorskip("pandas")
+    reference, estimate = pd.Series([6.0, 7.0, 8.0]), pd.Series([6.0, 7.0], index=[4, 5])
+    arrays = reference.to_numpy(), estimate.to_numpy()
+    assert beat.f_measure(reference, estimate) == mir_eval.beat.f_measure(reference, estimate) == 0.8
+    for function in (beat.cemgil, beat.goto, beat.p_score, beat.continuity, beat.information_gain, beat.evaluate):
+        assert function(reference, estimate) == function(*arrays)

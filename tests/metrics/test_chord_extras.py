@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import chord as pair_functions
 from mirflow.metrics.base import Pairs, get_task
@@ -218,6 +218,24 @@ class TestDecibel:
         names = [str(measure) for measure in DECIBEL.select()]
         assert names == ["csr", "undersegmentation", "oversegmentation", "segmentation"]
         assert found.score[0].tolist() == pytest.approx([majmin, under, over, min(under, over)], abs=1e-12)
+
+    @given(reference_sequence, sequence)
+    @settings(max_examples=40, deadline=None)
+    def test_evidence_adds_up_to_the_chord_symbol_recall(self, reference, estimate) -> None:
+        rows = to_rows([reference]), to_rows([without_instants(reference, estimate)])
+        score = DECIBEL.score(
+            Pairs(*rows, np.zeros(1, dtype=int), np.zeros(1, dtype=int)), DECIBEL.select(["csr"]), "union"
+        )
+        found = DECIBEL.explain(*(from_ragged("intervals", side, 0) for side in rows), DECIBEL.select(["csr"])[0])
+        seconds = found["end"] - found["start"]
+        right, comparable = (
+            seconds[mask].sum() for mask in (found["verdict"] == "right", found["verdict"] != "not comparable")
+        )
+        assert (score.score[0, 0], score.weight[0, 0]) == pytest.approx(
+            (right / comparable if comparable else 0.0, comparable)
+        )
+        with pytest.raises(MetricError, match="segmentation does not judge segments one by one; ask for csr"):
+            DECIBEL.explain(*(from_ragged("intervals", side, 0) for side in rows), DECIBEL.select(["segmentation"])[0])
 
     def test_refuses_any_overlap(self) -> None:
         rows, row = to_rows([chords((0.0, 2.0, "C"), (1.0, 3.0, "C"))]), np.zeros(1, dtype=int)

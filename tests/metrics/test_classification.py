@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, precision_recall_fscore_support
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    confusion_matrix,
+    matthews_corrcoef,
+    precision_recall_fscore_support,
+)
 
+import mirflow
+from mirflow.analysis.per_class import explain_name
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.classes import Classes
 from mirflow.errors import MetricError
@@ -43,6 +51,48 @@ def test_normalised_accuracy_is_the_balanced_accuracy_of_scikit_learn(seed: int)
     guessed = np.where(rng.random(300) < 0.6, told, rng.choice(sorted(set(told)), 300))
     found = classification.normalised_accuracy(told.tolist(), guessed.tolist())
     assert found == pytest.approx(balanced_accuracy_score(told, guessed), abs=1e-12)
+
+
+@pytest.mark.parametrize("names", ["ab", "abcde"])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_correlation_is_that_of_scikit_learn(names: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    told = rng.choice(list(names), 300)
+    guessed = np.where(rng.random(300) < seed / 10, told, rng.choice([*names, "other"], 300))
+    found = classification.matthews_correlation(told.tolist(), guessed.tolist())
+    assert found == pytest.approx(matthews_corrcoef(told, guessed), abs=1e-12)
+
+
+def test_the_correlation_is_0_where_a_side_has_one_class_and_1_where_all_are_right() -> None:
+    assert classification.matthews_correlation(["a", "b"], ["a", "a"]) == 0
+    assert classification.matthews_correlation(["a", "a"], ["a", "a"]) == 0
+    assert classification.matthews_correlation(["a", "b", "c"], ["a", "b", "c"]) == 1
+    # As scikit-learn 1.9.1 gives it.
+    told, guessed = list("aaabbbccdd"), list("aabbbcccda")
+    assert classification.matthews_correlation(told, guessed) == pytest.approx(0.60279628678631, abs=1e-12)
+
+
+def test_queries_have_the_correlation_of_all_tracks() -> None:
+    rng = np.random.default_rng(0)
+    tracks = [f"t{number:03}" for number in range(120)]
+    told = dict(zip(tracks, rng.choice(list("abc"), 120).tolist(), strict=True))
+    guessed = {
+        system: {track: one if rng.random() < share else "c" for track, one in told.items()}
+        for system, share in (("good", 0.8), ("poor", 0.3))
+    }
+    scores = mirflow.score(told, guessed, "classification").mirflow
+    found = scores.query("confusion", "mcc").value.squeeze()
+    for system, labels in guessed.items():
+        expected = matthews_corrcoef(list(told.values()), list(labels.values()))
+        assert found.sel(system=system).item() == pytest.approx(expected, abs=1e-12)
+    halves = scores.query("confusion", "mcc", tracks=tracks[:60]).value.squeeze()
+    expected = matthews_corrcoef(list(told.values())[:60], list(guessed["good"].values())[:60])
+    assert halves.sel(system="good").item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_correlation_asked_for_as_a_metric_is_explained() -> None:
+    boards = [mirflow.score({"a": "x"}, {"a": "x"}, "classification")]
+    assert explain_name("matthews_corrcoef", boards) == "it is read off all tracks together: -m confusion -a mcc"
 
 
 def test_hierarchical_accuracy_discounts_errors_between_similar_genres_by_half_a_point() -> None:

@@ -16,7 +16,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, UnknownNameError
 from mirflow.metrics.base import Convention, Scores, get_task
 from mirflow.metrics.beat.kernel import Batch, continuity
-from mirflow.metrics.events import score_pair
+from mirflow.metrics.events import evidence, score_pair
 from mirflow.metrics.measures import Measure, Parameter, Weight, family, metric, metrics_in
 from mirflow.metrics.pair import PairFunctions
 from mirflow.ragged import Float
@@ -81,6 +81,24 @@ def test_a_metric_from_outside_is_selected_and_scored_with_those_of_its_task() -
         OWN.select(["continuty_error"])
     with pytest.raises(UnknownNameError, match="continuity_error"):
         BEATS.select(["continuity_error"])
+
+
+def test_weights_that_a_scorer_cannot_count_are_refused_where_they_are_declared() -> None:
+    uncounted = replace(continuity_error, counts="")
+    with pytest.raises(
+        MetricError, match=r"weight of 'continuity_error' does not say .* Weight\(words, unit, \"larger\"\)"
+    ):
+        replace(BEATS, metrics=(uncounted,))
+    with pytest.raises(MetricError, match="counts is 'largest'; known: mean, larger, reference"):
+        Weight("the larger number of beats", "beats", "largest")
+
+
+def test_evidence_of_a_task_without_itemwise_metrics_says_what_to_declare() -> None:
+    lonely = replace(BEATS, metrics=(continuity_error,), explain=partial(evidence, "beats", (continuity_error,)))
+    with pytest.raises(
+        MetricError, match="continuity_error does not judge beats one by one; declare a metric that does"
+    ):
+        lonely.explain(*PAIRS[0], lonely.select(["continuity_error"])[0])  # type: ignore[misc]
 
 
 def test_a_metric_from_outside_is_sent_to_a_worker() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
+from mirflow.errors import MirflowWarning
 from mirflow.metrics import transcription
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.metrics.transcription.resolving import cut_overlaps, decode_rows
@@ -271,3 +273,12 @@ def test_the_command(tmp_path: Path) -> None:
     words = "evaluate", tmp_path / "ref.csv", tmp_path / "est.csv", "--task", "transcription"
     assert "0.6667" in printed(*words, "-m", "frame_precision")
     assert "frame_accuracy" in printed(*words, "--convention", "mirex2024")
+
+
+def test_velocities_that_no_instrument_has_are_compared_without_a_warning() -> None:
+    """They are beyond the largest whole number; warnings are errors here."""
+    notes = {"start": [0.0, 0.0], "end": [1.0, 1.0], "pitch": [440.0, 220.0], "velocity": [1e300, 1e300]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)  # that such velocities are odd
+        scores = mirflow.evaluate(notes, notes, "transcription", metrics=["frame_f_measure"], convention="mt3")
+    assert scores.score.item() == 1.0

@@ -68,7 +68,7 @@ def test_an_identity_leaves_defaults_out(text: str, identity: str) -> None:
         ("f_measure@0.1(window=0.2)", MetricError, "gives a parameter twice"),
         ("f_measure(levels=2,levels=3)", MetricError, "gives a parameter twice"),
         ("majmin@3", MetricError, "majmin has no parameters"),
-        ("f measure", UnknownNameError, "unknown metric 'f measure'; did you mean 'f_measure'"),
+        ("f meazure", UnknownNameError, "unknown metric 'f meazure'; did you mean 'f_measure'"),
         ("", MetricError, "not a metric"),
     ],
 )

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import mirflow
+from mirflow.annotations.annotation import from_ragged
+from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
 
 from .patterns import Patterns, mir_eval_scores, to_rows
@@ -57,3 +61,35 @@ def test_occurrences_without_notes_are_like_nothing() -> None:
     names = list(map(str, DEFAULT))
     assert found.score[0, names.index("establishment_recall")] == 0.5
     assert not found.score[2].any()
+
+
+def explained(reference: Patterns, estimate: Patterns, metric: str) -> list[tuple[object, ...]]:
+    """The rows of `explain`: reference pattern, estimated pattern, likeness, verdict."""
+    sides = (from_ragged("patterns", to_rows([side]), 0) for side in (reference, estimate))
+    found = mirflow.explain(*sides, metric, "pattern").to_dataframe()
+    return list(found.astype(object).where(found.notna(), None).itertuples(index=False, name=None))
+
+
+def test_patterns_match_from_the_threshold_of_the_measure_on() -> None:
+    reference, estimate = [[FALLING], [RISING], [[(9.0, 60.0)]]], [[RISING[:2]], [[(20.0, 60.0)]], [FALLING]]
+    common = 2 / 3  # of the first estimated pattern and the second of the reference
+    assert explained(reference, estimate, "occurrence_f_measure@0.5") == [
+        (2.0, 1.0, common, "hit"),
+        (None, 2.0, 0.0, "extra"),
+        (1.0, 3.0, 1.0, "hit"),
+        (3.0, None, 0.0, "missed"),
+    ]
+    assert explained(reference, estimate, "occurrence_recall@0.75") == [
+        (None, 1.0, common, "extra"),
+        (None, 2.0, 0.0, "extra"),
+        (1.0, 3.0, 1.0, "hit"),
+        (2.0, None, common, "missed"),
+        (3.0, None, 0.0, "missed"),
+    ]
+
+
+def test_what_does_not_match_patterns_has_no_evidence() -> None:
+    with pytest.raises(MetricError, match="metric three_layer_f_measure does not match patterns"):
+        explained([[RISING]], [[RISING]], "three_layer_f_measure")
+    with pytest.raises(AnnotationError, match="the estimate has no patterns, so there is nothing to explain"):
+        explained([[RISING]], [], "occurrence_recall")

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.errors import AnnotationError, MetricError, UnknownNameError
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning, UnknownNameError
 from mirflow.metrics import segment
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.metrics.segment.functions import milliseconds
@@ -137,9 +137,10 @@ def test_functions_over_a_pair_refuse_what_is_no_segmentation() -> None:
 
 def test_labels_of_other_lists_are_warned_of() -> None:
     song = np.column_stack([np.arange(6.0), np.arange(1.0, 7.0)])
-    ds = mirflow.evaluate(
-        (song, ["A", "B"] * 3), (song, ["verse", "chorus"] * 3), "segment", metrics=["label_accuracy"]
-    )
+    with pytest.warns(MirflowWarning, match="are both of one list"):
+        ds = mirflow.evaluate(
+            (song, ["A", "B"] * 3), (song, ["verse", "chorus"] * 3), "segment", metrics=["label_accuracy"]
+        )
     assert "are both of one list?" in str(ds.message.values)
     plain = mirflow.evaluate((song, ["A", "B"] * 3), (song, ["verse", "chorus"] * 3), "segment")
     assert not str(plain.message.values)
@@ -250,6 +251,7 @@ def test_songs_agree_with_songformers_evaluation(folder: Path) -> None:
         assert shares == pytest.approx({name: value["iou"] for name, value in result["iou"]["per_label"].items()})
 
 
+@pytest.mark.filterwarnings("ignore:.*are both of the same recording:mirflow.errors.MirflowWarning")
 def test_odd_songs_agree_or_are_scored_where_there_is_an_error(folder: Path) -> None:
     edges = json.loads((folder / "expected.json").read_text())["edge"]
     for key, one in edges.items():

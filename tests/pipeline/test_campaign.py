@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mirflow
 from mirflow import plugins
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.source import HeldSource
 from mirflow.errors import PipelineError
 from mirflow.pipeline.campaign import check_campaign, load_campaign, pipeline_of, plugin_addresses, reference_tracks
+from mirflow.readers.readings import write_readings
 from tests.commands import printed
 
 CAMPAIGN = """\
@@ -62,9 +66,17 @@ def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
         ('"{track}.lab"', '"../{track}.lab"', "must lie within what is submitted"),
         ('"{track}.lab"', '"all.zarr"', "packs are not taken from strangers"),
         ('"{track}.lab"\n', '"{track}.lab"\n    systems: [a]\n', "the systems are the submissions; leave it out"),
-        ("splits:", "opens: 2027-02-01\ncloses: 2027-01-01\nsplits:", "closes on 2027-01-01, before it opens"),
+        (
+            "splits:",
+            "opens: 2027-02-01\ncloses: 2027-01-01\nsplits:",
+            "closes at 2027-01-01 23:59 UTC, before it opens",
+        ),
         ("splits:", "limits: {size: 5 parsecs}\nsplits:", "needs a size such as 100 MB, not '5 parsecs'"),
-        ("splits:", "closes: soon\nsplits:", "needs a date such as 2026-12-31, not 'soon'"),
+        (
+            "splits:",
+            "closes: soon\nsplits:",
+            "needs a time with its zone such as .*, or a day such as 2026-12-31, not 'soon'",
+        ),
         ("splits:", "audio: x.flac\nsplits:", r"audio: has no \{track\}: 'x.flac'|audio.pattern: has no"),
         ("splits:", "rules: 2027\nsplits:", "rules: needs text, not 2027; put it in quotes"),
     ],
@@ -81,17 +93,20 @@ def test_two_evaluations_need_two_names(tmp_path: Path) -> None:
         load_campaign(written(tmp_path, CAMPAIGN.replace(entry, entry * 2)))
 
 
-def test_the_pipeline_of_a_split_scores_what_lies_in_the_folders_of_systems(tmp_path: Path) -> None:
-    path, systems = written(tmp_path), tmp_path / "state" / "systems"
+def test_the_pipeline_of_a_split_scores_what_was_read_of_systems(tmp_path: Path) -> None:
+    path, systems = written(tmp_path), tmp_path / "state" / "readings"
+    chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([1.0])}, ["C"])
     for name in ("oak", "elm"):
-        (systems / name).mkdir(parents=True)
-        (systems / name / "dev0.lab").write_text("0 1 C\n")
+        (systems / name / "dev").mkdir(parents=True)
+        kept = [(HeldSource(chords, f"{name}/dev0.lab"), {"track": "dev0"})]
+        write_readings(systems / name / "dev" / "chord.readings", "intervals", kept)
     for chosen, expected in ((None, ["elm", "oak"]), (["oak"], ["oak"])):
         pipeline = tmp_path / "pipeline.yaml"
         pipeline.write_text(pipeline_of(path, "dev", systems, chosen))
         report = mirflow.run(pipeline, store=tmp_path / f"{len(expected)}.zarr")
         assert sorted(report.evaluations[0].plan.systems) == expected
         assert report.evaluations[0].plan.tracks == ("dev0", "dev1")
+        assert report.evaluations[0].content.cells.score[0].max() == 1.0
     assert str(systems) not in pipeline_of(path, "dev", systems)
 
 

@@ -34,6 +34,8 @@ def test_aliases_and_merges() -> None:
 
 def test_variables_come_from_the_environment() -> None:
     assert parse_document("root: ${DATA}/x$\n", {"DATA": "/d"}).data == {"root": "/d/x$"}
+    (problem,) = parse_document("root: ${HOME}", foreign=True).problems
+    assert problem.message == "the environment variable HOME is not looked up for a store from elsewhere (line 1)"
     assert problems("a:\n  root: ${DATA}\n") == ["a.root: the environment variable DATA is not set (line 2)"]
 
 

@@ -154,8 +154,9 @@ def test_metadata_is_in_one_file_for_each_track(data: Path) -> None:
     files = {"genre": "genre/{track}.txt", "year": "year/{track}.txt"}
     plan = plan_evaluation(chords(tracks={"files": files}), data)
     assert plan.track_meta == {"genre": ("deep house", None), "year": (1970, None)}
+    files["style"] = files.pop("genre")
     both = plan_evaluation(chords(tracks={"path": "meta.csv", "key": "File", "files": files}), data)
-    assert list(both.track_meta) == ["Genre", "genre", "year"]
+    assert list(both.track_meta) == ["Genre", "year", "style"]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.readers.billboard import parse_billboard
 from mirflow.readers.options import Reading
 
+from ..commands import invoke
+
 SONG = """# title: A Song
 # artist: Nobody
 # metre: 4/4
@@ -184,3 +186,14 @@ def test_any_text_is_read_or_refused(text: str, task: str) -> None:
 
 def test_a_file_without_lines_is_empty() -> None:
     assert read("", "chord") == ([], [])
+
+
+@pytest.mark.parametrize("task", ["chord", "segment"])
+@pytest.mark.parametrize("first", ["0.0\tsilence\n", ""])
+def test_a_file_of_another_name_says_which_format_to_declare(tmp_path: Path, task: str, first: str) -> None:
+    path = tmp_path / "0003.txt"
+    path.write_text(f"# metre: 4/4\n\n{first}0.07\tA, intro, | A:min | C:maj |\n8.7\tend\n")
+    found = invoke("check", path, "--task", task)
+    assert found.exit_code == 3
+    assert "declare format: billboard (--input-format billboard)" in found.output
+    assert invoke("check", path, "--task", task, "--input-format", "billboard").exit_code == 0

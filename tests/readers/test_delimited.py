@@ -126,7 +126,7 @@ def test_numbers_that_are_not_finite_are_left_to_the_conventions() -> None:
         ("# c\n\n0 1 C\n1,5 2 N\n", r"a\.lab:4: start is not a number: '1,5'"),
         ("0 1 C\n5\n", r"a\.lab:2: has 1 column, needs start, end: '5'"),
         ("0.0 intro\n8.5 verse\n", r"a\.lab:1: end is not a number: 'intro'; .* columns: \{start: 0, label: 1\}"),
-        ("foo bar baz\n0 1 C\n", r"a\.lab:1: start is not a number: 'foo'"),
+        ("foo bar baz\n0 1 C\n", r"a\.lab:1: nothing in the header is known, .*'foo', 'bar', 'baz'; declare columns"),
     ],
 )
 def test_the_line_and_the_value_are_named(text: str, message: str) -> None:
@@ -318,3 +318,43 @@ class TestWriting:
             mirflow.to_lab(Annotation("events", {"time": np.array([1.0])}, ["a\tb"]), tmp_path / "a.txt")
         with pytest.raises(AnnotationError, match="ranking has no form as text"):
             mirflow.to_csv(Annotation("ranking", {}, ["a"]), tmp_path / "a.csv")
+
+
+class TestForeignFiles:
+    """Files of other programs, and what their messages say to do."""
+
+    MILLISECONDS = b"idx,beat_ms,conf\n0,6000,0.9\n1,6500,0.8\n"
+
+    def test_columns_that_are_declared_by_name_have_a_header(self) -> None:
+        reading = Reading.of("beat", columns={"time": "beat_ms"}, time_unit="ms")
+        assert parse_delimited(self.MILLISECONDS, reading, "csv", "a.csv").columns["time"].tolist() == [6.0, 6.5]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({}, r"a.csv:1: nothing in the header is known, .* 'beat_ms', 'conf'; declare columns: \{time: NAME\}"),
+            ({"columns": {"time": "beats_ms"}}, "a.csv:1: no column 'beats_ms' for 'time'; did you mean 'beat_ms'"),
+            ({"columns": {"time": 1}}, "'beat_ms'; if this row is a header, declare header: true"),
+        ],
+    )
+    def test_a_header_that_is_not_known_is_named(self, options: dict[str, Any], message: str) -> None:
+        with pytest.raises(InvalidAnnotationError, match=message):
+            parse_delimited(self.MILLISECONDS, Reading.of("beat", **options), "csv", "a.csv")
+
+    def test_point_labels_of_audacity(self) -> None:
+        labels = b"1.0\t1.0\tbeat\n1.5\t1.5\tbeat\n"
+        with pytest.raises(InvalidAnnotationError, match=r"as Audacity .*, declare columns: \{time: 0, label: 2\}"):
+            parse_delimited(labels, Reading.of("beat"), "txt", "a.txt")
+        reading = Reading.of("beat", columns={"time": 0, "label": 2})
+        assert parse_delimited(labels, reading, "txt", "a.txt").columns["time"].tolist() == [1.0, 1.5]
+
+    def test_decimal_commas_are_no_header(self) -> None:
+        with pytest.raises(InvalidAnnotationError, match=r"'1,5'; if commas precede decimals, declare decimal"):
+            parse_delimited(b"1,5\t1,5\tbeat\n", Reading.of("beat"), "txt", "a.txt")
+
+    def test_files_of_matlab(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.txt"
+        for data, remedy in ((b"MATLAB 5.0 MAT-file, \0", "scipy.io.loadmat"), (b"\x89HDF\r\n\x1a\n", "h5py")):
+            path.write_bytes(data)
+            with pytest.raises(UnreadableError, match=remedy):
+                read(path, task="beat")

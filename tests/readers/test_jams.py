@@ -120,6 +120,10 @@ def test_all_annotators(several: Path) -> None:
     [
         ({"task": "chord"}, r"holds 4 annotations for 'chord': chord by A1, chord by Eve, .*; choose an annotator"),
         ({"task": "chord", "annotator": "Evi"}, r"has no annotator 'Evi' for 'chord'; did you mean 'Eve'\?"),
+        (
+            {"task": "chord", "annotator": "all"},
+            r"has no annotator 'all' for 'chord'; .*; to score all of them write a pipeline with combine: each",
+        ),
         ({"task": "chord", "annotator": 4}, "holds no annotation number 4; it holds chord by A1"),
         ({"task": "segment"}, "holds no annotation for 'segment'; it holds chord by A1, beat by A1"),
     ],

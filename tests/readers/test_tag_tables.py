@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -205,3 +206,48 @@ def test_an_array_is_no_annotation_of_one_track(tmp_path: Path, task: str, said:
     np.save(tmp_path / "a.npy", VALUES)
     with pytest.raises(InvalidAnnotationError, match=rf"a\.npy: .*{said}"):
         mirflow.load(tmp_path / "a.npy", task=task)
+
+
+def npy_of(header: str, data: bytes = b"") -> bytes:
+    """The bytes of an array with any header."""
+    text = header.encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+
+HEADER = "{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}"
+# Members that hostile archives had; every one ended a run.
+HOSTILE = {
+    "bytes": b"x",
+    "no Python": npy_of("(((("),
+    "deep": npy_of("-" * 9000),
+    "more than fits": npy_of(HEADER.format(shape=(10**20, 2))),
+    "more than it holds": npy_of(HEADER.format(shape=(10**12, 2)), bytes(64)),
+    "less than it holds": npy_of(HEADER.format(shape=(2, 2)), bytes(64)),
+    "negative": npy_of(HEADER.format(shape=(-2, -2)), bytes(32)),
+}
+
+
+def hostile_archive(path: Path, kind: str) -> Path:
+    """An archive with one member that is none, or that zipfile cannot unpack."""
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("data.npy", HOSTILE.get(kind, HOSTILE["bytes"]))
+    data = bytearray(path.read_bytes())
+    local, central = 0, data.index(b"PK\x01\x02")
+    if kind == "encrypted":
+        data[local + 6] |= 1
+        data[central + 8] |= 1
+    elif kind == "unknown compression":
+        data[local + 8] = data[central + 10] = 99
+    path.write_bytes(bytes(data))
+    return path
+
+
+@pytest.mark.parametrize("kind", [*HOSTILE, "encrypted", "unknown compression"])
+def test_an_archive_that_is_damaged_or_hostile_is_unreadable_and_takes_no_memory(tmp_path: Path, kind: str) -> None:
+    path = hostile_archive(tmp_path / "bad.npz", kind)
+    with pytest.raises(UnreadableError, match=r"bad\.npz: (is no array that can be read|the array 'data' holds)"):
+        mirflow.load_collection(path, "tagging")
+    if kind in HOSTILE:
+        (tmp_path / "bad.npy").write_bytes(HOSTILE[kind])
+        with pytest.raises(AnnotationError, match=r"bad\.npy: "):
+            mirflow.load_collection(tmp_path / "bad.npy", "tagging")

@@ -50,7 +50,11 @@ def body(latex: str) -> list[str]:
 
 
 def latex_of(ds, **question) -> str:
-    return to_latex(*readable_tables(xr.DataTree.from_dict({"x": ds}).mirflow.query(**question)))
+    return to_latex(*tables_of(ds, **question))
+
+
+def tables_of(ds: xr.Dataset, **question) -> list[Table]:
+    return readable_tables(xr.DataTree.from_dict({"x": ds}).mirflow.query(**question))
 
 
 class TestNames:
@@ -76,8 +80,9 @@ class TestNames:
         ds = make_group([[[1.0]]], systems=["A_1 & 50%"], metrics=["m#x"], task="t^2", standard=["mean"])
         latex = latex_of(ds)
         assert r"A\_1 \& 50\%" in body(latex)[0]
-        assert r"m\#x" in latex
-        assert r"\caption{t\textasciicircum{}2: m\#x of 1 system on 1 track." in latex
+        assert r"system & M\#X & n" in latex
+        assert r"system & m\#x & n" in to_latex(*tables_of(ds), names="identifiers")
+        assert r"\caption{t\textasciicircum{}2: M\#X of 1 system on 1 track." in latex
 
 
 class TestStructure:

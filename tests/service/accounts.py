@@ -33,12 +33,12 @@ class Clock:
         self.now += dt.timedelta(**time)
 
 
-def find_or_add(service: Service, session: Session, name: str, role: Role) -> User:
+def find_or_add(service: Service, session: Session, name: str, role: Role, lab: str = "") -> User:
     """An account of a name, which is added if there is none."""
     try:
         return find_user(session, name)
     except AccountError:
-        return add_user(session, name, role, service.clock())
+        return add_user(session, name, role, service.clock(), lab)
 
 
 def account(service: Service, name: str, role: Role, kind: Kind = "link") -> str:

@@ -102,6 +102,7 @@ def send_all(service: Service) -> None:
         service.clock.advance(hours=7)  # type: ignore[attr-defined]
         submit(service, name, estimates(name, splits), who=who, visibility=visibility, splits=list(splits))
 
+    member(service, RIVAL, lab="Valley")
     send("oak", SENDER, splits=both)
     send("elm", RIVAL, splits=both)
     send("ash", RIVAL, "lab", both)

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
-from mirflow.service.accounts import Role, Viewer
+from mirflow.service.accounts import Role, Viewer, team_of
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions.entries import enter, find_submission, results_of
 from mirflow.service.submissions.submission_tables import Released, Submission
@@ -112,11 +112,12 @@ def send(service: Service, data: bytes, filename: str = "estimates.zip") -> Uplo
     return asyncio.run(receiving)
 
 
-def member(service: Service, name: str = "ada", role: Role = "submitter") -> Viewer:
-    """An account as it sees pages."""
+def member(service: Service, name: str = "ada", role: Role = "submitter", lab: str = "") -> Viewer:
+    """An account as it sees pages; it is added with the role and the lab if it is not there."""
     assert service.database is not None
     with service.database.write() as session:
-        return Viewer(find_or_add(service, session, name, role).id, name, role, 0)
+        user = find_or_add(service, session, name, role, lab)
+        return Viewer(user.id, name, role, 0, team_of(user))
 
 
 def submit(

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from ..waiting import PATIENCE
@@ -116,6 +116,8 @@ class Server(Process):
         while True:
             try:
                 urlopen(f"{self.address}/health", timeout=5).close()
+            except HTTPError:  # it answers, and says that something is wrong
+                return
             except (URLError, HTTPException, ConnectionError, TimeoutError):
                 assert self.process is not None
                 assert self.process.poll() is None, self.log.read_text()

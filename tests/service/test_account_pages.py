@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
-from mirflow.service.accounts import find_user, revoke
-from mirflow.service.database import Database
+from mirflow.service.accounts import LIFETIMES, find_user, revoke
+from mirflow.service.database import Database, Token
 from mirflow.service.service import Service
 
 from .accounts import BASE, Browser, Clock, account
@@ -77,6 +78,29 @@ def test_expired_and_revoked_links(service: Service) -> None:
     with service.database.write() as session:
         revoke(session, find_user(session, "ada"), clock())
     assert Browser(service).post(f"/login/{link}").status_code == 401
+
+
+def test_logging_in_deletes_sessions_that_expired_a_session_length_ago(service: Service) -> None:
+    link, clock = account(service, "ada", "submitter"), service.clock
+    assert isinstance(clock, Clock)
+    assert service.database is not None
+    half = LIFETIMES["session"] / 2
+
+    def sessions() -> int:
+        assert service.database is not None
+        with service.database.read() as session:
+            counted = select(func.count()).select_from(Token).where(Token.kind == "session")
+            return session.scalar(counted) or 0
+
+    Browser(service).post(f"/login/{link}")
+    clock.now += 3 * half  # the session has expired, but is kept for a while
+    link = account(service, "ada", "submitter")
+    Browser(service).post(f"/login/{link}")
+    assert sessions() == 2
+    clock.now += 2 * half
+    link = account(service, "ada", "submitter")
+    Browser(service).post(f"/login/{link}")
+    assert sessions() == 2
 
 
 def test_guessing_is_slowed_down(service: Service) -> None:

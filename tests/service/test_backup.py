@@ -44,6 +44,8 @@ def scored(service: Service, name: str) -> None:
     """Do what a worker does with a submission that is scored."""
     (service.systems_folder / name).mkdir(parents=True)
     (service.systems_folder / name / "a.lab").write_text("0 1 C\n")
+    (service.readings_folder / name / "dev").mkdir(parents=True)
+    (service.readings_folder / name / "dev" / "chord.readings").write_bytes(b"kept")
     change(service, name, state="scored")
 
 
@@ -77,6 +79,7 @@ def test_a_backup_is_restored_elsewhere(service: Service, tmp_path: Path) -> Non
     again = open_service([there / "campaign.yaml"])
     assert submissions(again) == {"draft-1": "scored", "draft-2": "received"}
     assert (again.systems_folder / "draft-1" / "a.lab").read_text() == "0 1 C\n"
+    assert (again.readings_folder / "draft-1" / "dev" / "chord.readings").read_bytes() == b"kept"
     sent = Path(waiting, "received", "000000")
     assert (again.submissions_folder / sent).read_bytes() == (service.submissions_folder / sent).read_bytes()
     assert group_names(again.stores_folder / "dev.zarr") == ("chord",)
@@ -181,7 +184,7 @@ def test_what_cannot_be_restored(service: Service, campaign: Path, tmp_path: Pat
 
 def test_nothing_leaves_the_folder(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as made:
-        manifest = b'{"format": 1, "schema": %d, "mirflow": "0", "date": "", "stores": {}}' % backup.SCHEMA
+        manifest = b'{"format": 1, "schema": "0001", "mirflow": "0", "date": "", "stores": {}}'
         backup._add_bytes(made, backup.MANIFEST, manifest, Service("", {}).clock())
         backup._add_bytes(made, "../../escaped", b"x", Service("", {}).clock())
     with pytest.raises(BackupError, match="outside the destination"):

@@ -15,6 +15,7 @@ from mirflow.service.client import Client, ServerError, find_token, packed
 from mirflow.service.service import Service, open_service
 
 from .accounts import account
+from .campaigns import member
 from .running import running
 from .test_submission_pages import CAMPAIGN, change
 
@@ -60,10 +61,18 @@ def answers() -> Iterator[tuple[str, list[tuple[int, dict[str, str], bytes]], li
 
 
 def test_a_folder_is_sent_with_its_progress(address: str, service: Service, tmp_path: Path) -> None:
+    member(service, "ada", lab="oak")
     client, seen = Client(address, account(service, "ada", "submitter", "token")), []
     (tmp_path / "draft" / "a").mkdir(parents=True)
     (tmp_path / "draft" / "a" / "b.lab").write_text("0 1 C\n")
-    found = client.submit(tmp_path / "draft", "draft-1", ["dev"], "lab", lambda sent, total: seen.append((sent, total)))
+    found = client.submit(
+        tmp_path / "draft",
+        "draft-1",
+        ["dev"],
+        "lab",
+        {"paper": "https://lab.org/"},
+        lambda sent, total: seen.append((sent, total)),
+    )
     assert seen[-1][0] == seen[-1][1] > 0
     change(service, "draft-1", state="failed", reason="no disk")
     done = client.wait(found["id"])

@@ -63,7 +63,7 @@ def read(client: socket.socket) -> bytes:
     return found
 
 
-HEALTHY = rb"200 OK(?s:.*)\r\n\r\nok\n"
+HEALTHY = rb'200 OK(?s:.*)\r\n\r\n{"ok":true.*}'
 
 
 def read_until(client: socket.socket, pattern: bytes) -> re.Match[bytes]:
@@ -154,6 +154,32 @@ def test_what_is_no_request(address: str, sent: bytes) -> None:
         assert f"content-security-policy: {HEADERS['Content-Security-Policy']}".encode() in answer
     with urlopen(f"{address}/health") as still:
         assert still.status == 200
+
+
+LONG = connections.HEAD_BYTES
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET /health?" + b"a" * LONG + b" HTTP/1.1\r\nHost: localhost\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * LONG + b"\r\n",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * (LONG // 6),
+    ],
+    ids=["address", "header", "many headers"],
+)
+def test_a_long_head_is_refused_also_where_it_comes_in_one_piece(address: str, head: bytes) -> None:
+    with connect(address) as client:
+        client.sendall(head + b"\r\n")
+        assert read(client).startswith(b"HTTP/1.1 400 ")
+
+
+def test_short_requests_of_one_connection_are_not_added_up(address: str) -> None:
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (LONG // 3) + b"\r\n\r\n"
+    with connect(address) as client:
+        for _ in range(4):
+            client.sendall(request)
+            read_until(client, HEALTHY)
 
 
 def test_a_request_in_another_one_is_none(address: str) -> None:

@@ -92,7 +92,9 @@ def assert_all_scored_once(service: Service, names: set[str], splits: tuple[str,
             select(Released.submission_id, Released.split, Released.metric, Released.value)
         ).all()
         assert len({one[:3] for one in released}) == len(released) == len(rows) * len(splits) * 2
-        assert len({(one.split, one.metric, one.value) for one in released}) == len(splits) * 2
+        # The ladder shows the first of equal scores alone.
+        shown = {(one.split, one.metric, one.value) for one in released if one.value is not None}
+        assert len(shown) == len(splits) * 2
         arrival = [one.name for one in rows]
         finished = [one.finished for one in rows]
     assert finished == sorted(finished, key=lambda one: one or 0)  # type: ignore[arg-type,return-value]
@@ -176,7 +178,7 @@ def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(folde
     service = open_service([path])
     token = account(service, "ada", "submitter", "token")
     server = Server(path, folder_in_memory / "server.log", "--no-worker")
-    worker = Process(["serve", "worker", str(path)], folder_in_memory / "worker.log")
+    workers = [Process(["serve", "worker", str(path)], folder_in_memory / f"worker-{number}.log") for number in (1, 2)]
     names: set[str] = set()
 
     def send_on(sender: int) -> None:
@@ -186,8 +188,8 @@ def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(folde
             send_until_taken(server.address, token, name, "dev&split=test")
             time.sleep(1)
 
-    with server, worker:
-        with Killer([server, worker], KILLS) as killer:
+    with server, workers[0], workers[1]:
+        with Killer([server, *workers], KILLS) as killer:
             with ThreadPoolExecutor(SENDERS) as pool:
                 list(pool.map(send_on, range(SENDERS)))
             while not killer.done:
@@ -195,9 +197,7 @@ def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(folde
         assert killer.killed == KILLS
         wait_for_scores(service, 300)
     assert_all_scored_once(service, names, ("dev", "test"))
-    assert (
-        "Traceback" not in (folder_in_memory / "server.log").read_text() + (folder_in_memory / "worker.log").read_text()
-    )
+    assert not [log for log in folder_in_memory.glob("*.log") if "Traceback" in log.read_text()]
     print(f"{killer.killed} kills, {len(names)} submissions")
 
 
@@ -214,13 +214,13 @@ def test_a_worker_that_is_told_to_end_gives_back_what_it_does(folder_in_memory: 
             send_until_taken(server.address, token, f"system-{number}")
         for _ in range(200):
             states = _states(service)
-            if {"checking", "scoring"} & set(states):
+            if {"checking", "scoring", "releasing"} & set(states):
                 break
             time.sleep(0.05)
         worker.stop()
         assert worker.process is not None
         assert worker.process.returncode == 0
-        assert not {"checking", "scoring"} & set(_states(service))
+        assert not {"checking", "scoring", "releasing"} & set(_states(service))
         worker.start()
         wait_for_scores(service, 200)
     assert_all_scored_once(service, {f"system-{number}" for number in range(4)}, ("dev",))

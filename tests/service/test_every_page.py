@@ -51,7 +51,7 @@ FILLED: Mapping[str, Sequence[str]] = {
     "track": ("dev0", "t0"),
     "round": ("similarity", "last_year", "begun", "ready", "opened"),
     "file": ("pool.csv",),
-    "split": ("dev",),
+    "split": ("dev", "test"),
     "other": ("oak",),
 }
 """What stands for the parameters of routes; those of submissions and secrets are made anew."""

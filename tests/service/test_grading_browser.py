@@ -167,10 +167,14 @@ def test_a_slider_says_its_value_and_has_none_before_it_is_touched(enter: Callab
     page = enter()
     slider = page.locator(".candidate input[type=range][aria-label^=Fine]").first
     assert slider.get_attribute("aria-valuetext") == "not judged"
+    # A thumb in the middle would suggest 5.
+    assert slider.evaluate("slider => getComputedStyle(slider).appearance") == "none"
+    assert page.locator(".candidate .ends").first.inner_text().split() == ["0", "5", "10"]
     slider.focus()
     page.keyboard.press("ArrowRight")
     wait_for_saved(page)
     assert slider.get_attribute("aria-valuetext") == "5.1 of 10"
+    assert slider.evaluate("slider => getComputedStyle(slider).appearance") == "auto"
     assert [one.fine for one in rows(service, StoredAssignment) if one.saved] == [5.1]
 
 
@@ -212,6 +216,20 @@ def test_changes_off_line_are_kept_and_sent_when_the_network_is_back(
     page.context.set_offline(False)
     wait_for_saved(page)
     assert [(one.broad, one.fine) for one in judged(service)] == [("SS", 4.0), ("VS", 9.0)]
+
+
+def test_a_recording_is_not_called_broken_while_the_line_is_down(enter: Callable[..., Any]) -> None:
+    page = enter()
+    candidate = page.locator(".candidate").first
+    flag, shown = candidate.get_by_label("cannot hear this one"), candidate.locator(".time")
+    page.context.set_offline(True)
+    candidate.get_by_role("button", name="Play").click()
+    candidate.locator(".time:has-text('no connection: it is tried again')").wait_for()
+    assert flag.is_disabled()
+    page.context.set_offline(False)
+    candidate.locator(".time:has-text('/ 0:08')").wait_for()
+    assert flag.is_enabled()
+    assert "no connection" not in shown.text_content()
 
 
 def test_changes_of_a_window_that_was_closed_off_line_are_sent_by_the_next(

@@ -62,13 +62,13 @@ def test_released_scores_are_rounded_and_have_no_interval(tmp_path: Path, confin
 
 def test_the_ladder_keeps_back_what_is_hardly_better() -> None:
     split = Split(root="test", hidden=True, ladder=0.005)
-    assert climb(0.81249, None, split) == (0.812, True)
-    assert climb(0.8165, 0.812, split) == (0.812, False)
-    assert climb(0.817, 0.812, split) == (0.817, True)
-    assert climb(0.7, 0.812, split) == (0.812, False)
-    assert climb(0.19, 0.2, split, lower_is_better=True) == (0.19, True)
-    assert climb(0.199, 0.2, split, lower_is_better=True) == (0.2, False)
-    assert climb(0.7, 0.812, Split(root="test", hidden=True)) == (0.7, True)
+    assert climb(0.81249, None, split) == 0.812
+    assert climb(0.8165, 0.812, split) is None
+    assert climb(0.817, 0.812, split) == 0.817
+    assert climb(0.7, 0.812, split) is None
+    assert climb(0.19, 0.2, split, lower_is_better=True) == 0.19
+    assert climb(0.199, 0.2, split, lower_is_better=True) is None
+    assert climb(0.7, 0.812, Split(root="test", hidden=True)) == 0.7
     assert round_to(0.12345, 0.005) == 0.125
 
 
@@ -80,7 +80,7 @@ def test_each_account_climbs_by_itself(tmp_path: Path, confinement: Confinement)
     ]
     work(service, confinement)
     told = [(scores(service, id, "test")["majmin"].value, scores(service, id, "test")["majmin"].improved) for id in ids]
-    assert told == [(0.583, True), (0.583, False), (1.0, True), (0.667, True)]
+    assert told == [(0.583, True), (None, False), (1.0, True), (0.667, True)]
 
 
 def test_a_hidden_split_needs_all_tracks(tmp_path: Path, confinement: Confinement) -> None:
@@ -167,7 +167,7 @@ def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(
     run = confinement.run
 
     def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
-        if job == "score" and Path(task["store"]).stem == "dev":
+        if job == "score" and task["split"] == "dev":
             raise JobTimeoutError("took longer than 1200 seconds")
         return run(job, task, *arguments, **more)
 

@@ -15,7 +15,7 @@ from mirflow.service.submissions.history import read_history
 from mirflow.service.submissions.submission_tables import Released, RulesVersion, Submission
 
 from .accounts import BEGIN, Browser, Clock
-from .campaigns import estimates, member, open_campaign, submit
+from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit
 from .requests import store_public
 
 HOUR = dt.timedelta(hours=1)
@@ -31,8 +31,11 @@ STATES = {
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
-    service = open_campaign(tmp_path)
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 9"))
     service.clock = Clock()
+    for who in ("ada", "bob"):
+        member(service, who, lab="oak")
+    member(service, "rita", "reader", lab="oak")
     for name, (who, visibility, _) in STATES.items():
         submit(service, name, estimates(), who=who, visibility=visibility, splits=["dev", "test"])
     assert service.database is not None
@@ -53,7 +56,7 @@ def told(service: Service, viewer: Viewer | None, most: int = 20) -> list[str]:
     assert service.database is not None
     assert service.campaign is not None
     with service.database.read() as session:
-        return [one.title for one in read_history(session, service.campaign, viewer, most)]
+        return [one.title for one in read_history(session, service.campaign, viewer, most, service.clock())]
 
 
 OAK = "was scored: dev, chord 0.8123; test, chord 0.800"

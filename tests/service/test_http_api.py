@@ -42,6 +42,19 @@ def test_stores_are_listed_with_evaluations_and_addresses(client: TestClient) ->
     assert client.get(store["self"]).json()["pipeline"].startswith("# Six traditional tunes")
 
 
+def test_scripts_of_other_sites_read_data_where_that_is_allowed(client: TestClient, demo_store: Path) -> None:
+    service = Service("Demo", {"demo": demo_store}, cors=True)
+    shared = TestClient(create_app(service))
+    for address in (DEMO, "/stores/demo.json", "/stores/demo.zarr/zarr.json", "/feed.xml"):
+        for _ in range(2):  # made, and kept
+            assert shared.get(address).headers["access-control-allow-origin"] == "*", address
+        assert "access-control-allow-origin" not in client.get(address).headers
+    etag = shared.get(DEMO).headers["etag"]
+    known = shared.get(DEMO, headers={"If-None-Match": etag})
+    assert (known.status_code, known.headers["access-control-allow-origin"]) == (304, "*")
+    assert "access-control-allow-origin" not in shared.get("/").headers
+
+
 def test_an_evaluation_has_its_systems_tracks_and_metrics(client: TestClient) -> None:
     found = client.get(f"{DEMO}/evaluations/chord").json()
     assert [one["name"] for one in found["systems"]] == ["oak", "elm", "ash"]

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make_service(folder: Path, who: str = "lab") -> Service:
+def make_service(folder: Path, who: str = "members") -> Service:
     return open_service([write_bare_campaign(folder, CAMPAIGN.format(who=who))])
 
 
@@ -68,7 +68,7 @@ def test_a_recording_is_read_whole_in_part_or_as_headers_alone(folder: Path) -> 
     assert (head.content, head.headers["content-length"]) == (b"", str(len(data)))
 
 
-@pytest.mark.parametrize(("who", "hear"), [("public", [None, ADA, EVE]), ("lab", [ADA, EVE]), ("organiser", [EVE])])
+@pytest.mark.parametrize(("who", "hear"), [("public", [None, ADA, EVE]), ("members", [ADA, EVE]), ("organiser", [EVE])])
 def test_those_hear_tracks_whom_the_campaign_names(folder: Path, who: str, hear: list[Viewer | None]) -> None:
     recordings = make_service(folder, who).recordings
     for viewer in (None, ADA, EVE):

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
+from urllib.request import urlopen
 from xml.etree import ElementTree
 
 import pytest
 from starlette.testclient import TestClient
 
+import mirflow
 from mirflow.errors import MirflowError
 from mirflow.reports.page.assembly import report_link
 from mirflow.service.answers import Answers
 from mirflow.service.app import create_app
-from mirflow.service.service import Service, open_service
+from mirflow.service.service import Service, open_service, roots_by_store
 from mirflow.service.snapshots import Stores
 
+from ..datasets import write_dataset
 from ..groups import make_group, write_store
+from .processes import Server
 from .running import running
 from .test_stores_http import publish
 
@@ -124,6 +130,9 @@ def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> Non
     assert packed.headers["content-encoding"] == "gzip"
     assert int(packed.headers["content-length"]) < len(plain.content)
     assert packed.text == plain.text
+    refused = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "gzip;q=0, br"})
+    assert "content-encoding" not in refused.headers
+    assert refused.text == plain.text
     head = client.head("/stores/demo/chord/", headers={"Accept-Encoding": "identity"})
     assert (head.content, head.headers["content-length"]) == (b"", str(len(plain.content)))
 
@@ -267,3 +276,19 @@ def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> N
     table.write_text("year\n")
     assert client.get("/archive/").status_code == 404
     assert "Archive" in client.get("/").text
+
+
+def test_annotations_of_a_store_that_came_from_elsewhere_are_where_the_organiser_says(tmp_path: Path) -> None:
+    mirflow.run(write_dataset(tmp_path, tracks=1))
+    shutil.copytree(tmp_path / ".store.zarr.d", tmp_path / "elsewhere" / ".store.zarr.d", symlinks=True)
+    shutil.copytree(tmp_path / "store.zarr", tmp_path / "elsewhere" / "store.zarr", symlinks=True)
+    moved = tmp_path / "elsewhere" / "store.zarr"
+    drawn = {}
+    for options in ([], ["--root", str(tmp_path)]):
+        with Server(moved, tmp_path / "log", *options) as server:
+            answer = urlopen(f"{server.address}/stores/store/report/contents.json")
+            with answer:
+                drawn[len(options)] = json.load(answer)["evaluations"][0]["timeline"]["note"]
+    assert drawn == {0: "The annotations of these tracks are not on this server.", 2: ""}
+    with pytest.raises(MirflowError, match="2 roots for 3 stores; give one for all of them, or one for each"):
+        roots_by_store(["a", "b", "c"], [tmp_path, tmp_path])

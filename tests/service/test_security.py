@@ -310,6 +310,6 @@ def test_a_proxy_is_believed_only_if_told_so(
 
 
 def test_a_server_without_accounts_lets_nobody_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = Starlette(routes=ROUTES, middleware=[Middleware(Security, service=Service("Results", {}))])
+    app = Starlette(routes=ROUTES, middleware=[Middleware(Security, service=Service("Results", {}), count=bool)])
     app.state.service = Service("Results", {})
     assert TestClient(app, base_url="http://localhost").get("/read", **as_token("x")).status_code == 401

@@ -16,7 +16,7 @@ from ..accessibility import PHONE, assert_accessible, assert_fits
 from ..commands import invoke
 from ..waiting import MILLISECONDS
 from .accounts import account
-from .campaigns import estimates, submit, write_campaign
+from .campaigns import estimates, member, submit, write_campaign
 from .processes import Server
 from .test_submission_pages import change
 
@@ -50,6 +50,7 @@ def enter(browser: Any, server: Server, service: Service) -> Iterator[Callable[.
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", lambda message: troubles.append(message.text) if "policy" in message.text.lower() else None)
         page.on("request", lambda asked: None if asked.url.startswith(server.address) else troubles.append(asked.url))
+        member(service, name, role, lab="oak")  # type: ignore[arg-type]
         page.goto(f"{server.address}/login/{account(service, name, role)}")  # type: ignore[arg-type]
         page.get_by_role("button", name="Log in").click()
         page.wait_for_url(f"{server.address}/")

@@ -30,7 +30,7 @@ from mirflow.service.submissions.submission_tables import (
 
 from ..waiting import PATIENCE
 from .accounts import Browser, Clock, account, program
-from .campaigns import write_bare_campaign
+from .campaigns import member, write_bare_campaign
 from .requests import Case, ask
 
 CAMPAIGN = """\
@@ -98,6 +98,7 @@ def verdict(other: Submission, relation: str) -> Callable[[int], Verdict]:
 
 
 def test_a_form_is_sent_and_leads_to_the_page(service: Service) -> None:
+    member(service, "ada", lab="oak")
     ada = Browser(service, "ada", "submitter")
     form = ada.get("/submissions/new").text
     assert "as often as you want" in form
@@ -146,7 +147,7 @@ def test_a_name_is_taken_once(service: Service) -> None:
     assert send(Browser(service, "ada", "submitter"), "draft-1").status_code == 303
     answer = send(Browser(service, "bob", "submitter"), "Draft-1")
     assert answer.status_code == 400
-    assert "there is a submission" in answer.text
+    assert "is not free" in answer.text
     assert 'value="Draft-1"' in answer.text
 
 
@@ -167,11 +168,13 @@ def test_findings_are_a_table_and_csv_for_their_owner(service: Service) -> None:
 
 
 def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
+    for name, role in (("ada", "submitter"), ("bob", "reader")):
+        member(service, name, role, lab="oak")  # type: ignore[arg-type]
     ada, bob, nobody = Browser(service, "ada", "submitter"), Browser(service, "bob", "reader"), Browser(service)
     address = send(ada, "draft-1", split=["dev", "test"]).headers["location"]
     secret = send(Browser(service, "eve", "submitter"), "secret-1").headers["location"]
     leader = change(service, "secret-1", score(0.9), state="scored")
-    held = score(0.731, "test", improved=False)
+    held = score(None, "test", improved=False)
     change(service, "draft-1", score(0.75), held, verdict(leader, "leader"), state="scored")
 
     def seen() -> list[int]:
@@ -184,11 +187,9 @@ def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
     assert ada.submit(f"{address}visibility", visibility="all").status_code == 400
     page = ada.get(address).text
     assert "[0.6500, 0.8500]" in page
-    assert "0.731 <small>your best before</small>" in page
-    assert "not told apart" in page
+    assert "- <small>no better than the sender's best</small>" in page
     assert "secret-1" not in page
-    assert "the leader, a submission that you do not see" in page
-    assert "+0.0100" not in page  # the other's score less this one's
+    assert "Against others" not in page
     assert Browser(service, "org", "organiser").get(secret).status_code == 200
 
 
@@ -254,12 +255,52 @@ def test_the_same_files_under_another_name_are_noted_for_whom_they_are_for(servi
     assert program(service, "bob").get(pages["2"]).json()["same_as"] == ""
 
 
+def test_a_system_has_a_description_and_links(service: Service) -> None:
+    ada = Browser(service, "ada", "submitter")
+    about = {"description": "CRNN <b>\nwith a CRF", "paper": "https://lab.org/a?b=1&c", "code": "http://lab.org/code"}
+    address = send(ada, "draft-1", **about).headers["location"]
+    page = ada.get(address).text
+    assert "CRNN &lt;b&gt;\nwith a CRF" in page
+    assert '<a href="https://lab.org/a?b=1&amp;c" rel="nofollow noopener">' in page
+    assert {name: program(service, "ada").get(address).json()[name] for name in about} == about
+    change(service, "draft-1", score(0.5, "test"), splits="test", state="scored", visibility="public")
+    nobody = Browser(service)
+    assert "CRNN &lt;b&gt;" in nobody.get(address).text
+    link = '<a href="http://lab.org/code" rel="nofollow noopener">'
+    assert link in nobody.get("/stores/test/chord/systems/draft-1/").text
+    assert ada.submit("/account/delete", name="ada").status_code == 303
+    assert "CRNN" not in nobody.get(address).text
+    assert "lab.org" not in nobody.get("/stores/test/chord/systems/draft-1/").text
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"paper": "javascript:alert(1)"}, {"code": "lab.org/code"}, {"paper": "https://a b"}, {"code": "data:,x"},
+        {"paper": "https://"}, {"paper": "https://lab.org/" + "a" * 500}, {"code": 'https://lab.org/"onclick="x'},
+        {"description": "x" * 2001}, {"paper": "https://[::1"},
+    ],
+)  # fmt: skip
+def test_what_is_no_link_is_refused_before_the_files_are_read(service: Service, about: dict[str, str]) -> None:
+    ada = program(service, "ada")
+    answer = send(ada, "draft-1", **about)
+    if "onclick" in str(about):  # a strange address, which pages escape
+        page = ada.get(answer.headers["location"], headers={"Accept": "text/html"}).text
+        assert 'href="https://lab.org/&#34;onclick=&#34;x"' in page
+        return
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(next(iter(about)) if "description" not in about else "the description has")
+    assert list(service.submissions_folder.iterdir()) == []
+
+
 def test_programs_have_json(service: Service) -> None:
     ada = program(service, "ada")
     terms = ada.get("/submissions/new").json()
     assert terms["limits"] == {"size": 100_000, "files": 5, "seconds": 120.0}
     assert terms["splits"][1] == {
         "name": "test", "hidden": True, "most": 1, "left": 1, "per": "month", "renewed": "2027-02-01",
+        "opens": "2026-01-01 00:00 UTC", "closes": "2027-12-31 23:59 UTC", "published": None, "embargo": None,
+        "is_open": True, "is_closed": False,
     }  # fmt: skip
     answer = send(ada, "draft-1")
     assert answer.status_code == 201

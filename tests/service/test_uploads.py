@@ -160,6 +160,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
     "twice by what is not seen": (zipped({"a.lab": LAB, "a\u200b.lab": LAB}), "a.zip", "has the name of 'a.lab'"),
     "twice by a variant": (zipped({"a.lab": LAB, "a\ufe0f.lab": LAB}), "a.zip", "has the name of 'a.lab'"),
     "end of a paragraph": (zip_entry("a\u2029.lab", flags=0x800), "a.zip", "U+2029"),
+    "folder and file": (zipped({"a.lab/b.lab": LAB, "a.lab": LAB}), "a.zip", "a.lab has the name of a folder"),
     "file and folder": (zipped({"a.lab": LAB, "a.lab/b.lab": LAB}), "a.zip", "has the name of a folder"),
     "link in zip": (zip_entry("a.lab", mode=0o120777, data=b"/etc/passwd"), "a.zip", "a.lab is a link"),
     "device in zip": (zip_entry("a.lab", mode=0o020666), "a.zip", "a.lab is no plain file"),

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 import mirflow
 from mirflow import plugins
@@ -39,11 +39,12 @@ from mirflow.service.submissions.entries import (
 from mirflow.service.submissions.scoring import publish_job
 from mirflow.service.submissions.submission_tables import Released, Scored, Submission, Trouble, Verdict
 from mirflow.service.submissions.worker import Worker, work
+from mirflow.service.views import Views
 from mirflow.store.read import read_attrs, read_scores
 from mirflow.store.write import StoreWriter
 
 from ..waiting import PATIENCE
-from .accounts import Browser
+from .accounts import BASE, Browser
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit
 from .processes import free_port
 
@@ -169,6 +170,16 @@ def test_tracks_of_other_splits_are_not_in_a_store(service: Service, confinement
     assert tracks == [f"dev{number}" for number in range(6)]
 
 
+def test_files_of_another_split_are_not_counted(
+    tmp_path: Path, confinement: Confinement, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
+    caplog.set_level("INFO", "mirflow.worker")
+    submit(service, "oak", estimates(), splits=["dev"])
+    worker_of(service, confinement).work_off()
+    assert "dev: tracks scored: {'chord': 6}" in caplog.text
+
+
 def test_one_submission_never_computes_another_again(
     service: Service, confinement: Confinement, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -180,7 +191,7 @@ def test_one_submission_never_computes_another_again(
     caplog.set_level("INFO", "mirflow.worker")
     submit(service, "elm", estimates(wrong=3, splits=["dev"]))
     worker_of(service, confinement).work_off()
-    assert "dev: cells computed: {'chord': 6}" in caplog.text
+    assert "dev: tracks scored: {'chord': 6}" in caplog.text
     after = read_scores(service.stores_folder / "dev.zarr")["chord"]
     assert after["system"].values.tolist() == ["oak", "elm"]
     np.testing.assert_array_equal(after.score.sel(system="oak").values, before.score.sel(system="oak").values)
@@ -275,12 +286,12 @@ def test_refused_submissions_do_not_count(service: Service, confinement: Confine
 
 def test_submissions_have_their_days(tmp_path: Path) -> None:
     service = open_campaign(tmp_path, CAMPAIGN + "opens: 2027-01-02\ncloses: 2027-01-03\n")
-    with pytest.raises(SubmissionError, match="submissions open on 2027-01-02"):
+    with pytest.raises(SubmissionError, match="submissions to dev open at 2027-01-02 00:00 UTC"):
         submit(service, "oak", estimates())
     service.clock.advance(days=2, hours=23)  # type: ignore[attr-defined]
     submit(service, "oak", estimates())
     service.clock.advance(hours=1)  # type: ignore[attr-defined]
-    with pytest.raises(SubmissionError, match="submissions closed on 2027-01-03"):
+    with pytest.raises(SubmissionError, match="submissions to dev closed at 2027-01-03 23:59 UTC"):
         submit(service, "elm", estimates())
 
 
@@ -316,7 +327,7 @@ def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement
     with service.database.write() as session:
         for id in ids:
             row = session.scalars(select(Submission).where(Submission.id == id)).one()
-            set_visibility(row, viewer, "public")
+            set_visibility(service.campaign, row, viewer, "public", service.clock())
             if row.name == "a":
                 withdraw(row, viewer, service.clock())
     assert worker.work_off() == 1
@@ -330,6 +341,71 @@ def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement
     assert copy.resolve() == generation  # nothing that readers see has changed
 
 
+@pytest.mark.parametrize("name", ["lab #2", "lab: 2", "lab's"])
+def test_no_copy_and_no_view_names_the_folder_of_the_campaign(
+    tmp_path: Path, confinement: Confinement, name: str
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    service = open_campaign(folder)
+    submit(service, "oak", estimates())
+    submit(service, "elm", estimates(wrong=1), visibility="private")
+    worker_of(service, confinement).work_off()
+    held = [path.read_text() for path in (service.public_folder / "dev.zarr").resolve().rglob("zarr.json")]
+    held.append(Views(service).ask("dev", member(service), lambda seen: json.dumps(seen.nodes)))
+    assert len(held) > 1
+    for text in held:
+        assert json.dumps(str(tmp_path))[1:-1] not in text
+        assert name not in text
+
+
+def test_what_was_sent_is_parsed_in_confined_processes_alone(service: Service, confinement: Confinement) -> None:
+    for name, wrong in (("oak", 2), ("elm", 0)):
+        submit(service, name, estimates(wrong=wrong))
+    worker_of(service, confinement).work_off()
+    client, address = Browser(service), "/stores/dev/report/tracks/dev0.json"
+    before = client.get(address).json()
+    assert [place for _, one in before["evaluations"] for place in one["estimates"]] == [1, 2]
+    assert next(len(one["evidence"][0]) for _, one in before["evaluations"]) == 2
+    scores = read_scores(service.stores_folder / "dev.zarr")["chord"]["score"].values
+    # From now on whatever opens a file that was sent fails, but for the confined process that reads it.
+    for path in service.systems_folder.rglob("*.lab"):
+        path.write_bytes(b"\x00")
+    again = open_service([str(service.path)], BASE)
+    assert Browser(again).get(address).json() == before
+    (service.stores_folder / "dev.zarr").unlink()
+    for one in ("oak", "elm"):
+        rescored = [row.name for row in released_again(service, one)]
+        assert rescored == [one]
+    worker_of(again, confinement).work_off()
+    assert read_scores(service.stores_folder / "dev.zarr")["chord"]["score"].values.tolist() == scores.tolist()
+
+
+def released_again(service: Service, name: str) -> list[Submission]:
+    """Let a submission be scored again as if it had just been checked."""
+    assert service.database is not None
+    with service.database.write() as session:
+        rows = session.scalars(select(Submission).where(Submission.name == name)).all()
+        for row in rows:
+            for other in (Verdict, Released, Scored):
+                session.execute(delete(other).where(other.submission_id == row.number))
+            row.state = "accepted"
+        return [*rows]
+
+
+def test_what_was_scored_before_readings_were_kept_is_read_when_a_worker_begins(
+    service: Service, confinement: Confinement
+) -> None:
+    submit(service, "oak", estimates(wrong=2))
+    worker_of(service, confinement).work_off()
+    address = "/stores/dev/report/tracks/dev0.json"
+    before = Browser(service).get(address).json()
+    shutil.rmtree(service.readings_folder / "oak")
+    worker_of(service, confinement).work_off()
+    assert (service.readings_folder / "oak" / "dev" / "chord.readings").is_file()
+    assert Browser(open_service([str(service.path)], BASE)).get(address).json() == before
+
+
 def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Service, confinement: Confinement) -> None:
     assert service.database is not None
     worker, client = worker_of(service, confinement), Browser(service)
@@ -341,7 +417,8 @@ def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Servi
     assert client.get(pinned).status_code == 200
     assert "elm" in client.get("/feed.xml").text
     with service.database.write() as session:
-        set_visibility(session.scalars(select(Submission).where(Submission.id == id)).one(), viewer, "private")
+        row = session.scalars(select(Submission).where(Submission.id == id)).one()
+        set_visibility(service.campaign, row, viewer, "private", service.clock())
     worker.work_off()
     assert client.get(pinned).status_code == 410
     assert len([*(service.public_folder / ".dev.zarr.d").glob("generation-*")]) == 1
@@ -371,11 +448,10 @@ def test_the_feed_keeps_what_earlier_publications_changed(service: Service, conf
     told = list(seen.values())
     assert [sum(f"new: {name}" in one for one in told) for name in ids] == [0, 1, 1, 1]
     assert sum("new, 1 system on 6 tracks" in one and "leads: oak" in one for one in told) == 1
-    for name, change in (("elm", withdraw), ("ash", partial(set_visibility, visibility="private"))):
+    for name, change in (("elm", withdraw), ("ash", partial(set_visibility, service.campaign, visibility="private"))):
         with service.database.write() as session:
             row = session.scalars(select(Submission).where(Submission.id == ids[name])).one()
-            words: dict[str, Any] = {} if change is not withdraw else {"now": service.clock()}
-            change(row, viewer, **words)
+            change(row, viewer=viewer, now=service.clock())
         worker.work_off()
         assert name not in " ".join(entries().values())
         assert name not in json.dumps(read_attrs(service.public_folder / "dev.zarr")["changes"])
@@ -400,9 +476,9 @@ def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
         with pytest.raises(SubmissionError, match="only who sent"):
             withdraw(found, viewer, service.clock())
         with pytest.raises(SubmissionError, match="only who sent"):
-            set_visibility(found, viewer, "private")
+            set_visibility(service.campaign, found, viewer, "private", service.clock())
     with pytest.raises(SubmissionError, match="unknown visibility 'privat'"):
-        set_visibility(found, member(service), "privat")
+        set_visibility(service.campaign, found, member(service), "privat", service.clock())
 
 
 def withdraw_now(service: Service, id: str) -> None:
@@ -442,12 +518,13 @@ def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdr
     assert (state(service, other).state, len(files_of(service, other))) == ("scored", 1)
 
 
-def test_a_submission_that_is_withdrawn_while_it_is_scored_is_scored(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("step", "end"), [("_compute", "withdrawn"), ("_release_split", "scored")])
+def test_a_submission_can_be_withdrawn_until_its_scores_are_released(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch, step: str, end: str
 ) -> None:
-    id, worker, real = submit(service, "oak", estimates()), worker_of(service, confinement), Worker._score_split
+    id, worker, real = submit(service, "oak", estimates()), worker_of(service, confinement), getattr(Worker, step)
 
-    def score_split(self: Worker, row: Submission, name: str) -> bool:
+    def withdraw_first(self: Worker, row: Submission, name: str) -> Any:
         withdraw_now(service, id)
         assert not self._give_up()
         return real(self, row, name)
@@ -455,10 +532,11 @@ def test_a_submission_that_is_withdrawn_while_it_is_scored_is_scored(
     def abandoned(self: Worker, row: Submission, now: dt.datetime) -> bool:
         return row.lease is None  # as another worker sees it
 
-    monkeypatch.setattr(Worker, "_score_split", score_split)
+    monkeypatch.setattr(Worker, step, withdraw_first)
     monkeypatch.setattr(Worker, "_abandoned", abandoned)
     worker.work_off()
-    assert (state(service, id).state, len(files_of(service, id))) == ("scored", 1)
+    assert (state(service, id).state, len(files_of(service, id))) == (end, end == "scored")
+    assert bool(scores(service, id, "dev")) == (end == "scored")
 
 
 def test_what_a_worker_has_is_given_up_when_it_is_gone(
@@ -488,13 +566,56 @@ def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confin
     assert gone._claim() is not None
     worker = worker_of(service, confinement)
     worker.work_off()
-    # The first is still the other worker's: it may be checked for long, and is not overtaken.
-    assert [state(service, id).state for id in ids] == ["checking", "accepted"]
+    # The first is still the other worker's: it may be checked for long, and its scores are released first.
+    assert [state(service, id).state for id in ids] == ["checking", "computed"]
+    assert scores(service, ids[1], "dev") == {}
     with service.database.read() as session:
         assert queue_place(session, state(service, ids[1])) == 1
     service.clock.advance(seconds=31)  # type: ignore[attr-defined]
     worker.work_off()
     assert [state(service, id).state for id in ids] == ["scored", "scored"]
+
+
+def test_several_workers_score_at_once_and_release_in_order(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path)
+    assert service.database is not None
+    ids = [submit(service, name, estimates(wrong=6 - number), splits=["test"]) for number, name in enumerate("abc")]
+    first, second = (worker_of(service, confinement, f"elsewhere:1:{name}") for name in "xy")
+    real = Worker._compute
+
+    def compute(self: Worker, row: Submission, name: str) -> str:
+        if self is first and row.name == "a":
+            # While the first is being scored, the second worker scores all that comes after it.
+            second.work_off()
+            assert [state(service, id).state for id in ids] == ["scoring", "computed", "computed"]
+            assert [bool(scores(service, id, "test")) for id in ids] == [False] * 3
+        return real(self, row, name)
+
+    monkeypatch.setattr(Worker, "_compute", compute)
+    for _ in ids:
+        assert first.step()  # the checks
+    first.step()
+    second.work_off()
+    assert [state(service, id).state for id in ids] == ["scored"] * 3
+    with service.database.read() as session:
+        released = session.execute(select(Released.submission_id, Released.improved).where(Released.headline)).all()
+        compared = session.scalars(select(Verdict.submission_id)).all()
+    numbers = [state(service, id).number for id in ids]
+    assert released == [(number, True) for number in numbers]  # each is better than the one before
+    assert compared == numbers[1:]
+
+
+def test_scores_that_a_backup_lacks_are_computed_again(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    id, worker = submit(service, "oak", estimates()), worker_of(service, confinement)
+    while state(service, id).state != "computed":
+        assert worker.step()
+    shutil.rmtree(service.submissions_folder / id)
+    worker.work_off()
+    assert state(service, id).state == "scored"
 
 
 def test_a_killed_worker_scores_once(
@@ -511,7 +632,7 @@ def test_a_killed_worker_scores_once(
         patch.setattr("mirflow.service.submissions.worker.release", killed)
         with pytest.raises(KeyboardInterrupt):
             worker.work_off()
-    assert state(service, id).state == "scoring"
+    assert state(service, id).state == "releasing"
     assert read_scores(service.stores_folder / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
     worker.work_off()
     assert state(service, id).state == "scored"
@@ -586,8 +707,25 @@ def test_changed_references_stop_the_worker_until_they_are_back(
     id = submit(service, "elm", estimates())
     with pytest.raises(SystemTroubleError, match="the reference of track 'dev0' is another one"):
         worker.work_off()
-    assert state(service, id).state == "accepted"
+    assert state(service, id).state == "computed"
     reference.write_text(text)
+    worker.work_off()
+    assert state(service, id).state == "scored"
+
+
+def test_a_reference_that_is_gone_stops_the_worker_until_it_is_back(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates())
+    worker.work_off()
+    reference, aside = tmp_path / "dev" / "reference" / "dev0.lab", tmp_path / "dev0.lab"
+    reference.rename(aside)
+    id = submit(service, "elm", estimates())
+    with pytest.raises(SystemTroubleError, match=r"track 'dev0', with which others were scored, is gone"):
+        worker.work_off()
+    assert state(service, id).state == "computed"
+    aside.rename(reference)
     worker.work_off()
     assert state(service, id).state == "scored"
 
@@ -659,7 +797,8 @@ def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confi
     copy = service.public_folder / "dev.zarr"
     task = {
         "path": str(service.path), "digest": campaign_digest(service.path), "split": "dev", "public": {"oak": {}},
-        "systems": str(service.systems_folder), "store": str(service.stores_folder / "dev.zarr"), "copy": str(copy),
+        "systems": str(service.systems_folder), "readings": str(service.readings_folder),
+        "store": str(service.stores_folder / "dev.zarr"), "copy": str(copy),
     }  # fmt: skip
     with ThreadPoolExecutor(1) as pool:
         with StoreWriter(copy):

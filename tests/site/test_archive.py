@@ -19,7 +19,7 @@ from ..commands import invoke, printed, refused
 from ..groups import make_group, write_store
 from .test_build import Links, crawl, files_of
 
-MIREX = Path(__file__).parent / "data" / "mirex.csv"
+MIREX = Path(__file__).parents[2] / "pipelines" / "published" / "mirex2005-2008.csv"
 """Downie et al. 2010, tables 2 and 3; of table 1 what cannot be counted."""
 
 
@@ -59,7 +59,30 @@ def test_the_third_table_has_the_best_of_each_year_as_it_was_published():
     rows = {row[0]: row[1:] for row in read_archive(MIREX).best().rows}
     assert rows["AKF"] == ("Average hierarchical accuracy", "0.90", None, None, None)
     assert rows["ACS"] == ("Average precision", None, "0.23", "0.52", "0.75")
-    assert len(rows) == 30
+    assert rows["ATC"] == ("Average F-measure", None, None, None, "0.28")
+
+
+def test_the_third_table_has_a_row_for_the_second_score_of_a_part():
+    rows = [row for row in read_archive(MIREX).best().rows if str(row[0]).startswith("SMS")]
+    assert rows == [
+        ("SMS1", "Average dynamic recall", "0.66", "0.72", None, None),
+        ("SMS1", "Binary score", None, "0.73", None, None),
+        ("SMS2", "Average dynamic recall", None, "0.82", None, None),
+        ("SMS2", "Binary score", None, "0.44", None, None),
+        ("SMS3", "Average dynamic recall", None, "0.78", None, None),
+        ("SMS3", "Binary score", None, "0.83", None, None),
+        ("SMS4", "Average dynamic recall", None, None, "0.72", None),
+        ("SMS4", "Fine score", None, None, "0.56", None),
+    ]
+
+
+def test_the_command_prints_the_three_tables():
+    lines = [line.split() for line in printed("archive", MIREX).splitlines()]
+    assert ["Runs", "86", "92", "122", "169"] in lines
+    assert ["AME", "Audio", "melody", "extraction", "10", "10*", "-", "21**"] in lines
+    best = lines[lines.index(["The", "best", "of", "each", "year"]) + 3 :]
+    assert len(best) == 34
+    assert sum(word.startswith("0.") for words in best for word in words) == 57
 
 
 def test_lines_join_the_years_that_a_part_has():
@@ -68,6 +91,10 @@ def test_lines_join_the_years_that_a_part_has():
     xs, ys = ([getattr(one, axis) for one in lines["AAI"].points] for axis in "xy")
     assert xs == [34, 202, 286]
     assert ys[0] < ys[1] == ys[2]
+    # Slopes can be compared: 0 and 1 are at the same heights everywhere. Nothing says that years have the same tracks.
+    assert {(one.low, one.high) for one in lines.values()} == {("0.0000", "1.0000")}
+    assert ys == pytest.approx([96 - 62 * point.entry.best for point in lines["AAI"].points], abs=0.1)
+    assert all(one.paths == [] for one in lines.values())
     assert "AKF" not in lines
 
 

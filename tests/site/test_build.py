@@ -174,6 +174,17 @@ def test_names_are_text_and_no_markup_and_no_paths(tmp_path):
     ElementTree.parse(tmp_path / "site" / "feed.xml")
 
 
+def test_pages_of_names_that_differ_in_case_alone_are_different_files_on_any_disk(tmp_path):
+    group = make_group(np.random.default_rng(0).random((2, 2, 1)), systems=["KO1", "ko1"], tracks=["a", "A"])
+    stores = {name: write_store(tmp_path / f"{name}.zarr", {"chord": group}) for name in ("x", "X")}
+    write_site(stores, tmp_path / "site")
+    found = {str(one).casefold() for one in files_of(tmp_path / "site")}
+    assert len(found) == len(files_of(tmp_path / "site"))
+    assert len(crawl(tmp_path / "site")) == len(found) - 1
+    # The next site finds the tables of this one, in which nothing has changed.
+    assert write_site(stores, tmp_path / "site").changes == []
+
+
 def test_what_is_not_a_site_is_never_replaced(store, tmp_path):
     folder = tmp_path / "thesis"
     folder.mkdir()

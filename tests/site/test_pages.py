@@ -20,6 +20,7 @@ from mirflow.site.pages import (
     asset_names,
     file_of,
     slug,
+    twins,
 )
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=300)
@@ -35,6 +36,12 @@ def test_files_of_different_names_differ_and_have_names_that_every_system_takes(
         assert 0 < len(one.encode()) < 200
         assert not one.startswith(".")
         assert not one.endswith(".")
+
+
+@given(st.lists(st.sampled_from(["KO1", "ko1", "Ko1", "CB3", "ß", "SS"]), min_size=1, unique=True))
+def test_files_differ_where_a_disk_ignores_case(names):
+    own = twins(names)
+    assert len({slug(name, twin=name in own).lower() for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("name", ["..", ".", "con", "NUL.txt", "index.html", "a/b", "chord.json", "", "x.", "~2E"])

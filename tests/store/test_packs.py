@@ -175,6 +175,13 @@ def test_a_value_that_moves_to_another_column_or_row_of_counts_changes_the_diges
     assert row_digests("patterns", swapped)[0] != row_digests("patterns", NESTED)[0]
 
 
+def test_rows_of_equal_bytes_that_are_divided_differently_have_different_digests():
+    # 1, 1, 0, 0 in both: one note at 0 s of pitch 0, or two patterns with an occurrence without notes each.
+    note = Ragged({"onset": np.zeros(1), "pitch": np.zeros(1)}, (np.array([1]), np.array([1]), np.array([1])))
+    silent = Ragged({"onset": np.zeros(0), "pitch": np.zeros(0)}, (np.array([2]), np.array([1, 1]), np.array([0, 0])))
+    assert row_digests("patterns", note) != row_digests("patterns", silent)
+
+
 def test_a_source_finds_its_track_in_a_pack_that_was_written_again(path):
     write_pack(path, "intervals", TRACKS, CHORDS)
     source = open_pack(path)["d"]

@@ -72,7 +72,7 @@ def test_commands_read_it(tmp_path: Path) -> None:
         mirflow.save(scores("onset", "ours", "theirs"), path)
     for command in (("show",), ("query",), ("compare", "--metric", "f_measure")):
         assert "theirs" in printed(*command, x)
-    assert "relative change" in printed("diff", x, y)
+    assert "3 of 3 metrics agree in 6 cells" in printed("diff", x, y)
     printed("report", x, "-o", page)
     assert "theirs" in page.read_text(encoding="utf-8")
 
@@ -92,6 +92,7 @@ def test_groups_are_replaced_only_if_that_is_said(tmp_path: Path) -> None:
     [
         (lambda ds: ds.drop_vars("status"), "not the scores of an evaluation: no status"),
         (lambda ds: ds.isel(system=0), "no system in this dataset"),
+        (lambda ds: ds.drop_vars("track"), "no track in this dataset"),
         (lambda ds: ds.assign_attrs(task="no name"), "the name must be an identifier"),
         (lambda ds: xr.DataTree(), "the tree has no scores"),
         (lambda ds: ds.score, "not scores: DataArray; save takes the dataset"),

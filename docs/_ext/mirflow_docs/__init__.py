@@ -8,6 +8,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``functions MODULE``      the functions of a module, from their docstrings
 ``tasks``                 the tasks, with the numbers of their metrics, and links to their pages
 ``conventions``           the conventions of all tasks with their rules
+``doubts``                the signs of mistakes that runs warn of
 ``pipeline``              the keys of pipeline files, from the model that checks them
 ``mapping``               likewise, the keys of mapping files
 ``commands``              the commands and their options
@@ -32,7 +33,7 @@ from .commands import commands_text
 from .keys import mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import show_made
-from .records import conventions_text, metrics_text, task_page, tasks_text
+from .records import conventions_text, doubts_text, keys_text, metrics_text, task_page, tasks_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -44,6 +45,8 @@ _MAKERS: dict[str, Callable[..., str]] = {
     "functions": functions_text,
     "tasks": tasks_text,
     "conventions": conventions_text,
+    "doubts": doubts_text,
+    "keys": keys_text,
     "pipeline": pipeline_text,
     "mapping": mapping_text,
     "commands": commands_text,

@@ -9,10 +9,11 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import mirflow.metrics
+from mirflow.engine.plausibility import every_doubt
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, get_task, tasks
 from mirflow.metrics.literature import spell_out
-from mirflow.metrics.measures import Metric, Parameter
+from mirflow.metrics.measures import KEY, Metric, Parameter, describe
 
 from .markdown import code, plain, table
 
@@ -86,6 +87,22 @@ def conventions_text() -> str:
             rows.append((subject, code(rules.name), plain(rules.summary)))
             subject = ""
     return table(("task", "convention", "rules"), rows)
+
+
+def keys_text() -> str:
+    """A table of the keys of mir_eval's results with the metrics that they name."""
+    rows = []
+    for name in tasks():
+        rules = get_task(name).convention()
+        known = describe(list(dict.fromkeys((*rules.select(), *(one.measure() for one in rules.metrics)))))
+        keyed = {key: metric for key, metric in zip(known[KEY], known["metric"], strict=True) if key}
+        rows += [("" if at else code(name), code(key), code(keyed[key])) for at, key in enumerate(keyed)]
+    return table(("task", "mir_eval's key", "metric"), rows)
+
+
+def doubts_text() -> str:
+    """A list of the signs of mistakes that runs warn of."""
+    return "\n".join(f"- {doubt.sign}" for doubt in every_doubt()) + "\n"
 
 
 def tasks_text() -> str:

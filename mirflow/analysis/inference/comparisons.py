@@ -86,9 +86,9 @@ def compare(
     Returns
     -------
     xr.Dataset
-        Over (system, other, metric) ``difference``, ``low``, ``high``, ``p``, ``p_adjusted``, ``significant``,
+        Over (system, other, metric) ``difference``, ``low``, ``high``, ``p``, ``p_corrected``, ``significant``,
         ``superiority``, ``dz``, ``rank_biserial``, ``cliffs_delta``, ``n``, ``wins`` and ``ties``; over (system,
-        metric) ``value`` and ``letters``; over (metric) ``least_p_adjusted``. Values of classes and tags (``recall``,
+        metric) ``value`` and ``letters``; over (metric) ``least_p_corrected``. Values of classes and tags (``recall``,
         ...) and those along dims, which the attribute ``along`` names, are metrics of their own, and have neither wins
         nor effect sizes. Without sizes, intervals and effect sizes
         are NaN and all counts but ``n`` 0.
@@ -296,7 +296,7 @@ def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
 
 def tells_apart(compared: xr.Dataset) -> Bool:
     """True if a comparison has units enough to tell any two systems apart: bool (metrics,)."""
-    enough: Bool = compared["least_p_adjusted"].values < alpha_of(compared.attrs)
+    enough: Bool = compared["least_p_corrected"].values < alpha_of(compared.attrs)
     return enough
 
 

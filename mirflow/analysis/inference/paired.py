@@ -528,7 +528,7 @@ def _ratio(above: Float, below: Float, least: Float) -> Float:
 
 
 _SIGNED = ("difference", "dz", "rank_biserial", "cliffs_delta")
-_FLOATS = ("difference", "low", "high", "p", "p_adjusted", "superiority", *_SIGNED[1:])
+_FLOATS = ("difference", "low", "high", "p", "p_corrected", "superiority", *_SIGNED[1:])
 _COUNTS = ("n", "wins", "ties")
 LONG_NAMES = {
     "value": "aggregate over tracks",
@@ -537,8 +537,8 @@ LONG_NAMES = {
     "low": "lower end of the confidence interval of the difference",
     "high": "upper end of the confidence interval of the difference",
     "p": "p-value",
-    "p_adjusted": "p-value, corrected for all pairs of a metric",
-    "least_p_adjusted": "smallest corrected p-value that so few units can give",
+    "p_corrected": "p-value, corrected for all pairs of a metric",
+    "least_p_corrected": "smallest corrected p-value that so few units can give",
     "significant": "whether the corrected p-value is below 1 - level",
     "n": "number of units compared",
     "wins": "number of units on which system is better",
@@ -577,11 +577,11 @@ def comparison_dataset(
     -------
     xr.Dataset
         All arrays and ``significant`` over (system, other, metric), ``value`` and ``letters`` over (system, metric),
-        ``least_p_adjusted`` over (metric). A system without a value has no letter, and none has where there are too few
-        units for any two systems to differ.
+        ``least_p_corrected`` over (metric). A system without a value has no letter, and none has where there are too
+        few units for any two systems to differ.
     """
     alpha = alpha_of(attrs)
-    significant = np.asarray(arrays["p_adjusted"] < alpha)
+    significant = np.asarray(arrays["p_corrected"] < alpha)
     groups = []
     for metric, orientation in enumerate(names_of(frame, "orientation")):
         order = ranked(value[:, metric], orientation) if least[metric] < alpha else []
@@ -592,7 +592,7 @@ def comparison_dataset(
     variables = {name: (("system", "other", "metric"), array) for name, array in pairs.items()}
     variables |= {"value": (("system", "metric"), value)}
     variables |= {"letters": (("system", "metric"), letter_table(groups, len(value)))}
-    variables["least_p_adjusted"] = (("metric",), least)
+    variables["least_p_corrected"] = (("metric",), least)
     return dataset_of(variables, frame, along, LONG_NAMES, attrs)
 
 
@@ -627,8 +627,8 @@ def write_corrected(arrays: Mapping[str, Array], metric: int, pairs: Int, correc
     """Write corrected p-values of pairs into both halves; none is below what it corrects."""
     first, second = pairs.T
     corrected = np.maximum(corrected, arrays["p"][first, second, metric])
-    arrays["p_adjusted"][first, second, metric] = corrected
-    arrays["p_adjusted"][second, first, metric] = corrected
+    arrays["p_corrected"][first, second, metric] = corrected
+    arrays["p_corrected"][second, first, metric] = corrected
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ...annotations.arrays import from_columns
 from ...annotations.schema import KINDS, LATEST
 from ...errors import InvalidAnnotationError
 from ...ragged import Bool, Column, Float, Ragged
-from ..base import Convention, Grid, Pairs, Scores, Shared, Task, read_scores, refuse_grid, refuse_unjudged
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Shared, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, Problem, inspected, set_aside, usable, usable_pair
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from ..pair import PairFunctions
@@ -234,16 +234,16 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return {**columns, "verdict": np.array([row[3] for row in rows], dtype=np.str_)}
 
 
-def doubt(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Say if a side writes nothing of which harmony could be scored, so that it is 0 and MV2H at most 0.8.
+def doubt_harmony(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report a side without keys and chords, by which harmony is 0 and MV2H at most 0.8.
 
     Examples
     --------
     >>> notes = Annotation("sheet_music", {}, ["note", "tatum"])
     >>> chords = Annotation("sheet_music", {}, ["note", "chord G:maj"])
-    >>> doubt(MV2H.select(), notes, chords)  # doctest: +ELLIPSIS
+    >>> doubt_harmony(MV2H.select(), notes, chords)  # doctest: +ELLIPSIS
     'the reference has neither keys nor chords, as MIDI files without key signatures: harmony is 0, ...'
-    >>> doubt(MV2H.select(), chords, notes)
+    >>> doubt_harmony(MV2H.select(), chords, notes)
     'the estimate has no chords, which are what the reference has of harmony: harmony is 0, and mv2h at most 0.8'
     """
     if not any(one.metric.name in ("harmony", "mv2h") for one in measures):
@@ -262,6 +262,13 @@ def doubt(measures: Sequence[Measure], reference: Annotation, estimate: Annotati
     return f"{lack}: harmony is 0, and mv2h at most 0.8"
 
 
+_DOUBTS = (
+    Doubt(
+        "harmony",
+        "a written score has no keys or chords that the other side has, or neither side has any, and harmony is scored",
+        of_pair=doubt_harmony,
+    ),
+)
 MV2H = Convention(
     "mv2h",
     "McLeod and Steedman 2018: the estimate has the times of the recording",
@@ -269,7 +276,7 @@ MV2H = Convention(
     clean,
     score,
     explain=evidence,
-    doubt=doubt,
+    doubts=_DOUBTS,
     literature="@mcleod2018",
 )
 _SCORE_TO_SCORE = tuple(
@@ -284,7 +291,7 @@ UNALIGNED = Convention(
     _SCORE_TO_SCORE,
     clean,
     partial(score, unaligned=True, as_program=False),
-    doubt=doubt,
+    doubts=_DOUBTS,
     literature="@mcleod2018; @mcleod2019",
 )
 PROGRAM = replace(

@@ -9,9 +9,10 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
 from ...ragged import Bool, Float, Ragged
-from ..base import Convention, Grid, Pairs, Scores, Task
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..events import CLOSE, clean, events_of, evidence
 from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from . import kernel, madmom
@@ -340,6 +341,31 @@ def _as_in_mirex(metric: Metric) -> Metric:
     return changed
 
 
+def doubt_trim(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report a reference, or both sides, all of whose beats are so early that they are left out.
+
+    Examples
+    --------
+    >>> excerpt = Annotation("events", {"time": np.arange(0.5, 4.5)})
+    >>> doubt_trim([METRICS[0].measure()], excerpt, excerpt)  # doctest: +ELLIPSIS
+    'all beats of both sides are before 5 s and left out, so nothing is measured: trim=0 counts them, as in ...'
+    """
+    trims = {measure.metric.name: float(measure["trim"]) for measure in measures if "trim" in measure.parameters}
+    trim = min(trims.values(), default=-np.inf)
+    last = [float(side.columns["time"].max(initial=-np.inf)) for side in (reference, estimate)]
+    if last[0] >= trim:
+        return ""
+    remedy = f"trim=0 counts them, as in {next(iter(trims))}(trim=0)"
+    if last[1] >= trim:
+        return f"all beats of the reference are before {trim:g} s and left out, so none can be found: {remedy}"
+    return f"all beats of both sides are before {trim:g} s and left out, so nothing is measured: {remedy}"
+
+
+_EARLY = Doubt(
+    "early_beats",
+    "all beats of the reference, or of both sides, are so early that they are left out (`trim`)",
+    of_pair=doubt_trim,
+)
 _evidence = partial(evidence, "beats", METRICS)
 MIR_EVAL = Convention(
     "mir_eval",
@@ -348,7 +374,9 @@ MIR_EVAL = Convention(
     clean,
     score,
     explain=_evidence,
+    doubts=(_EARLY,),
     literature="@raffel2014",
+    counted=True,
 )
 MIREX = Convention(
     "mirex",
@@ -357,7 +385,9 @@ MIREX = Convention(
     clean,
     score,
     explain=_evidence,
+    doubts=(_EARLY,),
     literature="@downie2010",
+    counted=True,
 )
 CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, madmom.CONVENTION)})
 

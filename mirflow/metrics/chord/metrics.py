@@ -458,8 +458,17 @@ def evidences(
     """
     rule = measure.metric.name if measure.metric.name in RULES else measure.parameters.get("rule")
     if rule is None or "hop" in measure.parameters:
-        raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
+        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {', '.join(RULES)}")
     return judge(clean, partial(_judge_segments, str(rule)), reference, estimates)
+
+
+def _decibel_evidences(
+    reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+) -> list[Evidence | AnnotationError]:
+    """The segments of several estimates with their verdicts under DECIBEL's chord symbol recall."""
+    if measure.metric.name != "csr":
+        raise MetricError(f"{measure} does not judge segments one by one; ask for csr")
+    return judge(clean_unmerged, partial(_judge_segments, "majmin"), reference, estimates)
 
 
 def judge(
@@ -544,5 +553,7 @@ DECIBEL = Convention(
     clean_unmerged,
     partial(score, merging=False),
     GRIDS,
+    explain=partial(single_evidence, _decibel_evidences),
+    explain_many=_decibel_evidences,
     literature="@odekerken2020",
 )

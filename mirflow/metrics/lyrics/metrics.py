@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ import numpy as np
 from ...annotations.annotation import Annotation, encode
 from ...errors import AnnotationError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, usable_pair
 from ..events import COUNTED
 from ..measures import Measure, Weight, family, metric, metrics_in
@@ -434,6 +435,45 @@ CONVENTIONS = (
     ),
 )
 
+_TIMED = re.compile(r"\s*(?:[\[<]\d+:\d\d|[-+]?\d+\.\d+[\s,;])")
+"""Times at the beginning of a line."""
+_HEADING = re.compile(r"\s*\[[^\d:\]][^:\]]*\]\s*:?\s*")
+"""A line in brackets."""
+
+
+def doubt_words(annotation: Annotation) -> str:
+    """Report lines that hold more than words: times, headings of sections, JSON.
+
+    Examples
+    --------
+    >>> doubt_words(Annotation("text", {}, ["[Verse 1]", "Oh my love"]))
+    "'[Verse 1]' counts as words of the lyrics: leave headings of sections out"
+    """
+    lines = [line for line in annotation.labels or () if line]
+    if not lines:
+        return ""
+    timed = [line for line in lines if _TIMED.match(line)]
+    if 2 * len(timed) > len(lines):
+        return (
+            f"{timed[0][:40]!r} begins with a time, which counts as a word of the lyrics: leave times out, or save the "
+            "text as .lrc, .srt or .TextGrid, which are read with theirs"
+        )
+    if lines[0].lstrip()[:1] == "{" or (lines[0].lstrip()[:1] == "[" and lines[0].lstrip()[1:2] in ("{", '"', "")):
+        return f"{lines[0][:40]!r} looks like JSON, whose signs count as words: give the text alone, or JAMS (.jams)"
+    heading = next(filter(_HEADING.fullmatch, lines), None)
+    return f"{heading.strip()!r} counts as words of the lyrics: leave headings of sections out" if heading else ""
+
+
 TASK = Task(
-    "lyrics", "Lyrics transcription", MappingProxyType({one.name: one for one in CONVENTIONS}), ("word_error_rate",)
+    "lyrics",
+    "Lyrics transcription",
+    MappingProxyType({one.name: one for one in CONVENTIONS}),
+    ("word_error_rate",),
+    doubts=(
+        Doubt(
+            "words",
+            "lyrics hold more than words: times in front of most lines, headings of sections such as `[Verse 1]`, JSON",
+            of_side=doubt_words,
+        ),
+    ),
 )

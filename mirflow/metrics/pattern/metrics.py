@@ -8,11 +8,12 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...annotations.annotation import Annotation
 from ...annotations.schema import LATEST
-from ...errors import MetricError
-from ...ragged import Float, Int, Ragged, offsets_of, row_of_items, rows_of
+from ...errors import AnnotationError, MetricError
+from ...ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Task
-from ..cleaning import Cleaned, empty_rows, set_aside
+from ..cleaning import Cleaned, empty_rows, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Value
 from ..util import BOUNDED
 from .kernel import PatternComparison, Patterns, PatternSide, harmonic, number_notes
@@ -311,6 +312,52 @@ METRICS = (
     ),
 )
 
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """Each estimated pattern with the reference pattern that it is most alike: an `Explainer`.
+
+    Returns
+    -------
+    dict of str to array
+        ``reference`` and ``estimate``, float64: the patterns' numbers from 1, NaN for none. ``likeness``, float64: that
+        of the two most alike occurrences. ``verdict``: ``hit`` from the threshold of the measure on, else ``extra``.
+        Reference patterns that no estimated one is so alike follow as ``missed``, with their greatest likeness.
+
+    Raises
+    ------
+    MetricError
+        For metrics without a threshold above which patterns match.
+    AnnotationError
+        If a side is unusable, or without notes.
+
+    Examples
+    --------
+    >>> def patterns(*onsets):
+    ...     columns = {"onset": np.array(onsets), "pitch": np.full(len(onsets), 60.0)}
+    ...     return Annotation("patterns", columns, None, (np.ones(len(onsets), int), np.ones(len(onsets), int)))
+    >>> found = evidence(patterns(0.0, 4.0), patterns(2.0, 4.0), MIR_EVAL.select(["occurrence_recall"])[0])
+    >>> found["reference"].tolist(), found["estimate"].tolist(), found["verdict"].tolist()
+    ([nan, 2.0, 1.0], [1.0, 2.0, nan], ['extra', 'hit', 'missed'])
+    """
+    if _THRESHOLD.name not in measure.parameters:
+        raise MetricError(f"metric {measure} does not match patterns; the occurrence metrics do")
+    sides = usable_pair(reference, estimate, clean)
+    left, right = (PatternSide(rows, note)[0] for rows, note in zip(sides, number_notes(*sides), strict=True))
+    for side, patterns in (("reference", left), ("estimate", right)):
+        if patterns.is_empty:
+            raise AnnotationError(f"the {side} has no patterns, so there is nothing to explain")
+    likeness = PatternComparison(left, right).cardinality.best
+    least = float(measure[_THRESHOLD.name])
+    best = likeness.max(axis=0)
+    missed = np.flatnonzero(likeness.max(axis=1) < least)
+    return {
+        "reference": np.concatenate([np.where(best >= least, likeness.argmax(axis=0) + 1.0, np.nan), missed + 1.0]),
+        "estimate": np.concatenate([np.arange(len(best)) + 1.0, np.full(len(missed), np.nan)]),
+        "likeness": np.concatenate([best, likeness.max(axis=1)[missed]]),
+        "verdict": np.concatenate([np.where(best >= least, "hit", "extra"), np.full(len(missed), "missed")]),
+    }
+
+
 DEFAULT_MEASURES = (
     *("f_measure", "precision", "recall"),
     *("establishment_f_measure", "establishment_precision", "establishment_recall"),
@@ -328,6 +375,7 @@ MIR_EVAL = Convention(
     clean,
     score,
     default_measures=DEFAULT_MEASURES,
+    explain=evidence,
     literature="@raffel2014",
 )
 

@@ -7,8 +7,12 @@ from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
-from ...ragged import Ragged
-from ..base import Convention, Grid, Pairs, Scores, Task
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...ragged import Float, Ragged
+from ...theory.pitch import HIGHEST_MIDI, hz_to_midi
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, set_aside
 from ..measures import Measure, Metric, Parameter
 from .frames import NEEDS
@@ -96,6 +100,59 @@ ONSETS_AND_FRAMES = Convention(
     literature="@hawthorne2018",
 )
 
+_PLAYED = 5
+"""Notes by whose velocities swapped columns are recognised."""
+_ORDER = "are velocities and pitches swapped? Declare which column holds what (columns), or swap the arrays"
+
+
+def doubt_velocities(annotation: Annotation) -> str:
+    """Report velocities that MIDI does not have, as those that are pitches in Hz.
+
+    Examples
+    --------
+    >>> notes = {"start": np.zeros(2), "end": np.ones(2), "pitch": np.array([80.0, 90.0])}
+    >>> doubt_velocities(Annotation("notes", {**notes, "velocity": np.array([440.0, 220.0])}))  # doctest: +ELLIPSIS
+    'velocities reach from 220 to 440, those of MIDI from 0 to 127: are velocities and ...swapped? ...'
+    """
+    velocity = annotation.columns.get("velocity")
+    if velocity is None or not len(velocity) or not np.nanmax(velocity, initial=0) > HIGHEST_MIDI:
+        return ""
+    reach = f"velocities reach from {np.nanmin(velocity):.4g} to {np.nanmax(velocity):.4g}"
+    return f"{reach}, those of MIDI from 0 to {HIGHEST_MIDI}: {_ORDER}"
+
+
+def doubt_columns(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report a side whose velocities are the other side's pitches as MIDI numbers, while its pitches are not.
+
+    Examples
+    --------
+    >>> times = {"start": np.arange(5.0), "end": np.arange(5.0) + 1}
+    >>> pitch, velocity = np.array([60.0, 62.0, 64.0, 65.0, 67.0]), np.array([90.0, 80.0, 91.0, 84.0, 99.0])
+    >>> right = Annotation("notes", {**times, "pitch": 440 * 2 ** ((pitch - 69) / 12), "velocity": velocity})
+    >>> swapped = Annotation("notes", {**times, "pitch": 440 * 2 ** ((velocity - 69) / 12), "velocity": pitch})
+    >>> doubt_columns((), right, swapped)  # doctest: +ELLIPSIS
+    "the estimate's velocities are pitches of the reference: are velocities and ...swapped? ..."
+    >>> doubt_columns((), right, right)
+    ''
+    """
+    for name, side, other, against in (
+        ("estimate", estimate, reference, "reference"),
+        ("reference", reference, estimate, "estimate"),
+    ):
+        velocity = side.columns.get("velocity")
+        if velocity is None or len(velocity) < _PLAYED or len(np.unique(velocity)) < _PLAYED:
+            continue
+        pitch, wanted = _numbers(side), np.unique(_numbers(other))
+        if np.isin(velocity, wanted).mean() >= 0.9 and np.isin(pitch, wanted).mean() <= 0.25:
+            return f"the {name}'s velocities are pitches of the {against}: {_ORDER}"
+    return ""
+
+
+def _numbers(annotation: Annotation) -> Float:
+    pitch = annotation.columns["pitch"]
+    return np.asarray(np.round(hz_to_midi(pitch[pitch > 0])))
+
+
 TASK = Task(
     "transcription",
     "Note transcription",
@@ -104,4 +161,13 @@ TASK = Task(
     ),
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
     {"mt3": ("program_f_measure",), MADMOM.name: ("f_measure",)},
+    doubts=(
+        Doubt("velocity", f"velocities of notes are above {HIGHEST_MIDI}", of_side=doubt_velocities),
+        Doubt(
+            "velocity",
+            "the velocities of a side are the other side's pitches as MIDI numbers, and its pitches are not: the "
+            "columns of velocities and pitches are swapped",
+            of_pair=doubt_columns,
+        ),
+    ),
 )

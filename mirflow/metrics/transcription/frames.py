@@ -331,7 +331,8 @@ def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
     Notes are as short as can be where the reference has nothing but percussion.
     """
     spans, velocity, drum = Spans.of(notes), notes.extra["loudness"], notes.extra["drum"] > 0
-    weight = np.rint(np.where(np.isnan(velocity), _LOUD, velocity)).astype(np.int64)
+    # No velocity is as far from 0 as the bounds, which keep numbers that are none within whole ones.
+    weight = np.rint(np.clip(np.where(np.isnan(velocity), _LOUD, velocity), -(2.0**31), 2.0**31)).astype(np.int64)
     pitched = np.bincount(block.reference.pair[~(block.reference.extra["drum"] > 0)], minlength=len(block))
     end = np.where(pitched[spans.pair] > 0, spans.end, spans.start)
     first, stop = (np.floor(times * rate_of(hop)) for times in (spans.start, np.maximum(end, spans.start + SHORTEST)))

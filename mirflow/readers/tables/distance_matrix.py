@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...annotations.annotation import Annotation, CodedLabels
-from ...errors import InvalidAnnotationError, UnreadableError
+from ...errors import InvalidAnnotationError, MirflowError, UnreadableError
 from ...kernels.ragged_ops import ascending
 from ...ragged import Float, Int
 from ..content import decode, digest_of, open_file, unreadable
@@ -31,6 +31,9 @@ _SIMILARITIES = ("similarities", "similarity", "sim", "similarity_matrix", "scor
 """Names of the arrays of an archive, and of its lists."""
 _LOOKED_AT = 100
 """Rows of a matrix by which it is recognised."""
+_SAMPLED = 10
+"""The same of text, whose rows take longer."""
+_FEW_ITEMS = 3
 _SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
 
 
@@ -230,6 +233,22 @@ class TextMatrix(SpanTable):
         line = self.of_key[key][0].line
         return self.ranker.rank(key.track, self._distances(data, line), line, self.name)
 
+    def looks_similar(self) -> bool:
+        """True if each of the first rows of a square is largest where the query is the item, and smaller elsewhere."""
+        items = self.ranker.places
+        if len(items) < _FEW_ITEMS or {key.track for key in self.of_key} != items.keys():
+            return False
+        for key in list(self.of_key)[:_SAMPLED]:
+            try:
+                row = self._distances(self.data(key), self.of_key[key][0].line)
+            except MirflowError:  # which the track has when it is read
+                return False
+            own = items[key.track]
+            others = np.delete(row, own)
+            if not (np.isfinite(row).all() and others.max() < row[own]):
+                return False
+        return True
+
     def _distances(self, data: bytes, line: int) -> Float:
         row = data.rstrip()
         if self.separator == ";":  # of tables in which commas stand before decimals
@@ -301,7 +320,11 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     found = index_rows(path, name, key_of, head.stop, head.line)
     fingerprint = digest_of("\0".join(columns).encode()).encode()
     ranker = Ranker(columns, reading.exclude == "self")
-    return TextMatrix(path, name, reading, found, ranker, head.separator, fingerprint)
+    matrix = TextMatrix(path, name, reading, found, ranker, head.separator, fingerprint)
+    if matrix.looks_similar():
+        message = "looks like similarities, as an item has the largest number with itself: write distances, such as "
+        raise InvalidAnnotationError(f"{message}1 - similarity, with 0 on the diagonal", path=name)
+    return matrix
 
 
 @dataclass(frozen=True)

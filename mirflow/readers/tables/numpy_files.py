@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
+import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -11,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib import format as npy
 
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
@@ -60,6 +64,28 @@ class NamedArray:
         return next((self.names[key] for key in keys if key in self.names), None)
 
 
+# Headers are Python text, which numpy parses with Python's own parser: a bad one fails in the ways of both, and members
+# of archives in those of zipfile (encrypted, or packed in a way that it does not know) too.
+_FAULTS = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    RecursionError,
+    MemoryError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+
+
 def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> NamedArray:
     """The one table of numbers in a file of numpy, which is mapped into memory if it is an ``.npy``.
 
@@ -71,8 +97,12 @@ def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> Na
         if path.lower().endswith(".npz"):
             return _from_archive(path, reading, name, kinds)
         values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise UnreadableError(f"is no array that can be read: {error}", path=name) from None
+    except _FAULTS as error:
+        if isinstance(error, UnreadableError):
+            raise
+        raise UnreadableError(
+            f"is no array that can be read: {str(error)[:200] or type(error).__name__}", path=name
+        ) from None
     if not isinstance(values, np.ndarray):
         values.close()
         raise UnreadableError("is an archive of arrays, not one array; name it .npz", path=name)
@@ -82,20 +112,17 @@ def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> Na
 
 
 def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedArray:
-    with zipfile.ZipFile(path) as packed:
-        size = sum(one.file_size for one in packed.infolist())
-    if size > reading.max_bytes:
-        limit = f"{size / 2**20:.0f} MB is over the limit of {reading.max_bytes / 2**20:.0f} MB"
-        raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name)
     tables: dict[str, npt.NDArray[Any]] = {}
     names: dict[str, Names] = {}
-    with np.load(path, allow_pickle=False) as archive:
-        for key in archive.files:
-            try:
-                one = archive[key]
-            except ValueError:
-                message = f"the array {key!r} holds objects of Python: save numpy.array({key}, dtype=str)"
-                raise UnreadableError(message, path=name) from None
+    with zipfile.ZipFile(path) as packed:
+        members = packed.infolist()
+        size = sum(one.file_size for one in members)
+        if size > reading.max_bytes:
+            limit = f"{size / 2**20:.0f} MB is over the limit of {reading.max_bytes / 2**20:.0f} MB"
+            raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name)
+        for member in members:
+            key = member.filename.removesuffix(".npy")
+            one = _read_member(packed, member, key, name)
             if one.ndim == 1 and one.dtype.kind in "USiu":
                 if one.dtype.kind == "S":
                     one = np.char.decode(one, "utf-8")
@@ -110,6 +137,23 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
         raise UnreadableError(message, path=name)
     key, values = next(iter(tables.items()))
     return NamedArray(values, key, names)
+
+
+def _read_member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, key: str, name: str) -> npt.NDArray[Any]:
+    """An array of an archive, for which memory is taken only if it has as many bytes as its header says."""
+    with packed.open(member) as file:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(file)
+        declared, held = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
+    if dtype.hasobject:
+        message = f"the array {key!r} holds objects of Python: save numpy.array({key}, dtype=str)"
+        raise UnreadableError(message, path=name)
+    if declared != held:
+        raise UnreadableError(f"the array {key!r} holds {held} bytes, and {declared} by its header", path=name)
+    with packed.open(member) as file:
+        array: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
+    return array
 
 
 def read_names(file: Path, name: str, reading: Reading) -> Names:

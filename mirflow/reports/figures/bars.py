@@ -14,6 +14,7 @@ from ...analysis.selection import Names, Query
 from ...errors import FigureError
 from ..layout import group_labels, together
 from ..results import Result
+from ..tables import aggregate_in_words
 from .canvas import CYCLE, Sheet, figure, label, sheet
 from .track_scores import (
     FigureOptions,
@@ -24,7 +25,6 @@ from .track_scores import (
     frame_of,
     infinite,
     keep_best,
-    named,
     one_metric,
     query_of,
     rank_systems,
@@ -80,7 +80,7 @@ def groups(
     QueryError, UnknownNameError
         As for any query.
     """
-    group, ds = board_of(scores, metric, options.get("group"))
+    group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate, by)
     first = Result.of(aggregate_scores(select(ds, query), query.by, group))
     if not first.systems or not first.groups:
@@ -100,7 +100,7 @@ def groups(
         named_by = " and ".join(first.groupings) or "system"
         whose = f": {label(result.systems[0])}" if len(result.systems) == 1 else ""
         page.head(
-            f"{label(named(result), 60)} by {label(named_by, 40)}{whose}",
+            f"{label(axis_name(result), 60)} by {label(named_by, 40)}{whose}",
             describe(result, notes=[note, *drawn, *infinite(result.value, "infinite value")]),
         )
     return page.ax
@@ -155,7 +155,7 @@ def _draw(page: Sheet, result: Result) -> None:
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(axis="x")
-    ax.set_xlabel(label(f"{axis_name(result)}, {result.aggregates[0]}", 60))
+    ax.set_xlabel(label(f"{axis_name(result)}, {aggregate_in_words(result.aggregates[0])}", 60))
     if not result.units[0] and np.nanmax(result.value, initial=0) <= 1 and np.nanmin(result.value, initial=0) >= 0:
         ax.set_xlim(0, 1)
     if systems > 1:

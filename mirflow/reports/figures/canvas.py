@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...errors import FigureError, MirflowWarning
+from ..tables import escape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -221,7 +222,7 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-_HEADS: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+_HEADS: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 """Title and caption of each figure, shown or not."""
 
 
@@ -252,7 +253,7 @@ class Sheet:
 
     def head(self, title: str, caption: str) -> None:
         """Write title and caption above the axes."""
-        _HEADS[self.figure] = f"{title}\n{caption}\n".replace("\\$", "$")
+        _HEADS[self.figure] = title.replace("\\$", "$"), caption.replace("\\$", "$")
         if not self.frame.caption:
             return
         lines = wrapped(caption, self.inches, _CAPTION)
@@ -369,21 +370,33 @@ def save(ax: Axes, path: str | Path) -> Path:
 
 
 def save_caption(ax: Axes, path: str | Path) -> Path:
-    """Write title and caption of a figure, shown or not, as text beside the figure's file.
+    r"""Write LaTeX that includes a figure, with its caption and a label, beside the figure's file.
 
     Parameters
     ----------
     ax : Axes
     path : path
-        Of the figure: ``a.pdf`` has its caption in ``a.txt``.
+        Of the figure: ``cd.pdf`` has its caption in ``cd.caption.tex``, for ``\input``, and the label ``fig:cd``.
 
     Returns
     -------
     Path
         Of the caption.
     """
-    beside = Path(path).with_suffix(".txt")
-    beside.write_text(_HEADS.get(figure_of(ax), ""), encoding="utf-8")
+    path = Path(path)
+    texts = [text.replace("\u00a0", " ") for text in _HEADS.get(figure_of(ax), ()) if text]
+    sentences = [escape(f"{text[:1].upper()}{text[1:]}".rstrip(".") + ".") for text in texts]
+    lines = [
+        r"\begin{figure}",
+        r"\centering",
+        rf"\includegraphics{{{path.name}}}",
+        rf"\caption{{{' '.join(sentences)}}}",
+        rf"\label{{fig:{path.stem}}}",
+        r"\end{figure}",
+    ]
+    # Not figure.tex, which may be the paper that compiles to figure.pdf.
+    beside = path.with_suffix(".caption.tex")
+    beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return beside
 
 

@@ -8,12 +8,15 @@ import numpy as np
 
 from ...analysis.dims import table_of
 from ...analysis.per_class import CONFUSED, aggregate_table, select_table
+from ...analysis.policies import MISSING
 from ...analysis.scores import names_of
-from ...analysis.selection import find_tables, split_names
+from ...analysis.selection import find_measures, find_tables, split_names
 from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
-from ..layout import REST, choose_labels, title_of, with_others
+from ..captions import metric_title, origin_in_words
+from ..layout import REST, choose_labels, with_others
 from ..results import Result
+from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, query_of
 
@@ -56,7 +59,7 @@ def confusion(
     """
     if most < 2:
         raise FigureError(f"a matrix needs two classes or more, not {most}")
-    group, ds = board_of(scores, metric, options.get("group"))
+    group, ds = board_of(scores, metric, options)
     variable = _variable(ds, metric)
     system = _only_system(ds, options)
     options["system"] = system
@@ -69,7 +72,8 @@ def confusion(
         _draw(page, values, labels)
         page.ax.set_xlabel(f"estimated by {label(system)}")
         page.ax.set_ylabel("reference")
-        page.head(f"{label(result.metrics[0], 60)}: {label(system)}", _describe(result, labels[-1] == REST))
+        title = metric_title(result.metrics[0], find_measures(ds)[variable].metric.title)
+        page.head(f"{label(title, 60)}: {label(system)}", _describe(result, labels[-1] == REST))
     return page.ax
 
 
@@ -148,9 +152,11 @@ def _draw(page: Sheet, values: Float, labels: list[str]) -> None:
 
 def _describe(result: Result, rest: bool) -> str:
     attrs, lost, n = result.attrs, int(result.n_missing.sum()), int(result.n_counted.sum())
-    missing = f"missing ({attrs['missing']}): {counted(lost, 'track') if lost else 'none'}"
     tracks = counted(result.tracks, "track")
-    over = f"{result.aggregates[0]} over {'' if n == result.tracks else f'{n} of '}{tracks}"
+    over = f"{aggregate_in_words(result.aggregates[0])} over {'' if n == result.tracks else f'{n} of '}{tracks}"
+    missing = (
+        f"{counted(lost, 'track')} without a score ({MISSING[attrs['missing']]})" if lost else "no score is missing"
+    )
     rows = "rows add up to 100 %" + ("; (rest): all other classes" if rest else "")
     unit = f" [{result.units[0]}]" if result.units[0] else ""
-    return f"{title_of(attrs)}; {over}{unit}; {missing}; {rows}"
+    return f"{origin_in_words(attrs)}; {over}{unit}; {missing}; {rows}"

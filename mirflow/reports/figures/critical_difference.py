@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.inference import compare, friedman
+from ...analysis.policies import MISSING
 from ...analysis.selection import Query
 from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
-from ..captions import letters_note
-from ..layout import title_of
+from ..captions import letters_note, origin_in_words, title_in
+from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, query_of
 
@@ -79,7 +80,7 @@ def critical_difference(
     """
     if test not in TESTS:
         raise UnknownNameError("test", test, TESTS)
-    group, ds = board_of(scores, metric, options.get("group"))
+    group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate)
     shown = (_ranked if test == "friedman" else _compared)(ds, query, unit, level, group)
     levels = _levels(shown)
@@ -88,7 +89,9 @@ def critical_difference(
     width = "page" if max(map(len, shown.systems)) > _LONG else "column"
     with sheet(frame_of(options, width), 0.62 + bars + _ROW * rows + 0.06) as page:
         _draw(page, shown, levels, bars)
-        page.head(shown.title, shown.about)
+        passing = any(not _is_run(members, shown.order) for members, _ in levels)
+        dots = "; dots show which systems a bar joins where it passes by others" if passing else ""
+        page.head(shown.title, shown.about + dots)
     return page.ax
 
 
@@ -129,7 +132,7 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
     if np.isnan(mean).any():
         raise FigureError(f"nothing to rank: there is no {unit} of which every system has a score")
     order = np.argsort(mean, kind="stable").tolist()
-    title = f"Mean ranks by {label(ds['metric'].item(), 60)}"
+    title = f"Mean ranks by {label(title_in(ds), 60)}"
     critical = ds["critical_difference"].item()
     systems = ds["system"].values.tolist()
     return _Shown(systems, mean, order, _groups(ds, order), critical, False, 2, title, _describe_ranks(ds, unit))
@@ -150,7 +153,7 @@ def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str)
         why = f"there is no {unit} of which every system has a score" if np.isnan(value).all() else "all are infinite"
         raise FigureError(f"nothing to compare: {why}")
     decimals = int(np.clip(3 - np.floor(np.log10(max(np.ptp(value[order]), 1e-9))), 2, 4)) - 1
-    title = f"{ds['aggregate'].item()} of {label(ds['metric'].item(), 60)}"
+    title = f"{label(title_in(ds), 60)}, {aggregate_in_words(ds['aggregate'].item())}"
     systems = ds["system"].values.tolist()
     return _Shown(systems, value, order, _groups(ds, order), np.nan, higher, decimals, title, _describe(ds, unit))
 
@@ -233,6 +236,7 @@ def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Sh
     ax, (low, high) = page.ax, ends
     ax.plot([low, high], [0, 0], color="black", linewidth=0.8)
     ranks = np.isfinite(shown.difference)
+    ax.text((low + high) / 2, -0.2, shown.title, ha="center", va="bottom", fontsize=7)
     for place in np.arange(low, high + 1).tolist() if ranks else ticks:
         tall = place in ticks
         ax.plot([place, place], [0, -0.06 if tall else -0.03], color="black", linewidth=0.6)
@@ -249,10 +253,10 @@ def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Sh
 
 
 def _describe(ds: xr.Dataset, unit: str) -> str:
-    kind = ds["aggregate"].item()
-    share = f"{kind} over tracks" if unit == "track" else f"{kind} within each {unit}"
-    notes = [share, f"missing: {ds.attrs['missing']}", *infinite(ds["value"].values[:, 0], "infinite value")]
-    return f"{title_of(ds.attrs)}; {'; '.join(notes)}. {_bars(ds)}"
+    kind = aggregate_in_words(ds["aggregate"].item())
+    share = f"{kind} over the tracks" if unit == "track" else f"{kind} within each {unit}"
+    notes = [share, MISSING[ds.attrs["missing"]], *infinite(ds["value"].values[:, 0], "infinite value")]
+    return f"{origin_in_words(ds.attrs)}; {'; '.join(notes)}. {_bars(ds)}"
 
 
 def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
@@ -260,11 +264,11 @@ def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
     units = counted(n, "track") if unit == "track" else f"{n} values of {unit}"
     chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
     test = f"Friedman: chi-square({ds['dof'].item()}) = {ds['statistic'].item():.2f}, {chance}"
-    kind = "" if unit == "track" else f"{ds['aggregate'].item()} within them, "
-    missing = ds.attrs.get("missing", "common")
-    return f"{title_of(ds.attrs)}; ranks within {units}, {kind}missing: {missing}. {test}; {_bars(ds)}"
+    kind = "" if unit == "track" else f" ({aggregate_in_words(ds['aggregate'].item())} within them)"
+    return f"{origin_in_words(ds.attrs)}; ranks within {units} that all systems have{kind}. {test}. {_bars(ds)}"
 
 
 def _bars(ds: xr.Dataset) -> str:
-    note = letters_note(ds, 0)
-    return note.replace("systems that share a letter", "bars join systems that").replace("no letters", "no bars")
+    note = letters_note(ds, 0).replace("systems that share a letter", "bars join systems that")
+    note = note.replace("no letters", "no bars")
+    return f"{note[:1].upper()}{note[1:]}"

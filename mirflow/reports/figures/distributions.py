@@ -9,8 +9,9 @@ import numpy as np
 from ...errors import FigureError
 from ...ragged import Float
 from ..results import Result
+from ..tables import aggregate_in_words
 from .canvas import BLUE, RED, SKY, Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, infinite, named, rank_systems, scores_of
+from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, infinite, rank_systems, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,8 +131,8 @@ def _finish(page: Sheet, result: Result, order: list[int], style: str, notes: li
     ax.set_xlabel(label(axis_name(result), 60))
     ax.grid(axis="x")
     ax.spines["left"].set_visible(False)
-    shape = _SHAPES[style]
+    shape, kind = _SHAPES[style], aggregate_in_words(result.aggregates[0])
     page.head(
-        f"{label(named(result), 60)} of each track",
-        f"{describe(result, notes=notes)}. Points: tracks; {shape}; diamond: {result.aggregates[0]}",
+        f"{label(axis_name(result), 60)} of each track",
+        f"{describe(result, notes=notes)}. Points: tracks; {shape}; diamond: {kind}",
     )

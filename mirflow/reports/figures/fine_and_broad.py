@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 
 from ...analysis.judgements import Judgements, all_judged, fine_within_broad
+from ...annotations.collection import Collection
 from ...errors import FigureError, counted
 from ...metrics.similarity import BROAD
 from ...ragged import Float
@@ -89,7 +90,9 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
 
 
 def _named(judgements: Judgements | Several) -> Several:
-    return judgements if isinstance(judgements, Mapping) else {"": judgements}
+    if isinstance(judgements, Collection) or not isinstance(judgements, Mapping):
+        return {"": judgements}
+    return judgements
 
 
 def _campaign(name: str, judgements: Judgements) -> _Campaign:

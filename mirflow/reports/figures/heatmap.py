@@ -11,7 +11,7 @@ from ...errors import FigureError, counted
 from ...ragged import Float, Int
 from ..results import Result
 from .canvas import PALE, Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, named, rank_systems, scores_of
+from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, rank_systems, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def heatmap(
             ax.set_xticks([])
             ax.set_xlabel(f"{counted(len(columns), 'track')}, {first}")
         ax.tick_params(length=0)
-        title = f"{label(named(result), 60)} of every track and system"
+        title = f"{label(axis_name(result), 60)} of every track and system"
         page.head(title, describe(result) + "; hatched: no score")
     return page.ax
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
-from ...ragged import Bool, Column, Float
+from ...ragged import Bool, Column, Float, Int
 from ...theory.chords import encode_vocabulary
 from ...theory.percussion import STAFF, staff_row
 from .canvas import BLUE, CYCLE, GREY, ORANGE, PALE, PURPLE, RED, label
@@ -20,6 +20,10 @@ from .canvas import BLUE, CYCLE, GREY, ORANGE, PALE, PURPLE, RED, label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_SMALL = 6.0
+"""Points of the smallest type, which venues ask for."""
+_NEUTRAL = "#333333"
+"""Notes that are not judged: blue means a hit."""
 TOP, BOTTOM = 0.4, 0.18
 """Where the annotation stands, in lanes above and below the middle of its lane."""
 
@@ -75,8 +79,11 @@ class Lanes:
         return np.asarray(at + self.bottom - 0.03 - share * (TOP + self.bottom - 0.06))
 
 
-def draw(lanes: Lanes, annotation: Annotation, at: float) -> None:
-    """An annotation in the lane whose middle is at a height."""
+def draw(lanes: Lanes, annotation: Annotation, at: float, colours: Int | None = None) -> None:
+    """Draw an annotation in the lane whose middle is at a height; patterns in the colours that `matches` gives."""
+    if colours is not None:
+        _draw_patterns(lanes, annotation, at, colours)
+        return
     _DRAWERS.get(annotation.schema.drawn_as, _draw_text)(lanes, annotation, at)
 
 
@@ -112,15 +119,17 @@ def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float,
     start, end = one.columns["start"], one.columns["end"]
     above, height = room or (TOP, TOP + BOTTOM)
     labels = one.labels or [""] * len(start)
-    size = 5.5 if height > 0.3 else 4.5
     for place in lanes.visible(start, end):
         left, right = max(start[place], lanes.start), min(end[place], lanes.end)
         colour, hatch = fill_of(lanes, labels[place])
         box = Rectangle((left, at - above), right - left, height, facecolor=colour, edgecolor="white", hatch=hatch)
         lanes.ax.add_patch(box).set_linewidth(0.3)
         text = label(labels[place], 24)
-        if lanes.fits(text, right - left, size):
-            lanes.ax.text((left + right) / 2, at - above + height / 2, text, ha="center", va="center", fontsize=size)
+        if lanes.fits(text, right - left, _SMALL):
+            middle = (left + right) / 2, at - above + height / 2
+            drawn = lanes.ax.text(*middle, text, ha="center", va="center", fontsize=_SMALL)
+            if hatch:  # which would cross the letters
+                drawn.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.6})
 
 
 def _draw_hierarchy(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -142,8 +151,8 @@ def _draw_events(lanes: Lanes, one: Annotation, at: float) -> None:
     gap = float(np.median(np.diff(time))) if len(time) > 1 else lanes.end - lanes.start
     for place in shown:
         text = label((one.labels or [])[place], 12)
-        if lanes.fits(text, gap, 5):
-            lanes.ax.text(time[place], at - TOP, f" {text}", va="top", fontsize=5, color="#555555", clip_on=True)
+        if lanes.fits(text, gap, _SMALL):
+            lanes.ax.text(time[place], at - TOP, f" {text}", va="top", fontsize=_SMALL, color="#555555", clip_on=True)
 
 
 def _draw_hits(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -165,7 +174,7 @@ def _draw_notes(lanes: Lanes, one: Annotation, at: float) -> None:
     chosen = [place for place in lanes.visible(start, end) if one.columns["pitch"][place] > 0]
     y = lanes.height(np.log2(one.columns["pitch"][chosen]), at)
     left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
-    lanes.ax.hlines(y, left, right, color=BLUE, linewidth=1.3)
+    lanes.ax.hlines(y, left, right, color=_NEUTRAL, linewidth=1.3)
 
 
 def _draw_sheet(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -216,11 +225,21 @@ def _draw_following(lanes: Lanes, one: Annotation, at: float) -> None:
     lanes.ax.scatter(time[inside], y, s=2, color=BLUE, linewidths=0, rasterized=int(inside.sum()) > 3000)
 
 
-def _draw_patterns(lanes: Lanes, one: Annotation, at: float) -> None:
-    occurrence = np.repeat(np.arange(len(one.inner_counts[1])), one.inner_counts[1])
-    pattern = np.repeat(np.arange(len(one.inner_counts[0])), one.inner_counts[0])[occurrence]
-    colours = [CYCLE[place % len(CYCLE)] for place in pattern.tolist()]
-    lanes.ax.scatter(one.columns["onset"], lanes.height(one.columns["pitch"], at), s=2.5, color=colours, linewidths=0)
+def _draw_patterns(lanes: Lanes, one: Annotation, at: float, colours: Int | None = None) -> None:
+    """Draw the notes of patterns, those of unmatched patterns in grey and under the others."""
+    occurrences, notes = one.inner_counts
+    if colours is None:
+        colours = np.arange(len(occurrences))
+    colour = np.repeat(np.repeat(colours, occurrences), notes)
+    order = np.argsort(colour >= 0, kind="stable")
+    shown = [CYCLE[number % len(CYCLE)] if number >= 0 else GREY for number in colour[order].tolist()]
+    y = lanes.height(one.columns["pitch"][order], at)
+    lanes.ax.scatter(one.columns["onset"][order], y, s=2.5, color=shown, linewidths=0)
+
+
+def matches(evidence: Mapping[str, Column]) -> Int:
+    """The place of the reference pattern that each estimated one matches; -1 for none: int64 (estimated patterns,)."""
+    return np.asarray(np.nan_to_num(evidence["reference"][np.isfinite(evidence["estimate"])], nan=0.0), np.int64) - 1
 
 
 def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -273,6 +292,7 @@ _MEANINGS = {
     "reports": "aligned (blue), misaligned or of no note (vermilion crosses), missed (circles); upwards: the score",
     "notes": "hits (blue), extra (vermilion), missed (grey, dotted)",
     "pitches": "hits (blue), extra (vermilion), missed (grey)",
+    "patterns": "matched patterns in the colour of the reference's pattern, unmatched ones grey",
     "words": "",
     "nothing": "",
 }
@@ -285,6 +305,8 @@ def form_of(kind: str, evidence: Mapping[str, Column]) -> str:
         return "words"
     if "verdict" not in names:
         return "nothing"
+    if KINDS[kind].drawn_as == "patterns":
+        return "patterns"
     if {"estimate_end", "estimate_pitch"} <= names:
         return "notes"
     if KINDS[kind].drawn_as == "frames" and "estimate_frequency" in names:
@@ -293,6 +315,37 @@ def form_of(kind: str, evidence: Mapping[str, Column]) -> str:
         return "band"
     moments = {"reference", "estimate"} <= names and evidence["estimate"].dtype.kind == "f"
     return "marks" if moments else "nothing"
+
+
+def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str, dict[str, Any]]]:
+    """Words of a legend, and the lines or markers that they explain; none where a band of time is coloured."""
+    return {
+        "notes": [
+            ("hit", {"color": BLUE, "linewidth": 1.7}),
+            ("extra", {"color": RED, "linewidth": 0.9, "linestyle": (0, (2.2, 0.8))}),
+            ("missed", {"color": GREY, "linewidth": 0.7, "linestyle": (0, (1, 0.7))}),
+            ("reference", {"color": _NEUTRAL, "linewidth": 1.3}),
+        ],
+        "marks": [
+            ("hit", _mark(BLUE, "|")),
+            ("extra", _mark(RED, "x")),
+            ("missed", _mark(RED, "o")),
+        ],
+        "pitches": [
+            ("hit", _mark(BLUE, "s")),
+            ("extra", _mark(RED, "x")),
+            ("missed", _mark(GREY, ".")),
+        ],
+        "patterns": [
+            ("match: same colour", _mark(BLUE, ".")),
+            ("no match", _mark(GREY, ".")),
+        ],
+    }.get(form_of(kind, evidence), [])
+
+
+def _mark(colour: str, marker: str) -> dict[str, Any]:
+    style = {"marker": marker, "markersize": 3, "markeredgecolor": colour, "markeredgewidth": 0.8}
+    return {"linestyle": "", "markerfacecolor": "none", **style}
 
 
 def explained(kind: str, evidence: Mapping[str, Column]) -> str:
@@ -310,7 +363,7 @@ def explained(kind: str, evidence: Mapping[str, Column]) -> str:
 def draw_verdicts(lanes: Lanes, kind: str, evidence: Mapping[str, Column], at: float) -> None:
     """Draw the verdicts of a metric on the estimate in the lane with its middle at a height."""
     form = form_of(kind, evidence)
-    if form != "nothing":
+    if form not in ("nothing", "patterns"):
         {"band": _band, "marks": _marks, "notes": _notes, "pitches": _pitches, "words": _words}[form](
             lanes, evidence, at
         )
@@ -358,8 +411,7 @@ def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     )
     for names, side, colour, marker in shown:
         chosen = _is(evidence, names) & lanes.inside(evidence[side])
-        style: dict[str, Any] = {"marker": marker, "markersize": 3, "markeredgecolor": colour, "markeredgewidth": 0.8}
-        lanes.ax.plot(evidence[side][chosen], middle[chosen], linestyle="", markerfacecolor="none", **style)
+        lanes.ax.plot(evidence[side][chosen], middle[chosen], **_mark(colour, marker))
 
 
 def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
@@ -368,7 +420,7 @@ def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     In grey a hit is thick and whole, what is too much thin and dashed, what is missed dotted.
     """
     for names, side, colour, style, width in (
-        (MISSED, "reference", GREY, (0, (1, 0.7)), 1.3),
+        (MISSED, "reference", GREY, (0, (1, 0.7)), 0.7),
         (TOO_MUCH, "estimate", RED, (0, (2.2, 0.8)), 0.9),
         (GOOD, "estimate", BLUE, "-", 1.7),
     ):

@@ -12,6 +12,7 @@ from ...analysis.selection import Names, as_names
 from ...errors import FigureError, counted
 from ...ragged import Bool, Float
 from ..results import Result
+from ..tables import aggregate_in_words
 from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
@@ -21,7 +22,6 @@ from .track_scores import (
     describe,
     frame_of,
     infinite,
-    named,
     one_metric,
     query_of,
     rank_systems,
@@ -94,7 +94,7 @@ def scatter(
         notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
         here, there = (label(name, 24) for name in result.systems)
-        page.head(f"{label(named(result), 60)}: {there} against {here}", describe(result, notes=notes))
+        page.head(f"{label(axis_name(result), 60)}: {there} against {here}", describe(result, notes=notes))
     return page.ax
 
 
@@ -104,7 +104,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         raise FigureError(f"two metrics make this figure, not {len(metrics)} ({', '.join(metrics)})")
     if tie:
         raise FigureError("ties are those of two systems by one metric; two metrics have none")
-    group, ds = board_of(scores, metrics, options.get("group"))
+    group, ds = board_of(scores, metrics, options)
     chosen = [one_metric(ds, name) for name in metrics]
     if chosen[0] == chosen[1]:
         raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
@@ -131,9 +131,9 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         page.ax.set_ylabel(label(axis_name(result, 1), 60))
         count = len(result.systems)
         notes = [f"points: {counted(int(finite[best].sum()), 'score')} of a system and a track that have both metrics"]
-        notes += [f"the best {most} of {count} systems by {chosen[0]}"] if count > most else []
+        notes += [f"the best {most} of {count} systems by {axis_name(result, 0)}"] if count > most else []
         notes += infinite(shown)
-        title = f"{label(chosen[0], 40)} against {label(chosen[1], 40)}"
+        title = f"{label(axis_name(result, 0), 40)} against {label(axis_name(result, 1), 40)}"
         page.head(title, describe(result, notes=notes, aggregated=False))
     return page.ax
 
@@ -164,8 +164,9 @@ def _draw(page: Sheet, result: Result, x: Float, y: Float, tie: float) -> None:
     above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
     below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
     _opaque_legend(page, "upper left" if above <= below else "lower right")
-    ax.set_xlabel(f"{names[0]}: {label(axis_name(result), 30)}, {result.aggregates[0]} {result.value[0, 0, 0]:.4f}")
-    ax.set_ylabel(f"{names[1]}: {label(axis_name(result), 30)}, {result.aggregates[0]} {result.value[1, 0, 0]:.4f}")
+    called = f"{label(axis_name(result), 30)}, {aggregate_in_words(result.aggregates[0])}"
+    ax.set_xlabel(f"{names[0]}: {called} {result.value[0, 0, 0]:.4f}")
+    ax.set_ylabel(f"{names[1]}: {called} {result.value[1, 0, 0]:.4f}")
 
 
 def _opaque_legend(page: Sheet, place: Literal["best", "upper left", "lower right"]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -18,19 +18,20 @@ from ...errors import FigureError, MirflowError, UnknownNameError
 from ...metrics.base import Convention, get_task
 from ...metrics.measures import parse
 from ...pipeline.plan import EvaluationFiles
-from ...ragged import Bool, Column
-from ..layout import title_of
+from ...ragged import Bool, Column, Int
+from ..captions import origin_in_words, title_in
 from ..origins import Shelf, find_plans
 from .canvas import GREY, Sheet, figure, label, sheet
-from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained, form_of
+from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained, form_of, legend_entries, matches
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-_LANE, _TALL, _DENSE = 0.32, 0.62, 1.0
-"""Inches of a lane, of one in which pitches have to be told apart, and of one with several pitches at a time."""
+_LANE, _TALL, _DENSE, _LEVEL = 0.32, 0.62, 1.0, 0.14
+"""Inches of a lane, of one in which pitches have to be told apart, of one with several pitches at a time, and of each
+level of a hierarchy."""
 _POLYPHONIC = ("notes", "frames", "drums")
 """Forms with several pitches or drums at a time."""
 _MOST = 60
@@ -88,7 +89,7 @@ def timeline(
     QueryError, UnknownNameError
         As for any query.
     """
-    group, ds = board_of(scores, metric, options.get("group"))
+    group, ds = board_of(scores, metric, options)
     plan = _plan_of(ds, group, root)
     systems = find_labels(ds, "system", options.get("system"))
     place = find_metrics(ds, one_metric(ds, metric), exact=True)[0]
@@ -101,13 +102,21 @@ def timeline(
     own = values[:, names_of(ds, "track").index(track)]
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
     lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
-    origin = title_of(origin_of(ds, group, ()))
-    about = f"{origin}; one track, nothing is aggregated; numbers on the right: {names_of(ds, 'metric')[place]}"
-    lane = _height(kind_of(plan.task), len(lanes))
+    origin = origin_in_words(origin_of(ds, group, ()))
+    about = f"{origin}; numbers on the right: {title_in(ds, place)} of this track"
+    levels = max((_levels(lane.annotation) for lane in lanes), default=1)
+    lane = max(_height(kind_of(plan.task), len(lanes)), 0.1 + _LEVEL * levels)
     with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
         _draw(page, lanes, start, end, plan.task in ("chord",))
         page.head(label(track, 80), "; ".join([about, *cut, *rule.legend(lanes)]))
     return page.ax
+
+
+def _levels(annotation: Annotation | str) -> int:
+    """The number of levels of a hierarchy; 0 of anything else."""
+    if isinstance(annotation, str) or annotation.schema.drawn_as != "levels":
+        return 0
+    return len(annotation.inner_counts[0])
 
 
 def _height(kind: Kind, lanes: int) -> float:
@@ -117,7 +126,7 @@ def _height(kind: Kind, lanes: int) -> float:
 
 
 def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationFiles:
-    plans, reason = find_plans(ds.attrs, root)
+    plans, reason = find_plans(ds, root)
     if reason:
         raise FigureError(f"no timeline without annotations. {reason}")
     task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))
@@ -210,7 +219,9 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
         if isinstance(lane.annotation, str):
             ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
             continue
-        draw(lanes, lane.annotation, at)
+        # All notes of an estimate that is judged have a verdict, and would be seen between its dashes.
+        if lane.evidence is None or form_of(lane.annotation.kind, lane.evidence) != "notes":
+            draw(lanes, lane.annotation, at, _colours(rows, at))
         if lane.evidence is not None:
             draw_verdicts(lanes, lane.annotation.kind, lane.evidence, at)
     ax.set_yticks(range(len(rows)), [label(lane.name) for lane in rows], fontsize=6.5)
@@ -225,6 +236,7 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
                 va="center",
                 fontsize=6.5,
             )
+    _add_legend(ax, rows)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlim(first, last)
@@ -233,7 +245,36 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
         ax.set_xticks([])
         ax.spines["bottom"].set_visible(False)
     else:
-        ax.set_xlabel("onset [quarter notes]" if "onset" in read[0].columns else "time [s]")
+        title = "onset [quarter notes]" if "onset" in read[0].columns else "time [s]"
+        ax.set_xlabel(title, loc="left" if ax.get_legend() else "center")  # the legend lies on the right
+
+
+def _colours(rows: Sequence[_Lane], at: int) -> Int | None:
+    """The colours of the patterns of a lane: those of the reference that judges, else by `matches`."""
+    one, evidence = rows[at].annotation, rows[at].evidence
+    judge = next(row for row in rows if isinstance(row.annotation, Annotation))
+    if not isinstance(one, Annotation) or one.kind != "patterns" or rows[at] is judge:
+        return None
+    return np.full(len(one.inner_counts[0]), -1) if evidence is None else matches(evidence)
+
+
+def _add_legend(ax: Axes, rows: Sequence[_Lane]) -> None:
+    """Add what lines and marks mean, below the time axis."""
+    judged = ((row.annotation, row.evidence) for row in rows)
+    entries = next((legend_entries(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two), [])
+    if entries:
+        from matplotlib.lines import Line2D
+        from matplotlib.transforms import offset_copy
+
+        handles = [Line2D([], [], label=text, **style) for text, style in entries]
+        # Markers need less room than lines.
+        room = (0.8, 0.3, 0.8) if "marker" in entries[0][1] else (2.0, 0.8, 1.2)
+        spacing: dict[str, Any] = dict(zip(("handlelength", "handletextpad", "columnspacing"), room, strict=True))
+        drawn = ax.legend(handles=handles, ncols=len(handles), fontsize=6, frameon=False, **spacing)
+        drawn.set_loc("upper right")
+        # Beside the title of the time axis, below its numbers.
+        drawn.set_bbox_to_anchor((1, 0), offset_copy(ax.transAxes, ax.get_figure(root=True), y=-15.6, units="points"))
+        drawn.borderaxespad = 0
 
 
 def _has_band(lane: _Lane) -> bool:

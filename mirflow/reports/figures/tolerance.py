@@ -68,7 +68,7 @@ def tolerance(
     QueryError, UnknownNameError
         As for any query.
     """
-    group, ds = board_of(scores, None if metric is None else metric.partition("@")[0], options.get("group"))
+    group, ds = board_of(scores, None if metric is None else metric.partition("@")[0], options)
     families = _families(ds, parameter)
     family = _largest(families) if metric is None else _same(ds, families, metric, parameter)
     name, measures = next(iter(family.values())).metric, family
@@ -85,9 +85,10 @@ def tolerance(
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))
         page.ax.set_xlabel(f"{swept} [{unit}]" if unit else swept)
-        page.ax.set_ylabel(label((name.title or name.name) + (f" [{name.unit}]" if name.unit else ""), 40))
+        called = result.titles[0] or name.name
+        page.ax.set_ylabel(label(called + (f" [{name.unit}]" if name.unit else ""), 40))
         grey = [f"grey: the other {len(result.systems) - len(CYCLE)} systems"] if len(result.systems) > _ALL else []
-        page.head(f"{name.name} by {swept}", describe(result, notes=grey))
+        page.head(f"{label(called, 60)} at several values of {swept}", describe(result, notes=grey))
     return page.ax
 
 

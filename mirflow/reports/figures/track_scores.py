@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from ...analysis.aggregation import VALUELESS, aggregate_scores, select, show_span
-from ...analysis.evaluations import Scored, evaluations_of
+from ...analysis.evaluations import ScoresLike, evaluations_of
 from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import choose_one
 from ...analysis.scores import names_of
@@ -16,7 +16,6 @@ from ...analysis.selection import (
     Names,
     Query,
     Reductions,
-    bare_name,
     find_single,
     find_tables,
     headline_metric,
@@ -24,16 +23,16 @@ from ...analysis.selection import (
 )
 from ...errors import FigureError, QueryError, counted
 from ...ragged import Float
-from ..captions import reference_notes
-from ..layout import title_of
+from ..captions import metric_title, origin_in_words, reference_notes
 from ..results import Result
+from ..tables import NAMES, aggregate_in_words, check_names
 from .canvas import Frame, Width
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-Stored = Scored
+Stored = ScoresLike
 """Stores by their paths, an opened tree, or the dataset of one evaluation."""
 
 
@@ -52,6 +51,7 @@ class FigureOptions(TypedDict, total=False):
     height: float | None
     caption: bool
     venue: str
+    names: str
 
 
 def frame_of(options: FigureOptions, width: Width = "column") -> Frame:
@@ -67,7 +67,7 @@ def query_of(options: FigureOptions, metric: Names, aggregate: str | None = None
     return Query(metric, aggregate, by, exact=True, **{name: given[name] for name in names if name in given})
 
 
-def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> tuple[str, xr.Dataset]:
+def board_of(scores: Stored, metric: Names, options: FigureOptions) -> tuple[str, xr.Dataset]:
     """The evaluation that a figure is about, and its name, which is empty for a dataset.
 
     Parameters
@@ -75,8 +75,8 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
     scores : path, sequence or mapping of paths, xr.DataTree or xr.Dataset
     metric : str, sequence of str or None
         Requirement.
-    group : str or None
-        Its name; None: the only one that has the metrics.
+    options : FigureOptions
+        Without a group it is the only evaluation that has the metrics; by identifiers the metrics have no titles.
 
     Raises
     ------
@@ -85,8 +85,11 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
+    group, names = options.get("group"), options.get("names", NAMES[0])
+    check_names(names)
     boards = evaluations_of(scores)
-    return (group or "", boards[""]) if "" in boards else choose_one(boards, metric, group)
+    group, ds = (group or "", boards[""]) if "" in boards else choose_one(boards, metric, group)
+    return group, ds.drop_vars("title", errors="ignore") if names != NAMES[0] else ds
 
 
 def one_metric(ds: xr.Dataset, metric: str | None) -> str:
@@ -134,7 +137,7 @@ def scores_of(
     QueryError, UnknownNameError
         As for any query.
     """
-    group, ds = board_of(scores, metric, options.get("group"))
+    group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate)
     part = select(ds, query)
     shown = np.where(part["_included"].values, part["score"].values, np.nan)
@@ -143,15 +146,10 @@ def scores_of(
     return Result.of(aggregate_scores(part, query.by, group)), names_of(part, "track"), shown[..., 0]
 
 
-def named(result: Result) -> str:
-    """A metric's identity with its unit, by which it can be asked for."""
-    return f"{result.metrics[0]} [{result.units[0]}]" if result.units[0] else result.metrics[0]
-
-
 def axis_name(result: Result, metric: int = 0) -> str:
     """A metric as the literature calls it, with its parameters and its unit."""
-    unit, name, title = (own[metric] for own in (result.units, result.metrics, result.titles))
-    called = title + name.removeprefix(bare_name(name)) if title else name
+    unit = result.units[metric]
+    called = metric_title(result.metrics[metric], result.titles[metric])
     return f"{called} [{unit}]" if unit else called
 
 
@@ -187,14 +185,27 @@ def describe(result: Result, *, notes: Sequence[str] = (), aggregated: bool = Tr
     n = result.n_counted.sum(axis=1)
     over = counted(whole, "track")
     over = over if (n == whole).all() else f"{show_span(n).replace('-', ' to ')} of {over}"
-    parts = [title_of(attrs), f"{', '.join(dict.fromkeys(result.aggregates))} over {over}" if aggregated else over]
-    cells = whole * len(result.systems)
+    kinds = ", ".join(map(aggregate_in_words, dict.fromkeys(result.aggregates)))
+    parts = [f"{kinds} over {over}" if aggregated else over]
+    parts += policies_in_words(attrs, whole * len(result.systems))
+    return f"{origin_in_words(attrs)}; {'; '.join([*parts, *filter(None, notes), *reference_notes(attrs)])}"
+
+
+def policies_in_words(attrs: Mapping[str, Any], cells: int) -> list[str]:
+    """How many of the scores are missing, or have nothing to measure, and how these count."""
     nothing = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
-    for policy, meant in (("missing", MISSING[attrs["missing"]]), ("undefined", nothing)):
+    parts = []
+    for policy, what, meant in (
+        ("missing", "missing", MISSING[attrs["missing"]]),
+        ("undefined", "of nothing to measure", nothing),
+    ):
         count = int(attrs[f"{policy}_cells"])
-        if count or policy == "missing":
-            parts.append(f"{policy} ({attrs[policy]}): " + (f"{count} of {cells} cells, {meant}" if count else "none"))
-    return "; ".join([part for part in (*parts, *notes, *reference_notes(attrs)) if part])
+        if count:
+            verb = "is" if count == 1 else "are"
+            parts.append(f"{count} of {cells} scores {verb} {what} ({meant})")
+        elif policy == "missing":
+            parts.append("no score is missing")
+    return parts
 
 
 def infinite(values: Float, name: str = "infinite score") -> list[str]:

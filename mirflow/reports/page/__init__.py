@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...analysis.evaluations import Scored
+from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import names_of
 from ...errors import QueryError
 from ...progress import Progress
@@ -80,7 +80,7 @@ class PageReport:
 
 
 def write_page(
-    store: Scored,
+    store: ScoresLike,
     output: str | Path,
     *,
     timelines: str | int = "auto",

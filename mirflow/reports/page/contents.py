@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.evaluations import Scored
+from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import by_annotator, has_annotators, names_of
 from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of
@@ -53,15 +53,19 @@ class Subject:
 
 
 def read_subject(
-    store: Scored,
+    store: ScoresLike,
     metrics: Sequence[str] = (),
     root: Roots = None,
     title: str | None = None,
     where: str | None = None,
     name: str | None = None,
+    trusted: bool = False,
 ) -> Subject:
-    """Read the scores that a page is about, and find the annotations behind them; see ``write_page``."""
-    boards, origins = read_origins(store, root)
+    """Read the scores that a page is about, and find the annotations behind them; see ``write_page``.
+
+    `trusted` is as for :func:`mirflow.reports.origins.find_plans`.
+    """
+    boards, origins = read_origins(store, root, trusted)
     # As in the pipeline files, where they are known; what these no longer name comes last.
     planned = [name for one in origins for name in one.plans]
     boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}

@@ -19,7 +19,7 @@ from ...ragged import Bool, Column, Float, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.keys import MODES, UNNAMED, parse_key
 from ...theory.percussion import STAFF, staff_row
-from ..figures.lanes import sheet_notes
+from ..figures.lanes import matches, sheet_notes
 from ..origins import LONGEST, shorten
 
 LEVEL = 6
@@ -333,7 +333,8 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
     dict
         Stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``, ``v``:
         None where a side has nothing; of notes their pitches ``p`` and ``q`` too, of drums their rows ``y``); or
-        estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of
+        estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or the reference's pattern that each
+        estimated one matches (``a``, ``v``); or, without a time axis, ``x``: rows of
         names and values as text, without those that are NaN, such as the rank of an item that was missed.
     """
     if kind in TIMELESS:
@@ -342,6 +343,8 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
         return {"x": [_named_texts(dict(zip(columns, row, strict=True))) for row in rows]}
     size = len(next(iter(columns.values()), ()))
     codes = _codes(columns["verdict"] if "verdict" in columns else np.full(size, ""), verdicts)
+    if KINDS[kind].drawn_as == "patterns" and "verdict" in columns:
+        return {"a": matches(columns).tolist(), "v": codes.tolist()}
     if kind == "multipitch" and "estimate_frequency" in columns:
         return _points(columns, codes)
     if "start" in columns and "end" in columns and "verdict" in columns:

@@ -13,7 +13,7 @@ from functools import cached_property
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from ...analysis.evaluations import Scored
+from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ..origins import Roots, Shelf
@@ -66,6 +66,9 @@ class LivePage:
         Without them there are no timelines, and no messages that may quote a reference.
     only_aggregates : bool
         Whether no scores by track are sent, as for :func:`mirflow.reports.page.write_page`.
+    trusted : bool
+        Whether the caller itself wrote the pipeline of the store, as a campaign does: its text is then followed as it
+        is in a run of one's own.
     cache : int
         Bytes of blocks and timelines that are kept.
 
@@ -77,7 +80,7 @@ class LivePage:
 
     def __init__(
         self,
-        store: Scored,
+        store: ScoresLike,
         generation: str,
         *,
         metrics: Sequence[str] = (),
@@ -87,9 +90,10 @@ class LivePage:
         where: str | None = None,
         references: bool = True,
         only_aggregates: bool = False,
+        trusted: bool = False,
         cache: int = CACHE,
     ) -> None:
-        self._subject = read_subject(store, metrics, root, title, where, name)
+        self._subject = read_subject(store, metrics, root, title, where, name, trusted)
         self._shown = Shown(references, by_track=not only_aggregates, aggregates=True, folders=False)
         self._parts = _Addresses(f"blocks/{generation}/")
         self._generation = generation

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ...errors import GradingError
+from ...errors import GradingError, clean_text
 from ...grading.pool import pool, read_rankings, write_pool
 from ...grading.query_draw import read_pieces, read_queries
 from ...pipeline.campaign import Limits
-from ..submissions.archives import ArchiveError, plain_name, unpack
+from ..submissions.archives import ArchiveError, unpack
 from ..submissions.confinement import SendMessage
 
 
@@ -41,11 +41,11 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     try:
         found = unpack(sent, Path(task["out"]), Limits.model_validate(task["limits"]), fits)
     except ArchiveError as error:
-        name = plain_name(sent[0][0]) if len(sent) == 1 else "the upload"
+        name = clean_text(sent[0][0]) if len(sent) == 1 else "the upload"
         raise GradingError(f"{name} {error.message}") from None
     return {
         "files": len(found.files),
-        "refused": [[plain_name(one.path), plain_name(one.message)] for one in found.refused],
+        "refused": [[clean_text(one.path), clean_text(one.message)] for one in found.refused],
     }
 
 

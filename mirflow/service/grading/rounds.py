@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ...errors import GradingError, InvalidAnnotationError, counted
+from ...grading.assignment import Pair
 from ...grading.csv_tables import read_table
 from ...grading.pool import key_path, read_key, read_pairs
 from ...grading.query_draw import read_queries
@@ -227,11 +228,13 @@ def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
         yield from _training_pairs(root / config.training)
     candidates, queries = root / config.candidates, set(read_queries(root / config.queries))
     key = find_key(config, root)
-    pieces = {(one.query, one.candidate): one.piece for one in read_key(key).returned}
+    returned = read_key(key).returned
+    pieces = {one.pair: one.piece for one in returned}
+    queries |= {one.judged_as for one in returned if one.judged_as}  # of which perhaps only mutations were drawn
     for query, candidate in read_pairs(candidates):
         if query not in queries:
             raise GradingError(f"{candidates}: query {query!r} is not in {config.queries}")
-        piece = pieces.get((query, candidate))
+        piece = pieces.get(Pair(query, candidate))
         if piece is None:
             raise GradingError(f"{key}: has no piece for candidate {candidate!r} of query {query!r}")
         yield StoredPair(query=query, candidate=candidate, query_piece=query, piece=piece)

@@ -80,7 +80,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in an upload, before it is unpacked: its name, its size as far as it is known, and how to read it."""
+    """A file in an upload, before it is unpacked: its name, its declared size, and how to read it."""
 
     name: str
     size: int
@@ -194,13 +194,10 @@ def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str
     if refused:
         return Unpacked((), tuple(refused), junk)
     digests: dict[str, str] = {}
-    left = most
     for one in members:  # in the order of the archive, which is read once
         target = out / one.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        size, digest, head = _copy(one, target, left, limits.ratio)
-        left -= size
-        digests[one.name] = digest
+        digests[one.name], head = _copy(one, target, limits.ratio)
         what = _content_trouble(one.name, head, target)
         if what:
             refused.append(Refusal(one.name, what))
@@ -249,17 +246,16 @@ def _seen_name(name: str) -> str:
     return unicodedata.normalize("NFC", "".join(seen)).casefold()
 
 
-def _copy(member: Member, target: Path, left: int, ratio: float) -> tuple[int, str, bytes]:
-    """Write a member, whatever its header says of its size; returns its size, its digest, and how it begins."""
+def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:
+    """Write a member, of which readers give no more than the declared size; returns its digest and first bytes."""
     size, total, head = 0, hashlib.sha256(), b""
-    most = left if not member.packed else min(left, int(ratio * member.packed) + _SLACK)
+    most = ratio * member.packed + _SLACK
     try:
         with member.open() as source, target.open("xb") as written:
             while piece := source.read(_PIECE):
                 size += len(piece)
-                if size > most:
-                    limit = f"{ratio:g} times its packed size" if most < left else "what an upload may unpack to"
-                    raise ArchiveError(f"{member.name!r} unpacks to more than {limit}")
+                if member.packed and size > most:
+                    raise ArchiveError(f"{member.name!r} unpacks to more than {ratio:g} times its packed size")
                 head = head or piece[:512]
                 total.update(piece)
                 written.write(piece)
@@ -267,7 +263,7 @@ def _copy(member: Member, target: Path, left: int, ratio: float) -> tuple[int, s
         raise ArchiveError(f"{member.name!r} is broken: {error or 'it ends too early'}") from None
     except RuntimeError as error:
         raise ArchiveError(f"{member.name!r} cannot be unpacked: {error}") from None
-    return size, total.hexdigest(), head
+    return total.hexdigest(), head
 
 
 def _content_trouble(name: str, head: bytes, path: Path) -> str:
@@ -393,16 +389,3 @@ def _readable(tar: tarfile.TarFile, info: tarfile.TarInfo, trouble: str, packed:
     name = info.name.removeprefix("./")
     # The ratio of a tar is that of the whole, which was looked at already.
     return Member(name, info.size, 0, opened, trouble)
-
-
-def plain_name(name: str) -> str:
-    """A name for messages: what cannot be shown as its escape.
-
-    Examples
-    --------
-    >>> plain_name("a\\x00b")
-    'a\\\\x00b'
-    """
-    return "".join(
-        one if one.isprintable() and one not in _HIDDEN else one.encode("unicode_escape").decode() for one in name
-    )

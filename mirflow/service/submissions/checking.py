@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ...annotations.schema import kind_of
-from ...errors import AnnotationError, MirflowError, counted
+from ...errors import AnnotationError, MirflowError, clean_text, counted
 from ...linter import check_paths
 from ...pipeline.campaign import Limits
 from ...pipeline.model import Evaluation
@@ -22,7 +22,7 @@ from ...readers.formats import SUFFIXES
 from ...readers.label_maps import anchored
 from ...readers.options import OPTIONS
 from ...readers.patterns import Pattern, fill
-from .archives import ARCHIVES, ArchiveError, plain_name, unpack
+from .archives import ARCHIVES, ArchiveError, unpack
 from .confinement import JobError, SendMessage
 
 MAX_FINDINGS = 2000
@@ -122,10 +122,10 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         sent = [(name, Path(path)) for name, path in task["sent"]]
         unpacked = unpack(sent, out, Limits.model_validate(task["limits"]), lambda name: misfit(name, evaluations))
     except ArchiveError as error:
-        names = plain_name(task["sent"][0][0]) if len(task["sent"]) == 1 else "the upload"
+        names = clean_text(task["sent"][0][0]) if len(task["sent"]) == 1 else "the upload"
         return _answer([FoundProblem(names, None, "error", "archive", error.message)])
     refused = [
-        FoundProblem(plain_name(one.path), None, "error", "refused", plain_name(one.message))
+        FoundProblem(clean_text(one.path), None, "error", "refused", clean_text(one.message))
         for one in unpacked.refused
     ]
     if refused:
@@ -136,7 +136,7 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     present = [one.name for one in evaluations if any(Pattern(one.estimates.path).match(f) for f in unpacked.files)]
     answer = _answer(rows)
     answer |= {"files": len(unpacked.files), "digest": unpacked.digest, "evaluations": present}
-    return answer | {"left_out": [plain_name(name) for name in unpacked.left_out[:100]]}
+    return answer | {"left_out": [clean_text(name) for name in unpacked.left_out[:100]]}
 
 
 def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
     kept.sort(key=lambda one: (one.path, one.line or 0, order[one.severity]))
     counts = {f"{name}s": sum(one.severity == name for one in rows) for name in order}
     listed = [
-        [plain_name(one.path)[:_LONGEST], one.line, one.severity, one.rule[:100], plain_name(one.message)[:_LONGEST]]
+        [clean_text(one.path)[:_LONGEST], one.line, one.severity, one.rule[:100], clean_text(one.message)[:_LONGEST]]
         for one in kept
     ]
     return {"files": 0, "digest": "", "findings": listed, **counts, "left_out": [], "evaluations": []}
@@ -308,6 +308,7 @@ def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[st
                 convention=evaluation.convention,
                 schema=False,
                 annotator=annotator,
+                role="estimate",
                 **given,
             )
         )

@@ -19,7 +19,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -36,36 +36,45 @@ from ...errors import (
 )
 from ...metrics.base import get_task
 from ...plugins import import_module as import_plugin
+from .sandbox import Allowed, restrict
 
 JOBS: Mapping[str, str] = {
     "hold": ".confinement:hold_job",
     "tracks": ".scoring:tracks_job",
     "check": ".checking:check_job",
+    "read": ".reading:read_job",
     "score": ".scoring:score_job",
+    "release": ".scoring:release_job",
     "publish": ".scoring:publish_job",
+    "recall": ".scoring:recall_job",
     "lists": "..grading.pooling:lists_job",
     "pool": "..grading.pooling:pool_job",
 }
 """Jobs by name: modules of this package, and their functions."""
 PRELOADED = (
-    ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "mirflow.site.changes", "xarray", "pandas",
-    "scipy.stats", "dask.array", "filelock",
+    ".checking", ".reading", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "mirflow.site.changes", "xarray",
+    "pandas", "scipy.stats", "dask.array", "filelock",
 )  # fmt: skip
 """Modules that jobs of submissions need, imported once for all of them."""
 MAX_MESSAGES = 64 * 2**20
 """Bytes that a job may send."""
 _HEAD = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
-_CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
-_LANDLOCK = (444, 445, 446)
-# Landlock's rights: to write, make and remove anything; of these for files and folders; to read files and list folders.
-_WRITE, _FILES, _READ = 0b1_1111_1111_0010, 0b0_0001_1011_0010, 0b0_0000_0000_1100
-_SYSTEM = ("/usr", "/lib", "/lib64", "/proc", "/dev")
-"""Folders that Python and its libraries read."""
+_CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 """Numbers of errors of a disk."""
 _HELD: list[str] = []
 """What confines this process."""
+LACKS: Mapping[str, str] = {
+    "folders": "no Landlock: every file of this account can be read and written",
+    "signals": "Landlock is older than its version 6 and the system calls of this machine are not filtered: processes "
+    "of this account can be ended",
+    "calls": "no filter of system calls: programs can be started, sockets of this host connected to, modes and times "
+    "of files changed",
+    "network": "no network namespace and no filter of system calls: the network can be reached",
+    "memory": "memory is not limited",
+}
+"""What a host may lack, and what a parser that was taken over could then do."""
 
 SendMessage = Callable[[Mapping[str, Any]], None]
 """Sends a message from a job."""
@@ -88,6 +97,10 @@ class Confines:
     network : bool
     alone : bool
         Whether it can make no process.
+    threads : bool
+        Whether it can make threads.
+    links : bool
+        Whether it can make symbolic links where it writes.
     writable : tuple of str
         The only folders in which it can write; empty: any.
     readable : tuple of str
@@ -102,6 +115,8 @@ class Confines:
     files: int = 256
     network: bool = False
     alone: bool = True
+    threads: bool = False
+    links: bool = False
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -423,31 +438,40 @@ def confine(confines: Confines) -> list[str]:
     Returns
     -------
     list of str
-        What held: memory, time, files, network, folders.
+        What held: network, folders, signals, calls, and the limits by name.
     """
-    held = []
     os.environ.clear()
     os.environ.update(confines.environment)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    if not confines.network and _without_network():
-        held.append("network")
-    if confines.writable and _restrict_folders(confines.writable, confines.readable):
-        held.append("folders")
-    return [*held, *_limit(confines)]
+    alone = not confines.network and _without_network()
+    allowed = Allowed(
+        confines.writable, confines.readable, confines.network, processes=not confines.alone, links=confines.links
+    )
+    limits = [*_limit(confines)]  # before calls are refused
+    held = [*restrict(allowed)] if confines.writable else []
+    if "calls" in held and confines.alone:
+        held += [] if "signals" in held else ["signals"]
+        alone = alone or not confines.network  # there are no sockets
+    return [*(["network"] if alone else []), *held, *limits]
+
+
+def lacks(held: Collection[str]) -> list[str]:
+    """What does not confine checks on this host, in words."""
+    return [why for name, why in LACKS.items() if name not in held]
 
 
 def _limit(confines: Confines) -> Iterator[str]:
     import resource
 
-    seconds = int(confines.seconds) + 1
+    seconds = (int(confines.seconds) + 1) * (1 if confines.alone and not confines.threads else os.cpu_count() or 1)
     wanted = [("files", resource.RLIMIT_NOFILE, confines.files), ("time", resource.RLIMIT_CPU, seconds)]
     wanted += [("core", resource.RLIMIT_CORE, 0)]
     if confines.memory is not None:
         wanted.append(("memory", resource.RLIMIT_AS, _address_space() + confines.memory))
     if confines.file_size is not None:
         wanted.append(("sizes", resource.RLIMIT_FSIZE, confines.file_size))
-    if confines.alone:
+    if confines.alone and not confines.threads:
         wanted.append(("processes", resource.RLIMIT_NPROC, 0))
     for name, which, most in wanted:
         _, hard = resource.getrlimit(which)
@@ -470,40 +494,8 @@ def _without_network() -> bool:
     if sys.platform != "linux":
         return False
     unshare = ctypes.CDLL(None, use_errno=True).unshare
-    return bool(unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0 or unshare(_CLONE_NEWNET) == 0)
-
-
-def _restrict_folders(writable: Sequence[str], readable: Sequence[str]) -> bool:
-    """Allow writing below some folders alone, and reading of few others, by Landlock; False where there is none."""
-    if sys.platform != "linux":
-        return False
-    libc = ctypes.CDLL(None, use_errno=True)
-    create, add, restrict = _LANDLOCK
-    handled = _WRITE | _READ if readable else _WRITE
-    ruleset = libc.syscall(create, ctypes.byref(ctypes.c_uint64(handled)), ctypes.c_size_t(8), 0)
-    if ruleset < 0:
-        return False
-    allowed = [(folder, _FILES | _READ) for folder in writable]
-    if readable:
-        package = Path(__file__).resolve().parents[2]
-        own = [sys.prefix, sys.base_prefix, *(path for path in sys.path if path != str(package.parent)), *_SYSTEM]
-        allowed += [(path, _READ) for path in (*readable, str(package), *own)]
-    try:
-        for path, rights in allowed:
-            if not Path(path).exists():
-                continue
-            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            try:
-                # Of a file nothing can be listed or made.
-                rule = struct.pack("=Qi", handled & (rights if Path(path).is_dir() else rights & 0b110), descriptor)
-                if libc.syscall(add, ruleset, 1, ctypes.c_char_p(rule), 0) != 0:
-                    return False
-            finally:
-                os.close(descriptor)
-        # Without new privileges, which Landlock asks for.
-        return bool(libc.prctl(38, 1, 0, 0, 0) == 0 and libc.syscall(restrict, ruleset, 0) == 0)
-    finally:
-        os.close(ruleset)
+    apart = _CLONE_NEWNET | _CLONE_NEWIPC
+    return bool(unshare(_CLONE_NEWUSER | apart) == 0 or unshare(apart) == 0)
 
 
 def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:

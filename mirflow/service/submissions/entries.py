@@ -16,13 +16,19 @@ from sqlalchemy.orm import Session
 
 from ...errors import MirflowError, UnknownNameError
 from ...grading.csv_tables import FORMULA
-from ...pipeline.campaign import Campaign, Split, Visibility
-from ..accounts import Viewer
+from ...pipeline.campaign import Campaign, Split, Visibility, show_moment
+from ...site.pages import is_web_address
+from ..accounts import Viewer, team_of
+from ..database import User
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 """Names that Windows keeps to itself, with or without a suffix."""
+LONGEST_DESCRIPTION = 2000
+"""Characters of the description of a system."""
+_LONGEST_LINK = 500
+_LINK = re.compile(r"[!-~]+")
 MOST_WAITING = 200
 """Submissions of an account that wait at a time: others are in the queue, too, and the disk is finite."""
 
@@ -33,7 +39,7 @@ class SubmissionError(MirflowError):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Submissions of an account that are scored on a split in a period.
+    """Submissions of a team that are scored on a split in a period.
 
     Parameters
     ----------
@@ -100,13 +106,14 @@ def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.dateti
 
 
 def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datetime) -> Quota:
-    """The quota of an account on a split; submissions that were refused do not count.
+    """The quota of an account's team on a split; submissions that were refused do not count.
 
     One that could not be scored counts where it was scored before, and on a hidden split also where it failed, as that
     may tell of a reference, too.
     """
     began, renewed = period_of(split.per, now)
-    own = select(Submission).where(Submission.user_id == user, Submission.state != "refused")
+    team = team_of(session.get_one(User, user))
+    own = select(Submission).where(Submission.team == team, Submission.state != "refused")
     if began is not None:
         own = own.where(Submission.received >= began)
     used = sum(name in _counted_splits(session, one, hidden=split.hidden) for one in session.scalars(own))
@@ -123,7 +130,7 @@ def _counted_splits(session: Session, submission: Submission, *, hidden: bool) -
 
 
 def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) -> list[Quota]:
-    """The quotas of an account on all splits."""
+    """The quotas of an account's team on all splits."""
     return [quota_of(session, name, split, user, now) for name, split in campaign.splits.items()]
 
 
@@ -149,13 +156,8 @@ def demand_entry(
         If submissions are closed, the name is taken or none, a split is unknown, the quota is used up, or too many of
         the account wait.
     """
-    today = now.astimezone(dt.UTC).date()
     if not campaign.evaluations:
         raise SubmissionError("this campaign takes no submissions")
-    if campaign.opens and today < campaign.opens:
-        raise SubmissionError(f"submissions open on {campaign.opens} (UTC)")
-    if campaign.closes and today > campaign.closes:
-        raise SubmissionError(f"submissions closed on {campaign.closes} (UTC)")
     if not _NAME.fullmatch(name) or RESERVED.fullmatch(name):
         raise SubmissionError(
             f"not a name of a system: {name[:80]!r}; it has 1 to 64 letters (a-z), digits and . _ + -, begins with a "
@@ -167,13 +169,23 @@ def demand_entry(
             raise SubmissionError(str(UnknownNameError("split", one[:80], campaign.splits)))
     if not chosen:
         raise SubmissionError(f"choose a split to be scored on: {', '.join(campaign.splits)}")
+    for one in chosen:
+        opens, closes = campaign.window(one)
+        if opens is not None and now < opens:
+            raise SubmissionError(f"submissions to {one} open at {show_moment(opens)}")
+        if closes is not None and now >= closes:
+            raise SubmissionError(f"submissions to {one} closed at {show_moment(closes)}")
     # A name is free again where nothing was scored under it.
-    known = select(Submission.number).outerjoin(Scored, Scored.submission_id == Submission.number)
+    known = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
     taken = known.where(
         Submission.key == name.casefold(),
         or_(Submission.state.not_in(CLOSED), Scored.submission_id.is_not(None)),
     )
-    if session.scalar(taken.limit(1)) is not None:
+    other = session.scalar(taken.limit(1))
+    if other is not None:
+        sender = session.get_one(User, user)
+        if not may_see(other, Viewer(user, sender.name, sender.role, 0, team_of(sender))):  # type: ignore[arg-type]
+            raise SubmissionError(f"the name {name!r} is not free; choose another one, such as {name}-2")
         raise SubmissionError(
             f"there is a submission {name!r}; submissions are never changed: give this one a name of its own, as "
             f"{name}-2"
@@ -192,6 +204,20 @@ def demand_entry(
     return chosen
 
 
+def demand_about(description: str, paper: str, code: str) -> None:
+    """Refuse a description that is too long, and links that are not addresses of web pages.
+
+    Raises
+    ------
+    SubmissionError
+    """
+    if len(description) > LONGEST_DESCRIPTION:
+        raise SubmissionError(f"the description has {len(description):,} characters; at most {LONGEST_DESCRIPTION:,}")
+    for name, link in (("paper", paper), ("code", code)):
+        if link and not (len(link) <= _LONGEST_LINK and _LINK.fullmatch(link) and is_web_address(link)):
+            raise SubmissionError(f"{name}: needs an address such as https://lab.org/{name}, not {link[:80]!r}")
+
+
 def enter(
     session: Session,
     campaign: Campaign,
@@ -204,6 +230,9 @@ def enter(
     size: int,
     sent_digest: str,
     now: dt.datetime,
+    description: str = "",
+    paper: str = "",
+    code: str = "",
 ) -> Submission:
     """Enter a submission whose files lie in the folder of its id; the worker takes it from there.
 
@@ -212,16 +241,25 @@ def enter(
     Raises
     ------
     SubmissionError
-        As of :func:`demand_entry`, and if the visibility is none.
+        As of :func:`demand_entry` and :func:`demand_about`, and if the visibility is unknown.
     """
+    demand_about(description, paper, code)
     chosen = demand_entry(session, campaign, user, name, splits, now)
+    team = team_of(session.get_one(User, user))
+    visibility = _visibility(visibility, team) if visibility else usual_visibility(campaign, team)
+    held = visibility == "public" and campaign.embargo(chosen, now) is not None
     submission = Submission(
         id=id,
         user_id=user,
+        team=team,
         name=name,
         key=name.casefold(),
         splits=",".join(chosen),
-        visibility=_visibility(visibility or campaign.visibility),
+        visibility="private" if held else visibility,
+        held=held,
+        description=description,
+        paper=paper,
+        code=code,
         received=now,
         sent_digest=sent_digest,
         size=size,
@@ -233,10 +271,22 @@ def enter(
     return submission
 
 
-def _visibility(text: str) -> str:
+def has_lab(team: str) -> bool:
+    """True if a team is a lab, and not a single account."""
+    return team.startswith("lab ")
+
+
+def usual_visibility(campaign: Campaign, team: str) -> Visibility:
+    """The campaign's visibility of new submissions; what would be for a lab is private where there is none."""
+    return "private" if campaign.visibility == "lab" and not has_lab(team) else campaign.visibility
+
+
+def _visibility(text: str, team: str) -> str:
     known = get_args(Visibility)
     if text not in known:
         raise SubmissionError(str(UnknownNameError("visibility", text[:80], known)))
+    if text == "lab" and not has_lab(team):
+        raise SubmissionError("the account has no lab: choose private or public, or ask the organisers to name the lab")
     return text
 
 
@@ -249,9 +299,9 @@ def may_see(submission: Submission, viewer: Viewer | None) -> bool:
     """True if somebody may see a submission; before it is scored only its submitter and organisers may."""
     if may_change(submission, viewer):
         return True
-    if submission.state != "scored" or submission.visibility == "private":
+    if submission.state != "scored" or submission.visibility == "private" or submission.disqualified:
         return False
-    return submission.visibility == "public" or viewer is not None
+    return submission.visibility == "public" or (viewer is not None and viewer.team == submission.team)
 
 
 def find_submission(session: Session, id: str, viewer: Viewer | None) -> Submission:
@@ -275,22 +325,27 @@ def submissions_of(session: Session, viewer: Viewer | None) -> list[Submission]:
 
 
 def visible_systems(session: Session, split: str, viewer: Viewer | None) -> dict[str, Submission]:
-    """The scored systems of a split that somebody may see, in order of arrival; withdrawn ones too."""
-    scored = select(Submission).where(Submission.state == "scored").order_by(Submission.number)
+    """The scored systems on the board of a split as a viewer sees it, in order of arrival; withdrawn ones too."""
+    scored = select(Submission).where(Submission.state == "scored", Submission.disqualified == "")
+    scored = scored.order_by(Submission.number)
     return {one.name: one for one in session.scalars(scored) if split in one.split_names and may_see(one, viewer)}
 
 
-def set_visibility(submission: Submission, viewer: Viewer | None, visibility: str) -> None:
-    """Say who may see a submission; the worker makes the public copy again.
+def set_visibility(
+    campaign: Campaign, submission: Submission, viewer: Viewer | None, visibility: str, now: dt.datetime
+) -> None:
+    """Say who may see a submission, once an embargo has ended; the worker makes the public copy again.
 
     Raises
     ------
     SubmissionError
-        If it is somebody else's.
+        If it is somebody else's, or is to be for a lab that its account did not have.
     """
     if not may_change(submission, viewer):
         raise SubmissionError("only who sent a submission says who may see it")
-    submission.visibility = _visibility(visibility)
+    chosen = _visibility(visibility, submission.team)
+    submission.held = chosen == "public" and campaign.embargo(submission.split_names, now) is not None
+    submission.visibility = "private" if submission.held else chosen
 
 
 def withdraw(submission: Submission, viewer: Viewer | None, now: dt.datetime) -> None:
@@ -303,6 +358,22 @@ def withdraw(submission: Submission, viewer: Viewer | None, now: dt.datetime) ->
     """
     if not may_change(submission, viewer):
         raise SubmissionError("only who sent a submission can withdraw it")
+    submission.withdrawn = submission.withdrawn or now
+
+
+def disqualify(submission: Submission, viewer: Viewer | None, reason: str, now: dt.datetime) -> None:
+    """Take a submission off all boards for good; its sender and organisers still see it, and the reason.
+
+    Raises
+    ------
+    SubmissionError
+        If the viewer is no organiser, or there is no reason.
+    """
+    if viewer is None or not viewer.may("organiser"):
+        raise SubmissionError("only organisers disqualify a submission")
+    if not reason.strip() or len(reason) > LONGEST_DESCRIPTION:
+        raise SubmissionError(f"write the reason, in at most {LONGEST_DESCRIPTION:,} characters")
+    submission.disqualified = reason.strip()
     submission.withdrawn = submission.withdrawn or now
 
 
@@ -341,11 +412,12 @@ def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["path", "line", "severity", "rule", "message"])
     for one in findings:
-        rows.writerow([_plain(one.path), one.line or "", one.severity, one.rule, _plain(one.message)])
+        rows.writerow([plain_text(one.path), one.line or "", one.severity, one.rule, plain_text(one.message)])
     return text.getvalue()
 
 
-def _plain(value: str) -> str:
+def plain_text(value: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
     return f"'{value}" if value.startswith(FORMULA) else value
 
 

@@ -1,24 +1,28 @@
 """Release of scores: as they are on an open split, rounded and after the ladder on a hidden one.
 
-The ladder releases a score only where it is better than the account's best one before by at least a step, and says
-otherwise that it is not. The error of the best released score then grows with the logarithm of the number of
-submissions only, however they are chosen after those before them (A. Blum and M. Hardt: The Ladder: A Reliable
-Leaderboard for Machine Learning Competitions, ICML 2015, section 3). Every metric has a ladder of its own.
+The ladder releases a score only if it is better than the team's best so far by at least a step. Otherwise no value
+is shown, only that it is no better: a table of systems shows no score under a name that did not get it. The error of
+the best released score then grows with the logarithm of the number of submissions only, however they are chosen after
+those before them (A. Blum and M. Hardt: The Ladder: A Reliable Leaderboard for Machine Learning Competitions, ICML
+2015, section 3). Every metric has a ladder of its own.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from ...pipeline.campaign import Split
 from .submission_tables import Outcome, Relation, Released, Scored, Submission, Verdict
 
+NO_BETTER = "no better than the sender's best"
+"""Note in place of a score that the ladder keeps back."""
 ROUND = 0.001
 """Step of released scores of a hidden split whose campaign names none."""
 _TOLERANCE = 1e-9
@@ -35,33 +39,64 @@ def round_to(value: float, step: float) -> float:
     return float(f"{round(value / step) * step:.12g}")
 
 
-def decimals_of(split: Split | None) -> int | None:
+def is_final(split: Split | None, now: dt.datetime) -> bool:
+    """True once the final ranking of a hidden split is published."""
+    return split is not None and split.final is not None and now >= split.final.published
+
+
+def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
     """Digits after the point that scores of a split are shown with; None where they are not rounded.
 
     Parameters
     ----------
     split : Split or None
         None: one that the campaign no longer has, of which nothing is shown that it would hide.
+    now : datetime
 
     Examples
     --------
-    >>> decimals_of(Split(root="test", hidden=True, round=0.05)), decimals_of(Split(root="dev"))
+    >>> now = dt.datetime(2027, 1, 1, tzinfo=dt.UTC)
+    >>> decimals_of(Split(root="test", hidden=True, round=0.05), now), decimals_of(Split(root="dev"), now)
     (2, None)
     """
-    if split is not None and not split.hidden:
+    if (split is not None and not split.hidden) or is_final(split, now):
         return None
     step = Decimal(repr(ROUND if split is None or split.round is None else split.round)).normalize()
     return max(0, -int(step.as_tuple().exponent))
 
 
-def climb(value: float, best: float | None, split: Split, *, lower_is_better: bool = False) -> tuple[float, bool]:
-    """The released score on a hidden split, and whether it is better than the account's best before.
+@dataclass(frozen=True, slots=True)
+class ShownScore:
+    """A score as people may see it now.
+
+    Parameters
+    ----------
+    value, low, high : float or None
+    kept_back : bool
+        Whether the ladder keeps the value back.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    kept_back: bool
+
+
+def show_score(row: Released, split: Split | None, now: dt.datetime) -> ShownScore:
+    """The part of a score that may be shown: the true one only after the final ranking is published."""
+    if is_final(split, now):
+        return ShownScore(row.true_value, row.true_low, row.true_high, kept_back=False)
+    return ShownScore(row.value, row.low, row.high, kept_back=not row.improved)
+
+
+def climb(value: float, best: float | None, split: Split, *, lower_is_better: bool = False) -> float | None:
+    """The released score on a hidden split; None if it is not better than the team's best so far by the step.
 
     Parameters
     ----------
     value : float
     best : float or None
-        The account's best released score; None: there is none.
+        The team's best released score; None: there is none.
     split : Split
     lower_is_better : bool
 
@@ -69,13 +104,13 @@ def climb(value: float, best: float | None, split: Split, *, lower_is_better: bo
     --------
     >>> split = Split(root="test", hidden=True, round=0.001, ladder=0.005)
     >>> climb(0.8154, 0.812, split), climb(0.8174, 0.812, split)
-    ((0.812, False), (0.817, True))
+    (None, 0.817)
     """
     rounded = round_to(value, split.round or ROUND)
     if best is None or split.ladder is None:
-        return rounded, True
+        return rounded
     gain = best - value if lower_is_better else value - best
-    return (rounded, True) if gain >= split.ladder - _TOLERANCE else (best, False)
+    return rounded if gain >= split.ladder - _TOLERANCE else None
 
 
 def release(
@@ -118,35 +153,67 @@ def release(
                 evaluation=evaluation,
                 metric=value["metric"],
                 rules=rules,
-                value=value["value"],
                 # On how many of them a metric is defined depends on the references.
                 tracks=value["asked"] if split.hidden else value["tracks"],
                 lower_is_better=value["orientation"] == "lower",
                 headline=place == 0,
                 date=now,
             )
+            exact = value["value"], value["low"], value["high"]
             if not split.hidden:
-                row.low, row.high = value["low"], value["high"]
-            elif row.value is not None:
+                row.value, row.low, row.high = exact
+            elif value["value"] is not None:
+                row.true_value, row.true_low, row.true_high = exact
                 best = _best(session, submission, row)
-                row.value, row.improved = climb(row.value, best, split, lower_is_better=row.lower_is_better)
+                row.value = climb(value["value"], best, split, lower_is_better=row.lower_is_better)
+                row.improved = row.value is not None
             session.add(row)
     session.flush()
     if session.get(Scored, (submission.number, name, rules)) is None:
         session.add(Scored(submission_id=submission.number, split=name, rules=rules, date=now))
 
 
+def lacks_true_scores(splits: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for scores on hidden splits that were released before true scores were kept beside them."""
+    known = or_(Released.value.is_not(None), Released.improved.is_(False))
+    return Released.split.in_(list(splits)), Released.true_value.is_(None), known
+
+
+def keep_true_scores(
+    session: Session, number: int, split: str, values: Mapping[str, Iterable[Mapping[str, Any]]]
+) -> None:
+    """Write the true scores of a submission beside what was released of them, if they are not there.
+
+    Parameters
+    ----------
+    session : Session
+    number : int
+        Of the submission.
+    split : str
+    values : mapping
+        As :func:`release` takes them.
+    """
+    known = {(evaluation, one["metric"]): one for evaluation, listed in values.items() for one in listed}
+    chosen = select(Released).where(Released.submission_id == number, *lacks_true_scores([split]))
+    for row in session.scalars(chosen):
+        one = known.get((row.evaluation, row.metric))
+        if one is not None:
+            row.true_value, row.true_low, row.true_high = one["value"], one["low"], one["high"]
+
+
 def _best(session: Session, submission: Submission, row: Released) -> float | None:
-    """The account's best released score of the same metric."""
+    """The team's best released score of the same metric.
+
+    Private and withdrawn submissions count: the team knows their scores, and could otherwise climb by them.
+    """
     own = (
         select(Released.value)
         .join(Submission)
         .where(
-            Submission.user_id == submission.user_id,
+            Submission.team == submission.team,
             Released.split == row.split,
             Released.evaluation == row.evaluation,
             Released.metric == row.metric,
-            Released.improved,
             Released.value.is_not(None),
         )
     )
@@ -157,9 +224,9 @@ def _best(session: Session, submission: Submission, row: Released) -> float | No
 
 
 def rivals(session: Session, submission: Submission, split: str) -> dict[str, dict[Relation, Submission]]:
-    """Rivals of a submission by evaluation: the account's best before it, and the leader.
+    """Rivals of a submission by evaluation: the team's best before it that its sender sees, and the leader.
 
-    The leader is the best of the others that the account may see; withdrawn submissions are no rivals.
+    The leader is the best public system of other teams; withdrawn submissions are no rivals.
     """
     rows = session.execute(
         select(Released, Submission)
@@ -176,10 +243,12 @@ def rivals(session: Session, submission: Submission, split: str) -> dict[str, di
     ).all()
     found: dict[str, dict[Relation, tuple[float, Submission]]] = {}
     for row, other in rows:
-        relation: Relation = "own" if other.user_id == submission.user_id else "leader"
-        if relation == "own" and (other.number > submission.number or not row.improved):
+        relation: Relation = "own" if other.team == submission.team else "leader"
+        if relation == "own" and other.number > submission.number:
             continue
-        if relation == "leader" and other.visibility == "private":
+        if relation == "own" and other.user_id != submission.user_id and other.visibility == "private":
+            continue
+        if relation == "leader" and other.visibility != "public":
             continue
         value = row.value or 0.0
         gain = -value if row.lower_is_better else value

@@ -1,7 +1,9 @@
 """Scoring of a submission by the usual run, and its scores added to the store of a split; in a child process.
 
-A submission is run alone, into a store of its own, which is then joined to the split's: no file of another submission
-is read, and no score of it computed anew. What a store holds is never replaced; metrics of new rules are new columns.
+The files of a submission were read before, in a confined process (:mod:`mirflow.service.submissions.reading`), and only
+what that process kept is scored. A submission is run alone, into a store of its own, which is then joined to the
+split's: nothing of another submission is read, and no score of it computed anew. What a store holds is never replaced;
+metrics of new rules are new columns.
 """
 
 from __future__ import annotations
@@ -23,13 +25,18 @@ from ...analysis.selection import Query
 from ...cells import Cells, Entry, GroupContent, Status, concatenate_cells
 from ...engine.runs import RunReport, run, same_content
 from ...errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
-from ...pipeline.campaign import Campaign, demand_unedited, load_campaign, pipeline_of, reference_tracks
-from ...pipeline.document import parse_document
+from ...pipeline.campaign import (
+    Campaign,
+    demand_unedited,
+    load_campaign,
+    pipeline_of,
+    reading_name,
+    reference_tracks,
+    split_root,
+)
 from ...pipeline.plan import SIGNATURES
 from ...progress import Progress
-from ...readers.patterns import Pattern
 from ...store.format import WARNINGS, of_systems
-from ...store.generations import remove
 from ...store.packs import open_pack
 from ...store.read import group_names, read_group, read_scores
 from ...store.write import StoreWriter, software_versions
@@ -83,34 +90,62 @@ def _campaign_of(task: Mapping[str, Any]) -> Campaign:
 
 
 def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """List the references of a campaign (``path``, ``digest``, ``splits``): by split and evaluation their places."""
+    """List the references of a campaign (``path``, ``digest``, ``splits``).
+
+    Returns
+    -------
+    dict
+        ``places`` by split and evaluation, and by split the ``folders`` that they are in.
+    """
     campaign = _campaign_of(task)
-    found = {split: reference_tracks(task["path"], campaign, split, open_pack) for split in task["splits"]}
-    return {"places": found}
+    folders: dict[str, set[str]] = {split: set() for split in task["splits"]}
+    places = {split: reference_tracks(task["path"], campaign, split, open_pack, own) for split, own in folders.items()}
+    return {"places": places, "folders": {split: sorted(own) for split, own in folders.items()}}
 
 
 def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Score a system on a split, and join its scores to the store.
+    """Score a system on a split, into a store of its own.
 
     Parameters
     ----------
     task : mapping
-        ``path`` and ``digest`` (of the campaign), ``split``, ``system``, ``systems`` (the folder with its files),
-        ``store``, ``scratch`` (a folder), ``others`` (by evaluation, systems to compare with).
+        ``path`` and ``digest`` (of the campaign), ``split``, ``system``, ``readings`` (the folder with what was read of
+        it), ``scratch`` (a folder for the store, which is there).
     send : callable
         Takes the progress.
 
     Returns
     -------
     dict
-        ``values`` and ``comparisons`` by evaluation, each with the tracks that were ``asked`` for, and ``cells``
-        (numbers of cells computed, by evaluation).
+        ``tracks``: numbers of tracks scored, by evaluation, those without an estimate as well.
     """
-    store, scratch, system = Path(task["store"]), Path(task["scratch"]), str(task["system"])
     report = _run_alone(task, send)
-    new = {one.plan.name: one.content for one in report.evaluations}
+    # Files of the tracks of other splits have no reference here.
+    counts = {one.plan.name: {**one.status, Status.missing_reference: 0} for one in report.evaluations}
+    return {"tracks": {name: sum(own.values()) for name, own in counts.items()}}
+
+
+def _own_store(task: Mapping[str, Any]) -> Path:
+    return Path(task["scratch"]) / f"{task['split']}.zarr"
+
+
+def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Join the scores of a system to the store of a split, and compare it with others there.
+
+    Parameters
+    ----------
+    task : mapping
+        As :func:`score_job` takes it, with ``store``, and ``others`` (by evaluation, systems to compare with).
+    send : callable
+
+    Returns
+    -------
+    dict
+        ``values`` and ``comparisons`` by evaluation, each with the tracks that were ``asked`` for.
+    """
+    store, own, system = Path(task["store"]), _own_store(task), str(task["system"])
+    new = {name: read_group(own, name) for name in group_names(own)}
     _add_to_store(task, new.values())
-    remove(scratch)
     scored = read_scores(store)
     return {
         "values": {name: _rows(values_of(scored[name], system), scored[name]) for name in new},
@@ -123,28 +158,31 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
             for name, others in task["others"].items()
             if name in new
         },
-        "cells": {
-            one.plan.name: int(sum(count for key, count in one.counts.items() if key != "reused"))
-            for one in report.evaluations
-        },
     }
 
 
+def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Read the scores of a ``system`` from a ``store``: ``values`` by evaluation, as those of a score job."""
+    store, system = Path(task["store"]), str(task["system"])
+    scored = read_scores(store) if store.exists() else {}
+    values = {name: _rows(values_of(ds, system), ds) for name, ds in scored.items() if system in ds["system"].values}
+    return {"values": values}
+
+
 def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
-    """Run the evaluations of which a submission has files, into a store of its own."""
-    scratch, systems, system = Path(task["scratch"]), Path(task["systems"]), str(task["system"])
-    evaluations = _campaign_of(task).evaluations
-    names = [one.name for one in evaluations if Pattern(one.estimates.path).find(systems / system)]
-    scratch.mkdir(parents=True, exist_ok=True)
+    """Run the evaluations of which a submission has files, into a store of its own; what was read of them is scored."""
+    scratch, readings, system = Path(task["scratch"]), Path(task["readings"]), str(task["system"])
+    names = [one.name for one in _campaign_of(task).evaluations]
+    names = [name for name in names if (readings / system / reading_name(task["split"], name)).is_file()]
     pipeline = scratch / f"{task['split']}.yaml"
-    text = pipeline_of(task["path"], task["split"], systems, [system], evaluations=names)
+    text = pipeline_of(task["path"], task["split"], readings, [system], evaluations=names)
     pipeline.write_text(text, encoding="utf-8")
     with warnings.catch_warnings():
         # Warnings are of one system's files, and the store keeps them.
         warnings.simplefilter("ignore", MirflowWarning)
         try:
-            code, own = Path(task["path"]).parent, pipeline.with_suffix(".zarr")
-            return run(pipeline, store=own, code=code, progress=_SentProgress(send), prune=True)
+            code = Path(task["path"]).parent
+            return run(pipeline, store=_own_store(task), code=code, progress=_SentProgress(send), prune=True)
         except PipelineError as error:
             # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
             if all(".estimates" in one.where for one in error.problems):
@@ -159,15 +197,11 @@ def _add_to_store(task: Mapping[str, Any], new: Iterable[GroupContent]) -> None:
         joined = {name: content for name, content in before.items() if content is not None}
         joined |= {content.name: join(before.get(content.name), content) for content in new}
         if any(content is not before.get(name) for name, content in joined.items()):
-            text = pipeline_of(task["path"], task["split"], Path(task["systems"]))
-            attrs = {_PIPELINE: text, _ROOT: report_root(text), "versions": software_versions()}
+            text = pipeline_of(task["path"], task["split"], Path(task["readings"]))
+            root = split_root(task["path"], load_campaign(task["path"]), task["split"])
+            attrs = {_PIPELINE: text, _ROOT: str(root), "versions": software_versions()}
             contents = [replace(one, attrs={**one.attrs, **attrs}) for one in joined.values()]
             writer.publish(sorted(contents, key=lambda one: one.name), {"name": task["split"], **attrs})
-
-
-def report_root(text: str) -> str:
-    """The root of a pipeline that :func:`mirflow.pipeline.campaign.pipeline_of` wrote."""
-    return str(parse_document(text).data["root"])
 
 
 def headline(ds: Any) -> str:
@@ -346,8 +380,9 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Parameters
     ----------
     task : mapping
-        ``path`` and ``digest`` (of the campaign), ``split``, ``systems`` (folder with their files), ``store``,
-        ``copy``, and ``public``: by name of a system the coordinates that it gets.
+        ``path`` and ``digest`` (of the campaign), ``split``, ``systems`` (folder with their files), ``readings``
+        (folder with what was read of them), ``store``, ``copy``, and ``public``: by name of a system the coordinates
+        that it gets.
     """
     demand_unedited(task["path"], task["digest"])
     store, copy = Path(task["store"]), Path(task["copy"])
@@ -357,11 +392,11 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     if not contents and not copy.exists():
         return {"systems": 0}
     listed = [name for name in public if any(name in one.systems for one in contents)]
-    # Relative: a copy is served as it is, and says nothing of this host.
-    text = pipeline_of(task["path"], task["split"], Path(task["systems"]), listed) if listed else ""
-    root = report_root(text) if text else "."
-    attrs = {_PIPELINE: text.replace(f"root: {root}", "root: .", 1)} if text else {}
-    if text:
+    attrs: dict[str, Any] = {}
+    if listed:
+        # A copy is served as it is, and says nothing of this host.
+        attrs = {_PIPELINE: pipeline_of(task["path"], task["split"], Path(task["readings"]), listed, shown=True)}
+        root = split_root(task["path"], load_campaign(task["path"]), task["split"])
         places = (os.path.relpath(task["systems"], root), str(task["systems"]))
         contents = [replace(one, cells=without_folders(one.cells, places)) for one in contents]
     contents = [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents]

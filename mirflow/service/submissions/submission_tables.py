@@ -11,9 +11,20 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from ..database import Base, User
 
-State = Literal["received", "checking", "refused", "accepted", "scoring", "scored", "failed", "withdrawn"]
+State = Literal[
+    "received",
+    "checking",
+    "refused",
+    "accepted",
+    "scoring",
+    "computed",
+    "releasing",
+    "scored",
+    "failed",
+    "withdrawn",
+]
 """Of a submission, in the order in which it goes through them; the last is refused, scored, failed or withdrawn."""
-OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring")
+OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring", "computed", "releasing")
 """States of submissions that the worker still has to do something with."""
 CLOSED: tuple[State, ...] = ("refused", "failed")
 """States that give a submission's name back."""
@@ -27,7 +38,10 @@ class Submission(Base):
 
     ``number`` is the order of arrival. ``digest`` is the SHA-256 of the sorted names and bytes of its files,
     ``sent_digest`` of what was sent, such as a zip file. ``rules`` and ``mirflow`` are the versions that were in force
-    when it arrived. ``key`` is the name without regard to case, which no two submissions share.
+    when it arrived. ``key`` is the name without regard to case, which no two submissions share. ``team`` is that of the
+    account when it arrived, as :func:`mirflow.service.accounts.team_of` names it. ``disqualified`` is the organisers'
+    reason; such a submission is withdrawn, too. One that is ``held`` is private until the embargo of its splits ends,
+    and public then.
     """
 
     __tablename__ = "submission"
@@ -46,10 +60,15 @@ class Submission(Base):
     number: Mapped[int] = mapped_column(primary_key=True)
     id: Mapped[str] = mapped_column(unique=True, default=lambda: secrets.token_hex(8))
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    team: Mapped[str] = mapped_column(index=True)
     name: Mapped[str]
     key: Mapped[str]
     splits: Mapped[str]
     visibility: Mapped[str]
+    held: Mapped[bool] = mapped_column(default=False)
+    description: Mapped[str] = mapped_column(default="")
+    paper: Mapped[str] = mapped_column(default="")
+    code: Mapped[str] = mapped_column(default="")
     received: Mapped[dt.datetime]
     sent_digest: Mapped[str]
     size: Mapped[int]
@@ -64,6 +83,7 @@ class Submission(Base):
     notes: Mapped[int] = mapped_column(default=0)
     finished: Mapped[dt.datetime | None]
     withdrawn: Mapped[dt.datetime | None]
+    disqualified: Mapped[str] = mapped_column(default="")
     worker: Mapped[str] = mapped_column(default="")
     lease: Mapped[dt.datetime | None]
     tries: Mapped[int] = mapped_column(default=0)
@@ -76,8 +96,9 @@ class Submission(Base):
 
     @property
     def marks(self) -> dict[str, str]:
-        """Coordinates of its system in tables: the days of submission and withdrawal, and the rules."""
+        """Coordinates of its system in tables: the days of submission and withdrawal, the rules, and links."""
         marks = {"submitted": self.received.date().isoformat(), "rules": self.rules}
+        marks |= {name: link for name, link in (("paper", self.paper), ("code", self.code)) if link}
         return marks if self.withdrawn is None else {**marks, "withdrawn": self.withdrawn.date().isoformat()}
 
 
@@ -108,10 +129,11 @@ class SubmissionProgress(Base):
 
 
 class Released(Base):
-    """A score that may be told: of a hidden split rounded and after the ladder, without interval.
+    """A score and what is released of it: of a hidden split a rounded value, if the ladder allows, without interval.
 
-    ``improved`` is false where the ladder keeps a score back: `value` is then the account's best before. ``rules`` is
-    the version of the rules that the score belongs to; a row is never overwritten.
+    ``improved`` is false where the ladder keeps a score back, and `value` is null. ``true_value``, ``true_low`` and
+    ``true_high`` are the true score on a hidden split, for organisers and for the final ranking. ``rules`` is the
+    version of the rules that the score belongs to; a row is never overwritten.
     """
 
     __tablename__ = "released"
@@ -126,6 +148,9 @@ class Released(Base):
     value: Mapped[float | None]
     low: Mapped[float | None]
     high: Mapped[float | None]
+    true_value: Mapped[float | None]
+    true_low: Mapped[float | None]
+    true_high: Mapped[float | None]
     tracks: Mapped[int]
     lower_is_better: Mapped[bool] = mapped_column(default=False)
     headline: Mapped[bool] = mapped_column(default=False)
@@ -187,6 +212,16 @@ class Trouble(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     message: Mapped[str]
     since: Mapped[dt.datetime]
+
+
+class WorkerReport(Base):
+    """A worker, and when it last reported that it works."""
+
+    __tablename__ = "worker"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    began: Mapped[dt.datetime]
+    seen: Mapped[dt.datetime]
 
 
 class Scored(Base):

@@ -28,7 +28,12 @@ export class Player {
     this.whole = false;
     /** @type {() => void} */
     this.onheard = () => {};
+    /** @type {() => void} */
+    this.onreach = () => {};
     this.connected = false;
+    this.timer = 0;
+    /** Whether the server could not be reached for the recording, which says nothing of the recording. */
+    this.away = false;
     this.make();
   }
 
@@ -46,7 +51,8 @@ export class Player {
     this.box.append(this.button, this.position, this.time);
     this.button.addEventListener("click", () => this.toggle());
     this.position.addEventListener("input", () => this.seek(Number(this.position.value)));
-    for (const kind of ["play", "pause", "ended", "timeupdate", "durationchange", "error"]) audio.addEventListener(kind, () => this.show());
+    for (const kind of ["play", "pause", "ended", "timeupdate", "durationchange"]) audio.addEventListener(kind, () => this.show());
+    audio.addEventListener("error", () => this.fail());
     audio.addEventListener("playing", () => this.log("played", this));
     audio.addEventListener("pause", () => this.log("paused", this));
     audio.addEventListener("timeupdate", () => this.onheard());
@@ -55,6 +61,35 @@ export class Player {
       this.onheard();
     });
     this.show();
+  }
+
+  /** Find out whether the recording cannot be played, or the server is away: the browser's error is the same. */
+  async fail() {
+    this.reach(navigator.onLine);
+    try {
+      const answer = await fetch(this.audio.src, { method: "HEAD", cache: "no-store" });
+      this.reach(answer.status < 500 && answer.status !== 429);
+    } catch {
+      this.reach(false);
+    }
+    if (!this.away) return;
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.retry(), 5000);
+  }
+
+  /** Load the recording again after the server was away. */
+  retry() {
+    window.clearTimeout(this.timer);
+    if (!this.away) return;
+    this.audio.preload = "metadata";
+    this.audio.load();
+    this.reach(true);
+  }
+
+  reach(reached) {
+    this.away = !reached;
+    this.show();
+    this.onreach();
   }
 
   /** Seconds that were heard; of a recording that was heard to its end at least as many as asked for. */
@@ -73,6 +108,7 @@ export class Player {
   }
 
   play() {
+    if (this.away) this.retry();
     for (const other of players) if (other !== this) other.pause();
     channel?.postMessage("playing");
     this.connect();
@@ -112,12 +148,13 @@ export class Player {
     if (known) this.position.max = String(audio.duration);
     this.position.value = String(audio.currentTime);
     this.position.setAttribute("aria-valuetext", `${clock(audio.currentTime)} of ${known ? clock(audio.duration) : "an unknown length"}`);
-    this.time.textContent = audio.error ? "cannot be played" : `${clock(audio.currentTime)}${known ? ` / ${clock(audio.duration)}` : ""}`;
+    this.time.textContent = this.away ? "no connection: it is tried again" : audio.error ? "cannot be played" : `${clock(audio.currentTime)}${known ? ` / ${clock(audio.duration)}` : ""}`;
   }
 }
 
 /** @type {Player[]} */
 const players = [];
+window.addEventListener("online", () => players.forEach((player) => player.retry()));
 if (channel) channel.onmessage = () => players.forEach((player) => player.pause());
 
 /** Make the players of a page. */

@@ -39,12 +39,20 @@ class Candidate {
     section.addEventListener("click", () => choose(this));
   }
 
-  /** A slider beside the number; it has no place of its own as long as there is no judgement. */
+  /** A slider beside the number; without a judgement it shows no thumb, which would suggest one. */
   makeSlider() {
     this.slider = document.createElement("input");
     Object.assign(this.slider, { type: "range", min: this.fine.min, max: this.fine.max, step: this.fine.step });
     this.slider.setAttribute("aria-label", `Fine judgement of candidate ${this.name}`);
-    this.fine.before(this.slider);
+    const ends = [this.fine.min, String((Number(this.fine.min) + Number(this.fine.max)) / 2), this.fine.max].map((text) =>
+      Object.assign(document.createElement("span"), { textContent: text }));
+    const [box, below] = ["span", "span"].map((tag) => document.createElement(tag));
+    box.className = "rail";
+    below.className = "ends";
+    below.setAttribute("aria-hidden", "true");
+    below.append(...ends);
+    box.append(this.slider, below);
+    this.fine.before(box);
     this.showSlider();
     this.slider.addEventListener("input", () => {
       this.fine.value = Number(this.slider.value).toFixed(1);
@@ -116,6 +124,11 @@ class Candidate {
     this.toldHeard = this.heard;
     queue.add(this.id, values, Math.round(this.toldHeard * 10) / 10);
     this.showHint();
+  }
+
+  /** Ask nobody to give up a candidate because the connection is gone; what was said before can be taken back. */
+  reached() {
+    for (const flag of this.flags) if (flag.dataset.field === "unplayable") flag.disabled = this.player.away && !flag.checked;
   }
 
   /** Say once when a candidate that was judged before has been heard. */
@@ -197,6 +210,7 @@ for (const player of makePlayers(form, (kind, which) => {
   if (candidate) {
     candidate.player = player;
     player.onheard = () => candidate.listened();
+    player.onreach = () => candidate.reached();
     candidate.showHint();
   } else queryPlayer = player;
 }

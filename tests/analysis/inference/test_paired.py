@@ -35,7 +35,7 @@ PAIRS = (
     "low",
     "high",
     "p",
-    "p_adjusted",
+    "p_corrected",
     "n",
     "wins",
     "ties",
@@ -202,7 +202,7 @@ class TestCompare:
         one, other = np.tril_indices(4, -1)
         for name in ("difference", "dz", "rank_biserial", "cliffs_delta"):
             np.testing.assert_array_equal(found[name][one, other], -found[name][other, one])
-        for name in ("p", "p_adjusted", "n", "ties"):
+        for name in ("p", "p_corrected", "n", "ties"):
             np.testing.assert_array_equal(found[name][one, other], found[name][other, one])
         np.testing.assert_array_equal(found["low"][one, other], -found["high"][other, one])
         np.testing.assert_array_equal(found["n"], found["wins"] + found["ties"] + found["wins"].transpose(1, 0, 2))
@@ -214,12 +214,12 @@ class TestCompare:
         upper = np.triu_indices(4, 1)
         for metric in range(2):
             expected = multipletests(found["p"][..., metric][upper], method="fdr_bh")[1]
-            np.testing.assert_allclose(found["p_adjusted"][..., metric][upper], expected, atol=1e-12)
+            np.testing.assert_allclose(found["p_corrected"][..., metric][upper], expected, atol=1e-12)
 
     def test_by_default_the_test_is_of_permutations_with_simultaneous_p_values(self):
         board = random_world(4, 15, 2)
         found, named = (board.mirflow.compare(correction=name, replicates=200) for name in ("auto", "max-t"))
-        np.testing.assert_array_equal(found["p_adjusted"], named["p_adjusted"])
+        np.testing.assert_array_equal(found["p_corrected"], named["p_corrected"])
         assert found.attrs["correction"] == "max-t"
         assert found["test"].values.tolist() == ["permutation"] * 2
         assert board.mirflow.compare(aggregate="mean", test="t", replicates=9).attrs["correction"] == "holm"
@@ -270,7 +270,7 @@ class TestCompare:
         assert ds["test"].values.tolist() == ["permutation"] * 2
         assert {"group": "chord", "unit_of_comparison": "track"}.items() <= ds.attrs.items()
         picked = ds.sel(system="S0", other="S2", metric="root")
-        assert picked["significant"].item() == (picked["p_adjusted"].item() < 0.05)
+        assert picked["significant"].item() == (picked["p_corrected"].item() < 0.05)
 
     def test_what_makes_no_sense(self):
         board = random_world(2, 9, track_meta={"genre": list("aaabbbccc")})
@@ -305,7 +305,7 @@ class TestMaxT:
         signs = np.array(list(product([1, -1], repeat=9)))
         upper = np.triu_indices(4, 1)
         expected = stepped_down(score[..., 0], signs)
-        np.testing.assert_allclose(found["p_adjusted"][upper][:, 0], expected, atol=1e-12)
+        np.testing.assert_allclose(found["p_corrected"][upper][:, 0], expected, atol=1e-12)
 
     def test_two_systems_need_no_correction_and_have_scipys_p_value(self):
         score = random_scores(2, 10, seed=3)[0]
@@ -314,13 +314,13 @@ class TestMaxT:
         scipys = stats.permutation_test(
             both, lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
         )
-        assert found["p_adjusted"][0, 1, 0] == found["p"][0, 1, 0] == pytest.approx(scipys.pvalue, abs=1e-12)
+        assert found["p_corrected"][0, 1, 0] == found["p"][0, 1, 0] == pytest.approx(scipys.pvalue, abs=1e-12)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_lies_between_the_p_value_and_bonferronis(self, kind):
         found = arrays_of(random_world(5, 12, seed=2).mirflow.compare(aggregate=kind))
         upper = np.triu_indices(5, 1)
-        p, adjusted = found["p"][upper], found["p_adjusted"][upper]
+        p, adjusted = found["p"][upper], found["p_corrected"][upper]
         assert (p <= adjusted).all()
         assert (adjusted <= np.minimum(10 * p, 1) + 1e-12).all()
 
@@ -335,16 +335,16 @@ class TestMaxT:
 
     def test_the_same_however_the_replicates_are_cut(self, monkeypatch):
         board = random_world(4, 40)
-        whole = board.mirflow.compare(replicates=300)["p_adjusted"]
+        whole = board.mirflow.compare(replicates=300)["p_corrected"]
         monkeypatch.setattr(resampling, "_CHUNK", 400)
-        np.testing.assert_array_equal(board.mirflow.compare(replicates=300)["p_adjusted"], whole)
+        np.testing.assert_array_equal(board.mirflow.compare(replicates=300)["p_corrected"], whole)
 
     def test_pairs_with_different_tracks_are_one_family(self):
         score = random_scores(4, 14, seed=5)[0]
         score[0, 0] = score[1, 3:5] = NAN
         found = arrays_of(group_of(score).mirflow.compare(missing="skip"))
         upper = np.triu_indices(4, 1)
-        p, adjusted = found["p"][upper][:, 0], found["p_adjusted"][upper][:, 0]
+        p, adjusted = found["p"][upper][:, 0], found["p_corrected"][upper][:, 0]
         assert (p <= adjusted).all()
         assert (adjusted <= np.minimum(6 * p, 1) + 0.02).all()
         assert adjusted.min() > p.min()
@@ -353,8 +353,8 @@ class TestMaxT:
     def test_few_units_cannot_tell_any_systems_apart_and_have_no_letters(self, units, enough):
         score = np.stack([np.linspace(0.1, 0.2, units), np.linspace(0.8, 0.95, units)])[..., np.newaxis]
         found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
-        assert (found["least_p_adjusted"][0] < 0.05) == enough
-        assert found["least_p_adjusted"][0] == found["p_adjusted"][0, 1, 0] == 2.0 ** (1 - units)
+        assert (found["least_p_corrected"][0] < 0.05) == enough
+        assert found["least_p_corrected"][0] == found["p_corrected"][0, 1, 0] == 2.0 ** (1 - units)
         assert found["letters"][:, 0].tolist() == (["b", "a"] if enough else ["", ""])
 
     @pytest.mark.slow
@@ -412,7 +412,7 @@ class TestDegenerate:
         score[0, :2] = score[1, 2:] = NAN
         found = arrays_of(group_of(score).mirflow.compare(aggregate=kind))
         assert found["n"].sum() == 0
-        assert np.isnan([found[name] for name in ("difference", "p", "p_adjusted", "superiority")]).all()
+        assert np.isnan([found[name] for name in ("difference", "p", "p_corrected", "superiority")]).all()
         assert found["letters"].ravel().tolist() == ["", ""]
 
     @pytest.mark.parametrize("kind", KINDS[:4])

@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from mirflow.errors import FigureError, MirflowWarning
+from mirflow.errors import FigureError, MirflowWarning, UnknownNameError
 from mirflow.reports import figures
 from mirflow.reports.figures.canvas import BLUE, CYCLE, GREY, MOST_LOOKS, ORANGE, RED, SKY, label, looks
 
@@ -45,7 +45,7 @@ def test_axes_of_the_users_own_are_drawn_on() -> None:
     assert figures.distributions(random_group(3, 9, 1), ax=left) is left
     assert figures.scatter(random_group(2, 9, 1), ax=right) is right
     assert figure.get_size_inches().tolist() == [8, 3]
-    assert left.get_title(loc="left").startswith("majmin of each track\ntask chord")
+    assert left.get_title(loc="left").startswith("Majmin of each track\nChord estimation, rules of mir_eval; WCSR")
 
 
 @pytest.mark.parametrize(("width", "inches"), [("column", 3.5), ("page", 7.16), (5, 5.0)])
@@ -54,7 +54,7 @@ def test_figures_are_as_wide_as_asked(width: str | float, inches: float) -> None
     assert figure_of(ax).get_size_inches()[0] == pytest.approx(inches)
     bare = figures.distributions(random_group(3, 9, 1), width=width, height=2.0, caption=False)
     assert figure_of(bare).get_size_inches()[1] == pytest.approx(2.0)
-    assert "wcsr" not in words(bare)
+    assert "WCSR" not in words(bare)
 
 
 def test_sizes_and_suffixes_that_cannot_be() -> None:
@@ -149,7 +149,10 @@ def test_axes_have_the_names_of_the_literature() -> None:
 
     ds = random_group(2, 9, 1, metrics=["f_measure@0.05"]).assign_coords(title=("metric", ["F-measure"]))
     assert figures.distributions(ds).get_xlabel() == "F-measure@0.05"
-    assert figures.groups(ds, by=[]).get_xlabel() == "F-measure@0.05, wcsr"
+    assert figures.groups(ds, by=[]).get_xlabel() == "F-measure@0.05, WCSR"
+    assert figures.distributions(ds, names="identifiers").get_xlabel() == "f_measure@0.05"
+    with pytest.raises(UnknownNameError, match="unknown names 'title'; did you mean 'titles'"):
+        figures.distributions(ds, names="title")
     pyplot.close("all")
 
 

@@ -22,7 +22,7 @@ def declared() -> Iterator[None]:
     @figure("how many tracks each system has")
     def track_counts(scores: Any, metric: str | None = None, **options: Any) -> Any:
         """Count the tracks."""
-        _, board = board_of(scores, metric, options.get("group"))
+        _, board = board_of(scores, metric, options)
         with sheet(frame_of(options), 1.5) as page:
             page.ax.barh(board["system"].values, board.sizes["track"])
             page.head(f"tracks of {one_metric(board, metric)}", "all of them")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from mirflow.analysis.policies import MISSING
 from mirflow.errors import FigureError, QueryError, UnknownNameError
 from mirflow.reports import figures
 
@@ -58,11 +59,17 @@ class TestEveryFigure:
     @pytest.mark.parametrize("missing", ["common", "zero"])
     def test_says_what_it_shows(self, kind: str, missing: str) -> None:
         shown = words(getattr(figures, kind)(world(4, 20, lacking=0.1), "majmin", missing=missing))
-        assert "majmin" in shown
+        assert "Majmin" in shown
         assert "track" in shown
-        assert "missing" in shown
-        assert missing in shown
-        assert "wcsr" in shown
+        # Of the two systems that a scatter plot shows by default none lacks a score that counts as zero.
+        whole = kind == "scatter" and missing == "zero"
+        assert ("no score is missing" if whole else MISSING[missing]) in shown.replace("\n", " ")
+        assert "WCSR" in shown
+        assert "Chord estimation, rules of mir_eval" in shown.replace("\n", " ")
+        assert "grid" not in shown
+        by_identifier = words(getattr(figures, kind)(world(4, 20), "majmin", names="identifiers"))
+        assert "majmin" in by_identifier
+        assert "Majmin" not in by_identifier
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(
@@ -109,7 +116,7 @@ class TestEveryFigure:
         tree = xr.DataTree.from_dict({"chord": world(2, 4), "other": world(2, 4)})
         with pytest.raises(QueryError, match="several groups answer this: 'chord'"):
             figures.distributions(tree)
-        assert "other: task chord" in words(figures.distributions(tree, group="other"))
+        assert "Chord estimation" in words(figures.distributions(tree, group="other"))
 
     def test_a_name_of_several_metrics_asks_which(self) -> None:
         ds = make_group(np.ones((1, 2, 2)), metrics=["f_measure@0.01", "f_measure@0.02"])
@@ -220,14 +227,14 @@ class TestScatter:
         points = {str(one.get_label()): np.asarray(one.get_offsets()).tolist() for one in ax.collections}
         assert points == {"S0": [[0.2, 0.1], [0.4, 0.5]], "S1": [[0.9, 0.3]]}
         assert (ax.get_xlabel(), ax.get_ylabel()) == ("Root", "Majmin")
-        assert "root against majmin" in words(ax)
+        assert "Root against Majmin" in words(ax)
         assert "3 scores of a system and a track" in words(ax).replace("\n", " ")
 
     def test_of_many_systems_by_two_metrics_the_best_seven_are_taken_unless_they_are_named(self) -> None:
         ds = make_group(np.random.default_rng(0).random((9, 5, 2)), metrics=["majmin", "root"])
         ax = figures.scatter(ds, ["majmin", "root"])
         assert len(ax.collections) == 7
-        assert "the best 7 of 9 systems by majmin" in words(ax).replace("\n", " ")
+        assert "the best 7 of 9 systems by Majmin" in words(ax).replace("\n", " ")
         named = [f"S{place}" for place in range(9)]
         assert len(figures.scatter(ds, ["majmin", "root"], system=named).collections) == 9
 
@@ -253,6 +260,8 @@ class TestCriticalDifference:
             assert name in shown
             assert f"{rank:.2f}" in shown
         assert f"critical difference {found['critical_difference'].item():.3f}" in shown
+        # The axis has its name also without a title above the figure.
+        assert "Mean ranks by Majmin" in [text.get_text() for text in ax.texts]
         assert f"chi-square(6) = {found['statistic'].item():.2f}" in shown
         bars = [line for line in ax.lines if line.get_linewidth() > 2]
         mean = found["mean_rank"].values
@@ -288,7 +297,7 @@ class TestCriticalDifference:
     def test_few_tracks_have_no_bars_and_a_sentence(self) -> None:
         ax = figures.critical_difference(world(3, 5), "majmin")
         assert not [line for line in ax.lines if line.get_linewidth() > 2]
-        assert "no bars: so few units cannot give a corrected p-value below 0.05" in words(ax)
+        assert "No bars: so few units cannot give a corrected p-value below 0.05" in words(ax)
 
     @pytest.mark.parametrize("test", ["auto", "friedman"])
     def test_bars_at_one_height_do_not_touch(self, test: str) -> None:
@@ -299,7 +308,7 @@ class TestCriticalDifference:
             assert height != other or end < start
 
     def test_ranks_may_be_within_other_units_than_tracks(self) -> None:
-        assert "ranks within 2 values of genre, wcsr within them" in words(
+        assert "ranks within 2 values of genre that all systems have (WCSR within them)" in words(
             figures.critical_difference(world(4, 30), test="friedman", unit="genre")
         )
 

@@ -13,6 +13,7 @@ import xarray as xr
 import yaml
 from click.testing import CliRunner, Result
 from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_hex
 
 import mirflow
 from mirflow.annotations.schema import TASK_KINDS
@@ -21,10 +22,10 @@ from mirflow.errors import FigureError, UnknownNameError
 from mirflow.metrics.base import tasks
 from mirflow.reports import figures
 from mirflow.reports.figures import Plots
-from mirflow.reports.figures.canvas import BLUE, ORANGE
+from mirflow.reports.figures.canvas import BLUE, GREY, ORANGE
 from mirflow.reports.figures.lanes import Lanes, draw, draw_verdicts, form_of
 
-from ...datasets import write_dataset, write_pipeline
+from ...datasets import score_files, write_dataset, write_patterns, write_pipeline
 from ...groups import random_group
 from ...samples import empty, sample
 from .looking import cut_off, words
@@ -55,7 +56,7 @@ class TestConfusion:
         assert part.sum() == pytest.approx(value.sum().item())  # every class that occurs is shown
         whole = part.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(image.filled(-1), np.where(whole > 0, part / np.where(whole > 0, whole, 1), -1))
-        assert "sum over 3 tracks [s]; missing (skip): none; rows add up to 100 %" in words(ax)
+        assert "sum over 3 tracks [s]; no score is missing; rows add up to 100 %" in words(ax)
 
     def test_tracks_are_counted_where_classes_are_names(self, tree: xr.DataTree) -> None:
         ds = tree.chord.to_dataset()[["score", "weight", "status", "duration"]]
@@ -67,7 +68,7 @@ class TestConfusion:
         ax = figures.confusion(ds, system="ada")
         assert [one.get_text() for one in ax.get_yticklabels()] == ["jazz", "rock", "(none)"]
         np.testing.assert_array_equal(ax.images[0].get_array().filled(-1), [[1, 0, 0], [0, 0, 1], [-1, -1, -1]])
-        assert "sum over 3 tracks; missing" in words(ax)
+        assert "sum over 3 tracks; no score is missing" in words(ax)
 
     def test_small_classes_are_put_together(self, tree: xr.DataTree) -> None:
         ax = figures.confusion(tree, "confusion@majmin", system="ada", most=3)
@@ -77,7 +78,7 @@ class TestConfusion:
 
     def test_missing_tracks_are_reported(self, tree: xr.DataTree) -> None:
         shown = words(figures.confusion(tree, system="bob"))
-        assert "sum over 2 of 3 tracks [s]; missing (skip): 1 track" in shown
+        assert "sum over 2 of 3 tracks [s]; 1 track without a score (each system over" in shown
 
     def test_what_is_no_confusion(self, tree: xr.DataTree) -> None:
         for options, message in (
@@ -143,6 +144,64 @@ class TestTimeline:
 
     def test_a_dataset_of_the_store_knows_its_files_too(self, tree: xr.DataTree) -> None:
         assert figures.timeline(tree["chord"].to_dataset(), system="ada", start=1, end=5).get_xlim() == (1, 5)
+
+    def test_notes_have_a_legend_and_the_reference_no_colour_of_a_verdict(self, tmp_path: Path) -> None:
+        for name, rows in (("ref", "0 1 220\n1 2 330\n"), ("est/x", "0 1 220\n3 4 440\n")):
+            (tmp_path / name).mkdir(parents=True)
+            (tmp_path / name / "a.txt").write_text(rows)
+        ax = figures.timeline(
+            score_files(tmp_path, "transcription", "ref/{track}.txt", "est/{system}/{track}.txt"), "a"
+        )
+        legend = ax.get_legend()
+        assert [text.get_text() for text in legend.get_texts()] == ["hit", "extra", "missed", "reference"]
+        colours = {
+            text.get_text(): line.get_color() for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)
+        }
+        drawn = [one for one in ax.collections if isinstance(one, LineCollection) and len(one.get_segments())]
+        lanes = {round(float(one.get_segments()[0][0, 1])): to_hex(one.get_color()[0]) for one in drawn}
+        assert lanes[0] == colours["reference"] not in (colours["hit"], colours["extra"])
+        # Beside the title of the axis, on nothing else.
+        assert not cut_off(ax)
+
+    def test_matched_patterns_share_a_colour_and_unmatched_ones_are_grey(self, tmp_path: Path) -> None:
+        write_patterns(tmp_path)
+        store = score_files(tmp_path, "pattern", "ref/{track}.txt", "est/{system}/{track}.txt")
+        ax = figures.timeline(store, "a", width="column")
+        reference, estimate = (
+            dict(zip(one.get_offsets()[:, 0].tolist(), map(to_hex, one.get_facecolor()), strict=True))
+            for one in ax.collections
+        )
+        assert len({reference[0.0], reference[4.0]}) == 2
+        # The first estimated pattern is the second of the reference; the other is none of them.
+        assert estimate == {4.0: reference[4.0], 5.0: reference[5.0], 20.0: GREY.lower(), 22.0: GREY.lower()}
+        legend = ax.get_legend()
+        assert [text.get_text() for text in legend.get_texts()] == ["match: same colour", "no match"]
+        ax.figure.canvas.draw()
+        title, first = (one.get_window_extent() for one in (ax.xaxis.label, legend.get_texts()[0]))
+        assert title.x1 < first.x0
+        assert not cut_off(ax)
+
+    def test_patterns_that_a_named_metric_does_not_match_are_grey(self, tmp_path: Path) -> None:
+        write_patterns(tmp_path)
+        store = score_files(tmp_path, "pattern", "ref/{track}.txt", "est/{system}/{track}.txt")
+        _, estimate = figures.timeline(store, "a", "three_layer_f_measure").collections
+        assert {to_hex(colour) for colour in estimate.get_facecolor()} == {GREY.lower()}
+
+    def test_type_is_never_smaller_than_six_points(self, tmp_path: Path) -> None:
+        (tmp_path / "ref").mkdir()
+        for side in ("ref", "est/x"):
+            (tmp_path / side).mkdir(parents=True, exist_ok=True)
+            for level, count in (("coarse", 2), ("fine", 9)):
+                rows = [f"{20 * at / count} {20 * (at + 1) / count} {'ABCDEFGHI'[at]}" for at in range(count)]
+                (tmp_path / side / f"a_{level}.lab").write_text("\n".join(rows) + "\n")
+        levels = ["coarse", "fine"]
+        reference, estimates = (
+            {"path": f"{side}/{{track}}_{{level}}.lab", "levels": levels} for side in ("ref", "est/{system}")
+        )
+        ax = figures.timeline(score_files(tmp_path, "hierarchy", reference, estimates), "a")
+        sizes = {text.get_text(): text.get_fontsize() for text in ax.texts}
+        assert set("ABI") <= set(sizes)
+        assert min(sizes.values()) >= 6
 
     def test_what_has_no_timeline(self, tree: xr.DataTree, store: Path, tmp_path: Path) -> None:
         with pytest.raises(UnknownNameError, match="unknown track 't99'"):
@@ -306,7 +365,7 @@ class TestAccessor:
         assert every <= set(vars(Plots))
         for scores in (tree, tree.chord, tree["chord"].to_dataset()):
             assert isinstance(scores.mirflow.plot, Plots)
-            assert "majmin" in words(scores.mirflow.plot.distributions("majmin"))
+            assert "Major/minor" in words(scores.mirflow.plot.distributions("majmin"))
 
     def test_methods_say_what_the_functions_say(self) -> None:
         assert Plots.heatmap.__doc__ == figures.heatmap.__doc__
@@ -338,18 +397,23 @@ class TestCommand:
 
     def test_the_caption_of_a_pdf_is_in_a_file_beside_it(self, store: Path, tmp_path: Path) -> None:
         found = self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / "a.pdf")
-        assert found.stderr == f"{tmp_path / 'a.pdf'} written, its caption in {tmp_path / 'a.txt'}\n"
-        title, caption = (tmp_path / "a.txt").read_text().splitlines()
-        assert title == "majmin of each track"
-        assert "points: tracks" in caption.lower()
+        assert found.stderr == f"{tmp_path / 'a.pdf'} written, its caption in {tmp_path / 'a.caption.tex'}\n"
+        begin, _, included, caption, label, end = (tmp_path / "a.caption.tex").read_text().splitlines()
+        assert (begin, included, end) == (r"\begin{figure}", r"\includegraphics{a.pdf}", r"\end{figure}")
+        assert caption.startswith(
+            r"\caption{Major/minor of each track. Chord estimation, rules of mir\_eval; WCSR over"
+        )
+        assert "Points: tracks" in caption
+        assert "grid" not in caption
+        assert label == r"\label{fig:a}"
         for name, option in (("b.pdf", "--caption"), ("c.pdf", "--no-caption"), ("d.png", "--caption")):
             self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / name, option)
-        assert not list(tmp_path.glob("[bcd].txt"))
+        assert not list(tmp_path.glob("[bcd].caption.tex"))
 
     def test_only_tracks_for_which_an_expression_holds(self, store: Path, tmp_path: Path) -> None:
         found = self.plot(store, "distributions", "-o", tmp_path / "a.pdf", "--where", "track == 't00'")
         assert found.exit_code == 0, found.output
-        message = (tmp_path / "a.txt").read_text()
+        message = (tmp_path / "a.caption.tex").read_text()
         assert "where track == 't00'" in message
         assert "over 1 track;" in message
 

@@ -9,7 +9,8 @@ import pytest
 
 import mirflow
 from mirflow.reports.page import write_page
-from tests.datasets import score_files, write_dataset
+from mirflow.reports.page.data import COLOURS
+from tests.datasets import score_files, write_dataset, write_patterns
 
 from .reading import choose, let_draw
 
@@ -404,3 +405,39 @@ def test_drums_pedals_and_scores_have_forms_of_their_own(tmp_path, visit, task, 
     page.wait_for_selector("dialog canvas[tabindex]")
     assert page.locator("dialog .lanename .value").all_inner_texts() == values
     assert page.locator("dialog .legend .good").inner_text() in ("| hit", "▬ hit")
+
+
+def test_matched_patterns_share_a_colour_and_unmatched_ones_are_grey(tmp_path, visit):
+    write_patterns(tmp_path)
+    store = score_files(tmp_path, "pattern", "ref/{track}.txt", "est/{system}/{track}.txt")
+    write_page(store, tmp_path / "page.html")
+    page = visit(tmp_path / "page.html", "#track=a")
+    page.wait_for_selector("dialog canvas[tabindex]")
+    let_draw(page)
+    first, second = (colour.lower() for colour in COLOURS[:2])
+    assert {first, second} <= colours_in(page, "canvas.axis")
+    none, faint = (
+        page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('--{name}')")
+        for name in ("none", "faint")
+    )
+    drawn = colours_in(page, "canvas[tabindex]")
+    # The first estimated pattern is the second of the reference; the other is none of them.
+    assert {second, none, faint} <= drawn
+    assert first not in drawn
+    legend = page.locator("dialog .legend").inner_text()
+    assert legend.startswith("● matched: in the colour of the reference's pattern")
+    assert legend.endswith("▬ the reference")
+
+
+def colours_in(page, canvas: str) -> set[str]:
+    """The opaque colours of a canvas of the timeline."""
+    return set(
+        page.locator(f"dialog {canvas}").evaluate(
+            """canvas => {
+              const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              const hex = (at) => "#" + [0, 1, 2].map((part) => data[at + part].toString(16).padStart(2, "0")).join("");
+              const pixels = Array.from({ length: data.length / 4 }, (_, at) => at * 4);
+              return [...new Set(pixels.filter((at) => data[at + 3] === 255).map(hex))];
+            }"""
+        )
+    )

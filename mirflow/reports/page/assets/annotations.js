@@ -74,6 +74,7 @@ export function unpackEvidence(packed, verdicts) {
   if (!packed) return null;
   const words = (packed.v || []).map((code) => verdicts[code]);
   if (packed.x) return { rows: packed.x };
+  if (packed.a) return { matches: packed.a, verdict: words };
   if (packed.m) {
     const start = running(packed.m);
     return { points: { form: "notes", start, end: ends(start, packed.n), pitch: pitches(packed.q), verdict: words }, verdict: words };
@@ -161,7 +162,7 @@ export function valueAt(annotation, time, nearness) {
 
 /** What the evidence says at a time. */
 export function verdictAt(evidence, time, nearness) {
-  if (!evidence || evidence.rows || evidence.points) return "";
+  if (!evidence || evidence.rows || evidence.points || evidence.matches) return "";
   if (evidence.start) {
     const at = lastBy(evidence.start, time);
     return at >= 0 && time < evidence.end[at] ? evidence.verdict[at] : "";

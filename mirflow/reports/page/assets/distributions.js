@@ -1,11 +1,11 @@
 /** How the scores of each system are spread over the tracks: a shape, the quartiles and the median. */
 
 import { section, el, svg, tip } from "./dom.js";
-import { byNumber, formatter, titleOf } from "./format.js";
+import { byNumber, formatter, niceTicks, tickFormatter, titleOf } from "./format.js";
 import { endsOf, include, quantile } from "./reduce.js";
 import { readScores } from "./data.js";
 
-const [LEFT, WIDTH, ROW, BINS] = [0, 640, 30, 48];
+const [LEFT, WIDTH, ROW, BINS, MARGIN] = [0, 640, 30, 48, 4];
 /** Up to so many scores are shown one by one. */
 const FEW = 40;
 
@@ -28,8 +28,22 @@ export async function drawDistributions(state) {
   return section("distributions", "Distributions over tracks",
     `${titleOf(state.about)} of each track: the shape, the middle half, and the median; systems by their medians.`,
     el("div", { class: "ridges" }, ...lines, el("div", { class: "row" }, el("span", { class: "name" }),
-      el("span", { class: "ticks" }, ticksOf(range).map((value) => el("span", {}, write(value)))))));
+      axisOf(state, range))));
 }
+
+/** The scale below the rows, each number at its value. */
+function axisOf(state, range) {
+  const ticks = niceTicks(...range);
+  const write = tickFormatter(state.about, state.percent, ticks);
+  return el("span", { class: "ticks" }, ticks.map((value) => {
+    const label = el("span", { "data-value": value }, write(value));
+    label.style.left = `${(100 * (MARGIN + WIDTH * shareOf(value, range))) / (WIDTH + 2 * MARGIN)}%`;
+    return label;
+  }));
+}
+
+// What is infinite stands at the end.
+const shareOf = (value, [low, high]) => Math.max(0, Math.min(1, (value - low) / (high - low)));
 
 function rangeOf(rows) {
   const [low, high] = endsOf(rows.flatMap((row) => endsOf(row.values)));
@@ -41,13 +55,8 @@ function rangeOf(rows) {
   return low === high ? [low - 1, high + 1] : [low, high];
 }
 
-function ticksOf([low, high]) {
-  return [0, 1, 2, 3, 4].map((step) => low + ((high - low) * step) / 4);
-}
-
-function drawRow({ name, values }, [low, high], write) {
-  // What is infinite stands at the end.
-  const share = (value) => Math.max(0, Math.min(1, (value - low) / (high - low)));
+function drawRow({ name, values }, range, write) {
+  const share = (value) => shareOf(value, range);
   const place = (value) => LEFT + WIDTH * share(value);
   const bins = new Float64Array(BINS);
   for (const value of values) bins[Math.min(BINS - 1, Math.floor(BINS * share(value)))] += 1;
@@ -66,6 +75,7 @@ function drawRow({ name, values }, [low, high], write) {
       [svg("rect", { x: place(q1), width: Math.max(1, place(q3) - place(q1)), y: ROW - 7, height: 6, class: "box" })]),
     ...(Number.isNaN(q2) ? [] :
       [svg("line", { x1: place(q2), x2: place(q2), y1: ROW - 10, y2: ROW + 2, class: "middle" })])] : [];
-  return svg("svg", { viewBox: `-4 0 ${WIDTH + 8} ${ROW + 2}`, preserveAspectRatio: "none", role: "img", "aria-label": text.join(", "),
-    onpointermove: (event) => tip(text, event.clientX, event.clientY), onpointerleave: () => tip(null) }, ...box);
+  const grid = niceTicks(...range).map((value) => svg("line", { x1: place(value), x2: place(value), y1: 0, y2: ROW + 2, class: "rail" }));
+  return svg("svg", { viewBox: `${-MARGIN} 0 ${WIDTH + 2 * MARGIN} ${ROW + 2}`, preserveAspectRatio: "none", role: "img", "aria-label": text.join(", "),
+    onpointermove: (event) => tip(text, event.clientX, event.clientY), onpointerleave: () => tip(null) }, ...grid, ...box);
 }

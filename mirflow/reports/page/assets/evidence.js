@@ -38,13 +38,18 @@ export function explainMarks({ state, found, chosen }) {
 export function legendOf(found) {
   const evidence = found.estimates.flatMap((one) => one.evidence.flat()).find((one) => one);
   if (!evidence || evidence.rows || !evidence.verdict) return null;
+  const forms = found.estimates.map(({ annotation }) => annotation.form);
   const says = (...words) => evidence.verdict.some((one) => words.includes(one));
-  const marks = evidence.start ? [["good", "▮ right"], ["bad", "▖ wrong"], ["none", "▁ not judged"]] :
-    evidence.notes || evidence.points ? [["good", "▬ hit"], ["bad", "─ too many"], ["none", "▬ the reference"]] :
+  const marks = evidence.matches ? [["good", "● matched: in the colour of the reference's pattern"], ["none", "● unmatched"]] :
+    evidence.start ? [["good", "▮ right"], ["bad", "▖ wrong"], ["none", "▁ not judged"]] :
+    evidence.notes || evidence.points ? [["good", "▬ hit"], ["bad", "─ too many"]] :
       says("aligned", "misaligned") ? [["good", "| aligned"], ["bad", "○ missed"], ["bad", "× misaligned or of no note"]] :
       says("hit", "missed", "extra") ? [["good", "| hit"], ["bad", "○ missed"], ["bad", "× too many"]] :
         [["good", "| right"], ["bad", "× wrong"]];
-  return el("span", { class: "legend" }, marks.map(([kind, text]) => el("span", { class: kind }, text)));
+  // The reference behind the estimates and pitches guessed where nothing is voiced have no verdict.
+  if (forms.some((form) => ["notes", "sheet", "curve", "frames", "patterns"].includes(form))) marks.push(["faint", "▬ the reference"]);
+  if (forms.includes("curve")) marks.push(["curve", "─ a guess where unvoiced"]);
+  return el("span", { class: "legend" }, marks.map(([kind, text]) => el("span", { class: kind }, el("i", {}, text[0]), text.slice(1))));
 }
 
 /** What the chosen reference and rule say of an estimate. */

@@ -12,6 +12,26 @@ export function formatter(metric, percent) {
   };
 }
 
+/** Round numbers of a scale, about `number` of them, steps of 1, 2 or 5 times a power of ten. */
+export function niceTicks(low, high, number = 5) {
+  const rough = (high - low) / Math.max(1, number - 1);
+  if (!(rough > 0) || !Number.isFinite(rough)) return [low];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const farness = (factor) => Math.abs(Math.log((factor * power) / rough));
+  const step = power * [1, 2, 5, 10].reduce((best, factor) => (farness(factor) < farness(best) ? factor : best));
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)));
+}
+
+/** Numbers of a scale with the fewest digits that tell them apart. */
+export function tickFormatter(metric, percent, ticks) {
+  const factor = metric.unit === "" && percent ? 100 : 1;
+  const shown = ticks.map((value) => value * factor);
+  const decimals = [0, 1, 2, 3, 4, 5, 6].find((digits) => shown.every((value) => Math.abs(value - Number(value.toFixed(digits))) < 1e-9)) ?? 6;
+  return (value) => unsigned((value * factor).toFixed(decimals));
+}
+
 /** What rounds to zero has no sign. */
 const unsigned = (text) => /^-[0.]+$/.test(text) ? text.slice(1) : text;
 

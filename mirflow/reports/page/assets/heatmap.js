@@ -35,8 +35,9 @@ export async function drawHeatmap(state, open) {
     paint(map, canvas, frame);
   });
   const way = el("span", { class: "onpaper" }, sortedBy(state));
+  map.note = el("span", {});
   listen(map, canvas, cell, frame, open);
-  const made = section("heatmap", "Tracks × systems", `${titleOf(state.about)} of every track (across) and system (down).`,
+  const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down).`, map.note],
     el("div", { class: "bar" }, sorting, legend(range, map.write), way), el("div", { class: "heatframe" }, names, frame), cell);
   const settle = () => {
     paint(map, canvas, frame);
@@ -71,22 +72,28 @@ function legend([low, high], write) {
 
 let palette = null;
 
-/** Every score as one pixel of a small picture, which is then enlarged. */
+/** Every score as one pixel of a small picture, which is then enlarged; a mean of neighbours where there are more tracks than pixels. */
 function paint(map, canvas, frame) {
   const { numbers, columns, rows, range: [low, high] } = map;
   const tracks = columns.length;
-  const picture = new OffscreenCanvas(Math.max(1, tracks), Math.max(1, rows.length));
+  // More tracks than pixels share columns, so that none is out of sight.
+  map.wide = frame.clientWidth || 600;
+  const bins = Math.max(1, Math.min(tracks, map.wide));
+  map.note.textContent = bins < tracks ? ` A column is the mean of up to ${Math.ceil(tracks / bins)} of the ${tracks} tracks.` : "";
+  const picture = new OffscreenCanvas(bins, Math.max(1, rows.length));
   const inner = picture.getContext("2d");
   const image = inner.createImageData(picture.width, picture.height);
   const pixels = new Uint32Array(image.data.buffer);
   palette = palette || Uint32Array.from({ length: 256 }, (_, step) => packed(shade(step / 255)));
   const none = packed(colour("nothing"));
-  rows.forEach((system, y) => columns.forEach((track, x) => {
-    const score = numbers.score[system * tracks + track];
-    pixels[y * tracks + x] = Number.isNaN(score) ? none : palette[Math.round(255 * Math.max(0, Math.min(1, (score - low) / (high - low))))];
-  }));
+  rows.forEach((system, y) => {
+    for (let x = 0; x < bins; x++) {
+      const score = meanOf(columns.slice(Math.floor((x * tracks) / bins), Math.ceil(((x + 1) * tracks) / bins))
+        .map((track) => numbers.score[system * tracks + track]));
+      pixels[y * bins + x] = Number.isNaN(score) ? none : palette[Math.round(255 * Math.max(0, Math.min(1, (score - low) / (high - low))))];
+    }
+  });
   inner.putImageData(image, 0, 0);
-  map.wide = Math.max(frame.clientWidth || 600, Math.min(tracks * 2, 12000));
   map.high = map.rows.length > 24 ? 14 : 22;
   const context = sharpen(canvas, map.wide, map.high * rows.length);
   context.imageSmoothingEnabled = false;
@@ -94,6 +101,12 @@ function paint(map, canvas, frame) {
   frame.parentElement.style.setProperty("--row", `${map.high}px`);
   map.picture = picture;
   map.context = context;
+}
+
+/** The mean of those that are there. */
+function meanOf(scores) {
+  const known = scores.filter((score) => !Number.isNaN(score));
+  return known.length ? known.reduce((sum, score) => sum + score, 0) / known.length : NaN;
 }
 
 function packed(text) {

@@ -31,6 +31,7 @@ export function pitchRange(annotations) {
  * @property {any} annotation
  * @property {any} evidence
  * @property {any} behind the reference, drawn faintly behind curves and notes
+ * @property {any} judge the reference by which estimates are judged
  * @property {number} top
  * @property {number} height
  */
@@ -53,7 +54,7 @@ export function drawLane(context, lane, view) {
   else if (isMoments(annotation.form)) drawEvents(context, lane, view);
   else {
     if (behind) drawPitches(context, behind, lane, view, true);
-    drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes);
+    drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes, coloursOf(lane));
   }
   if (evidence && evidence.start) drawBand(context, evidence, lane, view);
   else if (evidence && evidence.reference && !isMoments(annotation.form) && !evidence.notes) drawMarks(context, evidence, lane, view);
@@ -209,7 +210,14 @@ function drawMarks(context, evidence, { top, height }, view) {
   });
 }
 
-function drawPitches(context, annotation, { top, height }, view, faint, notes = null) {
+/** The numbers of the colours of patterns: matched ones have that of the reference's pattern, unmatched ones none. */
+function coloursOf({ annotation, evidence, judge }) {
+  if (annotation.form !== "patterns") return null;
+  if (evidence && evidence.matches) return (pattern) => evidence.matches[pattern];
+  return !judge || judge === annotation ? (pattern) => pattern : () => -1;
+}
+
+function drawPitches(context, annotation, { top, height }, view, faint, notes = null, colours = null) {
   const { start, end, pitch, voiced, form, row } = annotation;
   const [low, high] = view.range;
   const room = height - BAND - 8;
@@ -220,11 +228,13 @@ function drawPitches(context, annotation, { top, height }, view, faint, notes = 
     drawDense(context, annotation, view, y, faint ? thick + 2 : thick, faint);
     return;
   }
-  for (let at = 0; at < start.length; at++) {
+  // Matched patterns lie over unmatched ones.
+  const matched = (at) => Number(colours(row[at]) >= 0);
+  for (const at of colours ? [...start.keys()].sort((a, b) => matched(a) - matched(b)) : start.keys()) {
     const until = end ? end[at] : start[at] + annotation.hop;
     if (until < view.from || start[at] > view.to || Number.isNaN(pitch[at])) continue;
     if (form === "curve" && !voiced[at] && faint) continue;
-    if (form === "patterns" && !faint) context.fillStyle = dotColour(row[at]);
+    if (colours) context.fillStyle = colours(row[at]) >= 0 ? dotColour(colours(row[at])) : view.ink.get("none");
     // A guess at the pitch of what is called unvoiced is a hairline.
     const guess = form === "curve" && !voiced[at];
     let noted = "";

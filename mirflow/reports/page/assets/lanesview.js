@@ -234,7 +234,7 @@ export class LanesView {
       context.fillText(lane.annotation, 8, top + this.laneHeight / 2);
       return;
     }
-    drawLane(context, { annotation: lane.annotation, evidence: this.evidence(lane), behind: lane.system < 0 ? null : reference, top, height: this.laneHeight },
+    drawLane(context, { annotation: lane.annotation, evidence: this.evidence(lane), behind: lane.system < 0 ? null : reference, judge: reference, top, height: this.laneHeight },
       { x: (time) => this.x(time), from: this.timeAt(0), to: this.timeAt(this.width), width: this.width, range: this.range, ink: this.ink, numbers: this.numbers });
   }
 

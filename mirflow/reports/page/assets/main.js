@@ -21,9 +21,11 @@ const state = new State(CONTENTS);
 
 function drawHead() {
   const { contents, now } = state;
-  const parts = [contents.name, count(now.systems.length, "system"), count(now.trackCount, "track"),
-    contents.where ? `only tracks where ${contents.where}` : "",
-    count(contents.evaluations.length, "evaluation"), contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
+  // The title is about the page, these numbers are about the evaluation.
+  const several = contents.evaluations.length > 1;
+  const size = `${count(now.systems.length, "system")}, ${count(now.trackCount, "track")}`;
+  const parts = [contents.name, several ? `${now.name}: ${size} (1 of ${contents.evaluations.length} evaluations)` : size,
+    contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
     now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
   document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
     el("p", {}, parts.filter(Boolean).join("  ·  ")), state.unknown.length ? el("p", { class: "warning", role: "note" },

@@ -1,6 +1,6 @@
 /** The timeline of a track: a dialog with lanes, to look at and to listen to. */
 
-import { endOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
+import { endOf, signOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
 import { detailsOf, el, table, th, tr } from "./dom.js";
 import { byNumber, clock, formatter, titleOf } from "./format.js";
 import { chosenOf, evidenceOf } from "./evidence.js";
@@ -224,19 +224,28 @@ function editOf(row) {
   return ["case", "substitution", "deletion", "insertion"].includes(verdict) ? `${reference || "–"} → ${estimate || "–"}` : null;
 }
 
+/** What was judged of an item, coloured by its verdict: the item, its numbers and the verdict. */
+function chipOf(row) {
+  const told = Object.fromEntries(row);
+  const verdict = String(told.verdict ?? "").replaceAll("_", " ");
+  const rest = row.filter(([name]) => !["reference", "estimate", "verdict"].includes(name));
+  const text = editOf(row) || rest.map(([name, value]) => (["label", "item", "word"].includes(name) ? value : `${name} ${value}`.replaceAll("_", " "))).join(" · ");
+  return el("li", { class: signOf(verdict) }, text, verdict && !editOf(row) ? el("small", {}, ` ${verdict}`) : null);
+}
+
 /** Annotations without a time axis: as text. */
 function drawTexts(stage) {
   const { state, found, scores, content, head, chosen } = stage;
   const verdict = (evidence) => {
     const rows = (evidenceOf(chosen, evidence) || {}).rows || [];
-    return rows.map((row) => editOf(row) || row.filter(([name]) => name !== "reference" && name !== "estimate").map(([name, value]) => (name === "verdict" ? value : `${name} ${value}`.replaceAll("_", " "))).join(" ")).join(", ");
+    return rows.length ? el("ul", { class: "chips" }, rows.map((row) => chipOf(row))) : "";
   };
   const draw = () => {
     const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", textOf(annotation), "", ""]),
       ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system], textOf(annotation), verdict(evidence), scores.texts[system]])];
-    const heads = ["", "Annotation", "Judged", state.metric < 0 ? "" : titleOf(state.about)];
+    const heads = ["Side", "Annotation", "Judged", state.metric < 0 ? "Score" : titleOf(state.about)];
     const made = table(heads.map((name, at) => th(name, at > 2 ? "number" : null)), rows.map(([name, ...cells]) =>
-      el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell, at) => el("td", { class: at > 1 ? "number" : null }, cell)))), { class: "texts" });
+      el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell, at) => el("td", { class: at > 1 ? "number" : null }, cell)))), { class: "texts", label: "Annotations" });
     content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, draw, null), made);
   };
   draw();

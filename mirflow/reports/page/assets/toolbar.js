@@ -16,6 +16,8 @@ export function toolbar(stage, redraw, view) {
   const recording = recordingOf(stage);
   const sounding = recording.there || [...found.references, ...found.estimates].some(({ annotation }) =>
     typeof annotation !== "string" && soundsOf(annotation).length > 0);
+  // Annotations without a time axis have nothing to play where nothing sounds, and no ears.
+  const silent = !sounding && !view;
   const play = el("button", { type: "button", class: "play", disabled: !sounding, title: sounding ? null : "Nothing here sounds" }, "Play");
   const rest = () => {
     play.textContent = "Play";
@@ -69,7 +71,7 @@ export function toolbar(stage, redraw, view) {
   const zoom = view ? [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
     "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)) : [];
   const fit = view ? el("button", { type: "button", onclick: () => view.fit() }, "All") : null;
-  return [el("div", { class: "bar tools" }, play, hear, left, ear, rule, el("span", { class: "zoom" }, ...zoom, fit),
+  return [el("div", { class: "bar tools" }, silent ? null : play, hear, left, silent ? null : ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
     copyButton("Copy link", () => linkTo(state)), legendOf(found), el("span", { class: "clock", "aria-live": "off" })), recording.status, note].filter(Boolean);
 }
 

@@ -1,0 +1,380 @@
+"""Readings: annotations that one process has read from files, kept so that others need not parse these files.
+
+A server reads submitted files in a confined process, and scores and draws what that process has kept. The bytes of a
+reading are therefore not trusted either: they are JSON and plain arrays, without compression and without code, and
+all lengths are checked. A reading has the digest, size and time of the file, and the error if it held no annotation, so
+that its score equals that of the file in value, status and message.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+
+from ..annotations.annotation import Annotation, Attribute, CodedLabels, texts_at
+from ..annotations.schema import KINDS
+from ..annotations.source import Source
+from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ..ragged import Column, Int
+
+_MAGIC = b"mirflow readings 1\n"
+_END = struct.Struct("<QQ")
+"""Offset and length of the table of contents, at the end of the file."""
+_DTYPES = {"f8": np.float64, "f4": np.float32, "i8": np.int64, "i4": np.int32, "b1": np.bool_}
+_BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)
+"""Errors of JSON that is damaged."""
+_HELD = 64
+"""Files whose contents a process keeps."""
+
+
+class _Row(msgspec.Struct, array_like=True):
+    """What a file of readings says of a source: placeholders, name, annotator, key, size and time; where it is."""
+
+    values: dict[str, str]
+    label: str
+    annotator: str | int | None
+    track: str
+    size: int
+    modified: int
+    offset: int
+    head: int
+    length: int
+
+
+class _Contents(msgspec.Struct):
+    """The table of contents."""
+
+    kind: str
+    rows: list[_Row]
+    problems: list[tuple[list[str], str]]
+    vocabularies: list[tuple[int, int]]
+
+
+class _Array(msgspec.Struct, array_like=True):
+    """A column: its type and length; of texts the texts themselves."""
+
+    dtype: str
+    length: int
+    texts: list[str] = []
+
+
+class _Head(msgspec.Struct):
+    """An annotation without its arrays of numbers, which follow in the order in which they are named here."""
+
+    digest: str = ""
+    error: tuple[str, str, str | None, int | None] | None = None
+    columns: dict[str, _Array] = {}
+    counts: list[int] = []
+    lines: int | None = None
+    labels: list[str] | None = None
+    vocabulary: int | None = None
+    codes: int = 0
+    attrs: list[tuple[str, str, str]] = []
+    files: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSource(Source):
+    """The annotation of a source that was read before; it has the name, size and time that this had.
+
+    Parameters
+    ----------
+    path : str
+        The file of readings; absolute if other processes are to read it.
+    number : int
+        Position in the file.
+    name : str
+        Name of the source.
+    annotator : str, int or None
+    track : str
+        Key of the annotation in its file; empty where a file holds one.
+    found : (int, int)
+        Size and time of the source.
+    """
+
+    path: str
+    number: int
+    name: str
+    annotator: str | int | None = None
+    track: str = ""
+    found: tuple[int, int] = field(default=(0, 0), compare=False)
+
+    def stat_now(self) -> tuple[int, int]:
+        """Size and time of the source when it was read."""
+        return self.found
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation and the digest of the bytes that it was read from, or the error of then."""
+        return open_readings(self.path).read(self.number)
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The contents of a file of readings.
+
+    Parameters
+    ----------
+    path : str
+    kind : str
+        Of the annotations.
+    rows : sequence
+        What is known of each source.
+    problems : sequence of (sequence of str, str)
+        What was wrong with the files as a whole: a place within an evaluation, and why.
+    """
+
+    path: str
+    kind: str
+    rows: Sequence[_Row]
+    problems: Sequence[tuple[Sequence[str], str]]
+    _vocabularies: Sequence[tuple[int, int]]
+    _known: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def sources(self) -> list[tuple[KeptSource, dict[str, str]]]:
+        """The sources, with the values of placeholders and columns that led to them."""
+        return [
+            (KeptSource(self.path, place, row.label, row.annotator, row.track, (row.size, row.modified)), row.values)
+            for place, row in enumerate(self.rows)
+        ]
+
+    def read(self, number: int) -> tuple[Annotation, str]:
+        """The annotation of a row and its digest; raises the error that reading it raised."""
+        row = self.rows[number]
+        data = self._bytes(row.offset, row.length)
+        try:
+            head = msgspec.json.decode(data[: row.head], type=_Head)
+        except _BROKEN as error:
+            raise _damaged(self.path, str(error)) from None
+        if head.error is not None:
+            name, message, path, line = head.error
+            raise (InvalidAnnotationError if name == "invalid" else UnreadableError)(message, path=path, line=line)
+        try:
+            return self._annotation(head, _Numbers(data, row.head)), head.digest
+        except (*_BROKEN, LookupError, OverflowError) as error:
+            raise _damaged(self.path, str(error)) from None
+
+    def _annotation(self, head: _Head, numbers: _Numbers) -> Annotation:
+        kind = KINDS[self.kind]
+        columns: dict[str, Column] = {}
+        for name, array in head.columns.items():
+            texts = array.dtype == "text"
+            columns[name] = texts_at(array.texts) if texts else numbers.take(array.dtype, array.length)
+        counts: tuple[Int, ...] = tuple(numbers.take("i8", length) for length in head.counts)
+        lines = None if head.lines is None else numbers.take("i8", head.lines).tolist()
+        labels: Sequence[str] | None = head.labels
+        if head.vocabulary is not None:
+            codes = numbers.take("i8", head.codes)
+            labels = CodedLabels(self._vocabulary(head.vocabulary), codes)
+            if codes.size and not 0 <= codes.min() <= codes.max() < len(labels.vocabulary):
+                raise ValueError("a code is outside of its vocabulary")
+        attrs = {name: _TYPES[type_](text) for name, type_, text in head.attrs}
+        made = Annotation(self.kind, columns, labels, counts, lines, attrs, tuple(head.files))
+        _demand_fit(made, kind.depths, len(kind.dims))
+        return made
+
+    def _vocabulary(self, number: int) -> tuple[str, ...]:
+        """A vocabulary, the same object for all annotations that share it."""
+        if number not in self._known:
+            offset, length = self._vocabularies[number]
+            self._known[number] = tuple(msgspec.json.decode(self._bytes(offset, length), type=list[str]))
+        return self._known[number]
+
+    def _bytes(self, offset: int, length: int) -> bytes:
+        try:
+            with Path(self.path).open("rb") as file:
+                file.seek(offset)
+                return file.read(length)
+        except OSError as error:
+            raise UnreadableError(f"cannot be read: {error.strerror}", path=self.path) from None
+
+
+@dataclass
+class _Numbers:
+    """The arrays of numbers behind a head, one after the other."""
+
+    data: bytes
+    place: int
+
+    def take(self, dtype: str, length: int) -> Column:
+        size = length * np.dtype(_DTYPES[dtype]).itemsize
+        if length < 0 or self.place + size > len(self.data):
+            raise ValueError("an array is longer than the file")
+        found = np.frombuffer(self.data, np.dtype(_DTYPES[dtype]).newbyteorder("<"), length, self.place)
+        self.place += size
+        return found.astype(_DTYPES[dtype])
+
+
+_TYPES: Mapping[str, Callable[[str], Attribute]] = {"s": str, "f": float.fromhex, "i": int, "b": "True".__eq__}
+
+
+def _demand_fit(made: Annotation, depths: Mapping[str, int], dims: int) -> None:
+    """Refuse columns whose lengths are not those of the dims that they lie along."""
+    if len(made.inner_counts) != max(dims - 1, 0) or any((level < 0).any() for level in made.inner_counts):
+        raise ValueError("the counts do not fit the kind")
+    sizes = [len(made) if dims else 1]
+    for level in made.inner_counts:
+        if len(level) != sizes[-1]:
+            raise ValueError("the counts do not fit each other")
+        sizes.append(int(level.sum()))
+    for name, column in made.columns.items():
+        if len(column) != sizes[depths.get(name, dims) - 1]:
+            raise ValueError(f"{name!r} has {len(column)} values")
+    if made.labels is not None and len(made.labels) != sizes[depths.get("label", dims) - 1]:
+        raise ValueError(f"there are {len(made.labels)} labels")
+
+
+def _damaged(path: str, why: str) -> UnreadableError:
+    return UnreadableError(f"is a damaged file of readings: {why}", path=path)
+
+
+def write_readings(
+    path: Path,
+    kind: str,
+    sources: Iterable[tuple[Source, Mapping[str, str]]],
+    problems: Sequence[tuple[Sequence[str], str]] = (),
+) -> None:
+    """Read sources one after the other and keep what they hold.
+
+    Parameters
+    ----------
+    path : Path
+        A new file; its name ends in ``.readings``.
+    kind : str
+        Of the annotations; audio is not kept.
+    sources : iterable of (Source, mapping of str to str)
+        With the values of placeholders that led to each.
+    problems : sequence of (sequence of str, str)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mirflow.annotations.source import HeldSource
+    >>> beats = HeldSource(Annotation("events", {"time": np.array([0.5, 1.0])}), "a.txt")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_readings(Path(folder, "beat.readings"), "events", [(beats, {"track": "a"})])
+    ...     ((source, values),) = open_readings(Path(folder, "beat.readings")).sources()
+    ...     annotation, digest = source.read()
+    >>> source.label, values, annotation.columns["time"].tolist()
+    ('a.txt', {'track': 'a'}, [0.5, 1.0])
+    """
+    with path.open("xb") as file:
+        file.write(_MAGIC)
+        rows: list[_Row] = []
+        vocabularies: dict[int, tuple[int, tuple[str, ...]]] = {}
+        places: list[tuple[int, int]] = []
+        for source, values in sources:
+            head, arrays = _read(source, vocabularies, places, file)
+            text, offset = msgspec.json.encode(head), file.tell()
+            file.write(text)
+            for array in arrays:
+                file.write(array)
+            annotator, track = getattr(source, "annotator", None), str(getattr(source, "track", ""))
+            length = file.tell() - offset
+            rows.append(_Row(dict(values), source.label, annotator, track, *source.stat(), offset, len(text), length))
+        listed = [([*place], why) for place, why in problems]
+        contents = msgspec.json.encode(_Contents(kind, rows, listed, places))
+        offset = file.tell()
+        file.write(contents)
+        file.write(_END.pack(offset, len(contents)))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(
+    source: Source,
+    vocabularies: dict[int, tuple[int, tuple[str, ...]]],
+    places: list[tuple[int, int]],
+    file: BinaryIO,
+) -> tuple[_Head, list[bytes]]:
+    """Read a source: its head and its arrays. A vocabulary is written once, where it is met."""
+    try:
+        annotation, digest = source.read()
+    except InvalidAnnotationError as error:
+        return _Head(error=("invalid", error.message, error.path, error.line)), []
+    except AnnotationError as error:
+        return _Head(error=("unreadable", error.message, error.path, error.line)), []
+    except OSError as error:
+        return _Head(error=("unreadable", str(error), None, None)), []
+    head, arrays = _Head(digest, files=[*annotation.files]), []
+    for name, column in annotation.columns.items():
+        if column.dtype.kind in "OU":
+            head.columns[name] = _Array("text", len(column), column.tolist())
+        else:
+            dtype = column.dtype.str[1:]
+            head.columns[name] = _Array(dtype, len(column))
+            arrays.append(np.ascontiguousarray(column, np.dtype(_DTYPES[dtype]).newbyteorder("<")).tobytes())
+    head.counts = [len(level) for level in annotation.inner_counts]
+    arrays += [level.astype("<i8").tobytes() for level in annotation.inner_counts]
+    if annotation.lines is not None:
+        head.lines = len(annotation.lines)
+        arrays.append(np.array([*annotation.lines], dtype="<i8").tobytes())
+    if isinstance(annotation.labels, CodedLabels):
+        known = annotation.labels.vocabulary
+        if id(known) not in vocabularies:
+            vocabularies[id(known)] = len(places), known  # held, so that no other one gets its id
+            text, offset = msgspec.json.encode([*known]), file.tell()
+            file.write(text)
+            places.append((offset, len(text)))
+        head.vocabulary, head.codes = vocabularies[id(known)][0], len(annotation.labels.codes)
+        arrays.append(annotation.labels.codes.astype("<i8").tobytes())
+    elif annotation.labels is not None:
+        head.labels = [*annotation.labels]
+    head.attrs = [_attribute(name, value) for name, value in annotation.attrs.items()]
+    return head, arrays
+
+
+def _attribute(name: str, value: Attribute) -> tuple[str, str, str]:
+    """An attribute as text, with its type: JSON knows neither NaN nor whether 1.0 is whole."""
+    if isinstance(value, bool):
+        return name, "b", str(value)
+    if isinstance(value, float):
+        return name, "f", float(value).hex()
+    return (name, "s", value) if isinstance(value, str) else (name, "i", str(int(value)))
+
+
+def open_readings(path: str | Path) -> Readings:
+    """Open a file of readings.
+
+    Raises
+    ------
+    UnreadableError
+        If it is gone, or damaged.
+    """
+    try:
+        status = os.stat(path)  # noqa: PTH116 - of a path as text, for each of its sources
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror}", path=path) from None
+    return _open(str(path), status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=_HELD)
+def _open(path: str, _inode: int, _changed: int, size: int) -> Readings:
+    try:
+        with Path(path).open("rb") as file:
+            begins = file.read(len(_MAGIC))
+            if begins != _MAGIC or size < len(_MAGIC) + _END.size:
+                raise _damaged(path, "it does not begin as one")
+            file.seek(-_END.size, os.SEEK_END)
+            offset, length = _END.unpack(file.read(_END.size))
+            if offset + length + _END.size != size:
+                raise _damaged(path, "it is cut off")
+            file.seek(offset)
+            contents = msgspec.json.decode(file.read(length), type=_Contents)
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror}", path=path) from None
+    except _BROKEN as error:
+        raise _damaged(path, str(error)) from None
+    parts = [(row.offset, row.length) for row in contents.rows] + contents.vocabularies
+    if contents.kind not in KINDS or any(min(part) < 0 or sum(part) > offset for part in parts):
+        raise _damaged(path, "it points outside of itself")
+    if any(not 0 <= row.head <= row.length for row in contents.rows):
+        raise _damaged(path, "it points outside of itself")
+    return Readings(path, contents.kind, contents.rows, contents.problems, contents.vocabularies)

@@ -1,0 +1,64 @@
+"""The page about a campaign: its texts, in limited Markdown, as pages have them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
+
+from .security import GuardedRoute
+from .service import Service
+from .viewer_pages import PRIVATE, page, wants_json
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_TITLES = {
+    "description": "",
+    "data": "Data",
+    "baseline": "Baseline",
+    "terms": "Terms",
+    "licence": "Licence",
+    "contact": "Contact",
+}
+_LINKS = ("https://", "http://", "mailto:")
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """The route; none where the campaign says nothing about itself."""
+    return [GuardedRoute("/about", about, role=None)] if service.has_about else []
+
+
+def about(request: Request) -> Response:
+    """The texts of the campaign."""
+    service: Service = request.app.state.service
+    assert service.campaign is not None
+    texts = service.campaign.about.model_dump()
+    if wants_json(request):
+        return JSONResponse({"campaign": service.campaign.campaign, **texts}, headers=PRIVATE)
+    sections = [(title, html_of(texts[name])) for name, title in _TITLES.items() if texts[name]]
+    return page(request, "about.html", here="about", sections=sections)
+
+
+def html_of(text: str) -> str:
+    """HTML of limited Markdown: paragraphs, lists, links, code and emphasis; all else is shown as it is written.
+
+    Examples
+    --------
+    >>> html_of("Ask <us> at [home](https://lab.org), not [here](javascript:x)")
+    '<p>Ask &lt;us&gt; at <a href="https://lab.org">home</a>, not [here](javascript:x)</p>\\n'
+    """
+    return str(_markdown().render(text))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    markdown = MarkdownIt("zero", {"html": False})
+    markdown.enable(["list", "link", "autolink", "backticks", "emphasis", "newline", "escape", "entity"])
+    markdown.validateLink = lambda url: url.lower().startswith(_LINKS)  # type: ignore[method-assign]
+    return markdown

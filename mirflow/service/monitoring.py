@@ -1,0 +1,150 @@
+"""Monitoring of a server: whether database, disk and worker can work, and figures for Prometheus."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from .service import Service
+from .submissions.heartbeats import last_report
+from .submissions.submission_tables import OPEN, Submission
+
+SILENT = dt.timedelta(minutes=5)
+"""Time without a report after which a worker counts as gone."""
+CHECKED = 5.0
+"""Seconds for which a check of the server is kept, so that requests cannot cause one after the other."""
+_WAIT = 1.0
+
+
+class Monitoring:
+    """The state of a server, and counts of its requests.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._began = service.clock()
+        self._lock = threading.Lock()
+        self._health: tuple[float, tuple[bool, dict[str, Any]]] | None = None
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "mirflow_requests", "Requests by class of status.", ["status"], registry=self._registry
+        )
+        self._registry.register(_Figures(service))
+
+    def count(self, status: int | None) -> None:
+        """Count a request by the status of its answer; None: there was none."""
+        self._requests.labels("none" if status is None else f"{status // 100}xx").inc()
+
+    def metrics(self) -> bytes:
+        """All figures in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+    def idle(self) -> str:
+        """A sentence for submitters and organisers if no worker has reported for some time; else empty."""
+        campaign, database = self._service.campaign, self._service.database
+        if campaign is None or database is None or not campaign.evaluations:
+            return ""
+        last = last_report(database)
+        # A worker that begins with the server is waited for as long as one that is silent.
+        silent = self._service.clock() - max(self._began, last or self._began)
+        if silent < SILENT:
+            return ""
+        minutes = int(silent.total_seconds() // 60)
+        return (
+            f"No worker has reported for {minutes} min: submissions are kept, and wait until an organiser starts one "
+            "(mirflow serve worker)."
+        )
+
+    def health(self) -> tuple[bool, dict[str, Any]]:
+        """Whether all parts of the server work, and the state of each; checked every few seconds at most."""
+        with self._lock:
+            if self._health is None or time.monotonic() - self._health[0] > CHECKED:
+                self._health = time.monotonic(), self._check()
+            return self._health[1]
+
+    def _check(self) -> tuple[bool, dict[str, Any]]:
+        service, parts = self._service, dict[str, dict[str, Any]]()
+        if service.database is not None:
+            try:
+                with service.database.write(_WAIT) as session:
+                    session.connection()  # which begins the transaction
+                parts["database"] = {"ok": True}
+            except (SQLAlchemyError, OSError):
+                parts["database"] = {"ok": False}
+        if service.campaign is not None and service.folder is not None:
+            try:
+                free = shutil.disk_usage(service.folder).free
+                # What a submission may unpack to.
+                parts["disk"] = {"ok": free > 10 * service.campaign.limits.size, "free_bytes": free}
+            except OSError:
+                parts["disk"] = {"ok": False}
+        if service.campaign is not None and service.campaign.evaluations and service.database is not None:
+            try:
+                last = last_report(service.database)
+                seconds = None if last is None else (service.clock() - last).total_seconds()
+                parts["worker"] = {"ok": not self.idle(), "seconds_since_report": seconds}
+            except (SQLAlchemyError, OSError):
+                parts["worker"] = {"ok": False}
+        fine = all(part["ok"] for part in parts.values())
+        return fine, {"ok": fine, **parts}
+
+
+class _Figures(Collector):
+    """Figures that are looked up when Prometheus asks.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def describe(self) -> list[Metric]:
+        """Nothing: the database is read only when figures are requested."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Figures of queue, worker and disk."""
+        service = self._service
+        if service.folder is not None:
+            free = shutil.disk_usage(service.folder).free
+            yield GaugeMetricFamily("mirflow_disk_free_bytes", "Free space where the campaign is kept.", free)
+        if service.database is None:
+            return
+        now = service.clock()
+        count = GaugeMetricFamily("mirflow_submissions", "Submissions that are not done.", labels=["state"])
+        oldest = GaugeMetricFamily(
+            "mirflow_submission_age_seconds", "Time since the oldest of them arrived.", labels=["state"]
+        )
+        with service.database.read() as session:
+            waiting = session.execute(
+                select(Submission.state, func.count(), func.min(Submission.received))
+                .where(Submission.state.in_(OPEN), Submission.withdrawn.is_(None))
+                .group_by(Submission.state)
+            )
+            found = {state: (number, first) for state, number, first in waiting}
+        for state in OPEN:
+            number, first = found.get(state, (0, now))
+            count.add_metric([state], number)
+            oldest.add_metric([state], (now - first).total_seconds())
+        yield count
+        yield oldest
+        last = last_report(service.database)
+        if last is not None:
+            age = (now - last).total_seconds()
+            yield GaugeMetricFamily("mirflow_worker_report_age_seconds", "Time since a worker reported.", age)

@@ -1,0 +1,1 @@
+"""Revisions of the database of a campaign: one file for each change of the tables, applied by Alembic."""

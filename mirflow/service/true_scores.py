@@ -1,0 +1,147 @@
+"""The true scores of a hidden split, for organisers: a page, JSON, and a table for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import asdict, astuple, dataclass, fields
+from itertools import groupby
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
+
+from .security import GuardedRoute
+from .service import Service
+from .submissions.entries import plain_text
+from .submissions.submission_tables import Released, Submission
+from .viewer_pages import PRIVATE, page, wants_json
+
+
+@dataclass(frozen=True, slots=True)
+class TrueScore:
+    """A true score on a hidden split, beside the released one.
+
+    Parameters
+    ----------
+    evaluation, metric : str
+    rank : int or None
+        Among all systems by this metric; None for a withdrawn one, and without a value.
+    system, submission, sender, lab, visibility : str
+    withdrawn : str
+        When it was withdrawn or disqualified, ISO 8601; empty if it was not.
+    disqualified : str
+        The organisers' reason; empty if it was not.
+    value, low, high : float or None
+        The true score with its interval.
+    released : float or None
+        The rounded score that was released; None where the ladder keeps it back.
+    tracks : int
+    received, rules : str
+    """
+
+    evaluation: str
+    metric: str
+    rank: int | None
+    system: str
+    submission: str
+    sender: str
+    lab: str
+    visibility: str
+    withdrawn: str
+    disqualified: str
+    value: float | None
+    low: float | None
+    high: float | None
+    released: float | None
+    tracks: int
+    received: str
+    rules: str
+
+
+def read_true_scores(session: Session, split: str) -> list[TrueScore]:
+    """Read the true scores of all systems on a hidden split: by evaluation and metric, the best first."""
+    chosen = select(Released).join(Submission).where(Released.split == split)
+    order = (Released.evaluation, Released.headline.desc(), Released.metric, Submission.number)
+    rows = session.scalars(chosen.order_by(*order))
+    return [one for _, own in groupby(rows, lambda row: (row.evaluation, row.metric)) for one in _ranked([*own])]
+
+
+def _ranked(rows: list[Released]) -> Iterator[TrueScore]:
+    """The scores by one metric, the best first; withdrawn systems and those without a value last."""
+    gains = {
+        row.id: -row.true_value if row.lower_is_better else row.true_value
+        for row in rows
+        if row.true_value is not None and row.submission.withdrawn is None
+    }
+    for row in sorted(rows, key=lambda row: -gains.get(row.id, -float("inf"))):
+        sent, own = row.submission, gains.get(row.id)
+        yield TrueScore(
+            evaluation=row.evaluation,
+            metric=row.metric,
+            rank=None if own is None else 1 + sum(other > own for other in gains.values()),
+            system=sent.name,
+            submission=sent.id,
+            sender=sent.user.name,
+            lab=sent.user.lab,
+            visibility=sent.visibility,
+            withdrawn="" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds"),
+            disqualified=sent.disqualified,
+            value=row.true_value,
+            low=row.true_low,
+            high=row.true_high,
+            released=row.value,
+            tracks=row.tracks,
+            received=sent.received.isoformat(timespec="seconds"),
+            rules=row.rules,
+        )
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """The routes; none where no split is hidden."""
+    if service.database is None or service.campaign is None:
+        return []
+    if not any(split.hidden for split in service.campaign.splits.values()):
+        return []
+    return [
+        GuardedRoute("/true-scores/{split:name}/", true_scores, role="organiser"),
+        GuardedRoute("/true-scores/{split:name}.csv", true_scores_table, role="organiser"),
+    ]
+
+
+def true_scores(request: Request) -> Response:
+    """The true scores of all systems, private ones included."""
+    split, scores = _asked(request)
+    if wants_json(request):
+        return JSONResponse({"split": split, "scores": [asdict(one) for one in scores]}, headers=PRIVATE)
+    tables = [(name, [*own]) for name, own in groupby(scores, lambda one: (one.evaluation, one.metric))]
+    return page(request, "true_scores.html", here="submissions", split=split, tables=tables)
+
+
+def true_scores_table(request: Request) -> Response:
+    """The true scores for a spreadsheet."""
+    split, scores = _asked(request)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([one.name for one in fields(TrueScore)])
+    for score in scores:
+        rows.writerow([plain_text(value) if isinstance(value, str) else value for value in astuple(score)])
+    disposition = f'attachment; filename="{split}-true-scores.csv"'  # names of splits are identifiers
+    return Response(text.getvalue(), headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
+
+
+def _asked(request: Request) -> tuple[str, list[TrueScore]]:
+    """The hidden split of a request, and its scores."""
+    service: Service = request.app.state.service
+    assert service.campaign is not None
+    assert service.database is not None
+    name = request.path_params["split"]
+    split = service.campaign.splits.get(name)
+    if split is None or not split.hidden:
+        raise HTTPException(404)
+    with service.database.read() as session:
+        return name, read_true_scores(session, name)

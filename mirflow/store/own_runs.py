@@ -1,0 +1,77 @@
+"""Signatures of runs, which distinguish stores that the user's own runs wrote from stores of others.
+
+A store contains the pipeline that made it and the folder of the annotations. The author of a store controls this text,
+so that following it would let a stranger's store read any file and environment variable of its reader. A run therefore
+signs both with a key that never leaves the user's account; the signature is beside the store, not in it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from ..errors import UnreadableError
+from ..readers.content import read_within
+from .generations import write_atomically
+
+_SIGNATURE = "signature"
+_BYTES = 32
+
+
+def sign_run(folder: Path, pipeline: str, root: str) -> None:
+    """Sign the pipeline and the root of a store that a run has just written.
+
+    Without a home folder, or on a full disk, there is no signature, and reports ask for ``--root``.
+
+    Parameters
+    ----------
+    folder : path
+        That of the store's generations.
+    pipeline, root : str
+        As the store keeps them.
+    """
+    with suppress(OSError, RuntimeError):
+        file = _key_file()
+        if not file.exists():
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(file, secrets.token_bytes(_BYTES))
+        if not is_own_run(folder, pipeline, root) and (key := _read(file)):
+            write_atomically(folder / _SIGNATURE, _sign(key, folder, pipeline, root))
+
+
+def is_own_run(folder: Path, pipeline: str, root: str) -> bool:
+    """True if a run of this user wrote a store of this pipeline and root in this very folder.
+
+    Examples
+    --------
+    >>> is_own_run(Path("stores/.x.zarr.d"), "name: x", "/data")
+    False
+    """
+    try:
+        key = _read(_key_file())
+    except RuntimeError:  # there is no home folder
+        return False
+    return bool(key) and hmac.compare_digest(_read(folder / _SIGNATURE), _sign(key, folder, pipeline, root))
+
+
+def _key_file() -> Path:
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return Path(state if Path(state).is_absolute() else Path.home() / ".local" / "state", "mirflow", "key")
+
+
+def _read(path: Path) -> bytes:
+    """A key or a signature; empty if it is missing or incomplete."""
+    try:
+        data, size = read_within(path, _BYTES)
+    except UnreadableError:
+        return b""
+    return data if size == _BYTES else b""
+
+
+def _sign(key: bytes, folder: Path, pipeline: str, root: str) -> bytes:
+    # Lengths keep two texts from trading their ends.
+    texts = [os.fsencode(os.path.realpath(folder)), *(one.encode("utf-8", "surrogatepass") for one in (pipeline, root))]
+    return hmac.digest(key, b"".join(b"%d:%s" % (len(one), one) for one in texts), "sha256")

@@ -1,0 +1,80 @@
+"""The command ``mirflow run --scheduler tcp://...`` with a scheduler and workers that run as processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from mirflow.cells import Cells
+from mirflow.engine import schedule
+from mirflow.engine.block import works_of
+from mirflow.engine.runs import plan
+from mirflow.errors import RunError
+from mirflow.pipeline.plan import Stale
+from tests.clusters import DaskCluster, kill
+from tests.datasets import write_dataset
+
+pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
+    with DaskCluster(tmp_path / "cluster") as cluster:
+        yield cluster
+
+
+def run_command(pipeline: Path, store: Path, scheduler: str) -> subprocess.CompletedProcess[str]:
+    words = ["run", str(pipeline), "--store", str(store), "--scheduler", scheduler, "--quiet"]
+    command = [sys.executable, "-m", "mirflow", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_command_scores_on_a_cluster_what_it_scores_alone(tmp_path: Path, cluster: DaskCluster) -> None:
+    pipeline = write_dataset(tmp_path, tracks=8)
+    stores = {}
+    cluster.worker("--no-nanny")
+    for name, scheduler in (("cluster", cluster.address), ("serial", "serial")):
+        stores[name] = tmp_path / f"{name}.zarr"
+        done = run_command(pipeline, stores[name], scheduler)
+        assert (done.returncode, done.stderr) == (0, ""), cluster.log()
+    one, other = (mirflow.open_store(store)["chord"].to_dataset() for store in stores.values())
+    xr.testing.assert_equal(one, other)
+
+
+def test_a_run_whose_cluster_loses_its_workers_ends_with_a_message(
+    tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schedule, "CHECK_SECONDS", 0.2)
+    (evaluation,) = plan(write_dataset(tmp_path, tracks=40)).plans
+    works = works_of(evaluation, Stale(np.ones(evaluation.shape, dtype=np.bool_)))
+    worker = cluster.worker("--no-nanny")
+    came = []
+
+    def kill_the_worker(number: int, cells: Cells) -> None:
+        came.append(number)
+        monkeypatch.setattr(schedule, "WORKER_SECONDS", 0.5)  # not before a worker has joined
+        kill(worker)
+
+    lost = f"the dask scheduler at {cluster.address} has lost its workers, and none joined it within 0.5 seconds; what "
+    with pytest.raises(RunError, match=f"{lost}was computed is kept: start some .dask worker {cluster.address}., and"):
+        schedule.execute(works, cluster.address, kill_the_worker)
+    assert 0 < len(came) < len(works)
+
+
+def test_a_worker_with_another_version_is_named_with_both_versions(tmp_path: Path, cluster: DaskCluster) -> None:
+    other = tmp_path / "other/mirflow-0.0.1.dist-info/METADATA"
+    other.parent.mkdir(parents=True)
+    other.write_text("Metadata-Version: 2.1\nName: mirflow\nVersion: 0.0.1\n")
+    cluster.worker("--no-nanny", PYTHONPATH=str(other.parents[1]))
+    done = run_command(write_dataset(tmp_path, tracks=2), tmp_path / "s.zarr", cluster.address)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the worker tcp://127.0.0.1:")
+    assert f" has mirflow 0.0.1, and this process mirflow {mirflow.__version__}: install the same" in done.stderr
+    assert done.stderr.count("\n") == 1

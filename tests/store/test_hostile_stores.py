@@ -1,0 +1,108 @@
+"""Stores that were damaged or made to trip their reader: each is an error that names the store, at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numcodecs.zstd import Zstd
+
+import mirflow
+from mirflow.errors import StoreError
+from tests.commands import invoke
+from tests.groups import random_group, write_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with a coordinate and scores."""
+    return write_store(tmp_path / "s.zarr", {"chord": random_group(2, 10, 2)})
+
+
+def chunk_of(store: Path, name: str) -> Path:
+    return next(one for one in sorted((store / "chord" / name / "c").rglob("*")) if one.is_file())
+
+
+def other_size(store: Path) -> None:
+    """A frame that is whole and holds nothing."""
+    chunk_of(store, "score").write_bytes(Zstd(checksum=True).encode(b""))
+
+
+def bomb(store: Path) -> None:
+    """A frame of a gigabyte in a few kilobytes."""
+    chunk_of(store, "status").write_bytes(Zstd(checksum=True).encode(np.zeros(2**30, np.int8)))
+
+
+def text_bomb(store: Path) -> None:
+    chunk_of(store, "message").write_bytes(Zstd(checksum=True).encode(np.zeros(2**30, np.int8)))
+
+
+def no_text(store: Path) -> None:
+    """A frame of text whose lengths lead beyond its end."""
+    chunk_of(store, "message").write_bytes(Zstd(checksum=True).encode(b"\n\0\0\0\xff\xff\xff\x7f"))
+
+
+def huge(store: Path) -> None:
+    """Arrays of two gigabytes, of which one chunk is there."""
+    for file in (store / "zarr.json", *(store / "chord").rglob("zarr.json")):
+        data = json.loads(file.read_text())
+        for one in [data, *data.get("consolidated_metadata", {}).get("metadata", {}).values()]:
+            names = one.get("dimension_names")
+            if names:
+                one["shape"] = [
+                    2_000_000_000 if name == "track" else size for name, size in zip(names, one["shape"], strict=True)
+                ]
+        file.write_text(json.dumps(data))
+
+
+def pipe(store: Path) -> None:
+    """A chunk that nobody ever writes."""
+    chunk = chunk_of(store, "score")
+    chunk.unlink()
+    os.mkfifo(chunk)
+
+
+def loop(store: Path) -> None:
+    store.unlink()
+    store.symlink_to(store.name)
+
+
+HARMS = [other_size, bomb, text_bomb, no_text, huge, pipe, loop]
+
+
+@pytest.mark.parametrize("harm", HARMS, ids=lambda one: one.__name__)
+def test_python_raises_an_error_that_names_the_store(store: Path, harm: Callable[[Path], None]) -> None:
+    harm(store)
+    with pytest.raises(StoreError, match=r"s\.zarr.*(is damaged|there is no such store|leads to|not a store)"):
+        mirflow.open_store(store).load()
+
+
+@pytest.mark.parametrize("harm", HARMS, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("command", ["show", "query"])
+def test_commands_say_it_in_a_line(store: Path, harm: Callable[[Path], None], command: str) -> None:
+    harm(store)
+    result = invoke(command, store, *(["--problems"] if command == "show" else []))
+    if (harm, command) not in [(text_bomb, "query"), (no_text, "query")]:  # which reads no messages
+        assert result.exit_code not in (0, 1)
+        assert "s.zarr" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("harm", [bomb, text_bomb, huge], ids=lambda one: one.__name__)
+def test_little_memory_is_taken(store: Path, harm: Callable[[Path], None]) -> None:
+    harm(store)
+    code = (
+        "import resource, sys, mirflow\n"
+        "import mirflow.store.zarr_io, xarray\n"
+        "from mirflow.errors import StoreError\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n    mirflow.open_store(sys.argv[1]).load()\nexcept StoreError:\n    pass\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, store], capture_output=True, text=True, check=True, timeout=120)
+    assert int(done.stdout) < 200_000
