@@ -190,6 +190,35 @@ def test_one_recording_plays_at_a_time(enter: Callable[..., Any]) -> None:
     until(page, f"!{playing}.includes(true)")
 
 
+def test_keys_play_the_first_the_middle_and_the_last_third(enter: Callable[..., Any]) -> None:
+    page = enter()
+    # Where each recording is moved to, in thirds of its 8 s, and whether it plays then; slowly, so that none ends here.
+    page.evaluate("""[...document.querySelectorAll('audio')].forEach((one, place) => {
+        one.defaultPlaybackRate = one.playbackRate = 0.1;
+        one.addEventListener('seeking', () =>
+            (window.moved ??= []).push([place, Math.round(one.currentTime / 8 * 3), !one.paused]));
+    })""")
+    moves = []
+
+    def press(key: str, *move: int) -> None:
+        page.keyboard.press(key)
+        moves.append([*move, True])
+        until(page, "(moves) => JSON.stringify(window.moved) === JSON.stringify(moves)", moves)
+
+    # Nothing is loaded yet, so that the length is not known when the key is pressed.
+    press("m", 0, 1)
+    page.keyboard.press("j")
+    press("l", 0, 2)
+    page.keyboard.press("Space")
+    until(page, "!document.querySelectorAll('audio')[1].paused")
+    press("l", 1, 2)
+    press("f", 1, 0)
+    press("m", 1, 1)
+    page.keyboard.press("Space")
+    press("f", 1, 0)
+    assert page.evaluate("document.querySelectorAll('audio')[0].paused")
+
+
 def test_without_scripts_a_page_is_a_form(enter: Callable[..., Any], service: Service) -> None:
     page = enter(java_script_enabled=False)
     assert page.locator("audio[controls]").count() == 6

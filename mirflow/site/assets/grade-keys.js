@@ -1,13 +1,14 @@
 /** Keys of the grader's page; they never take a key from a control that has the focus and uses it. */
 
 const SWITCH = "mirflow-grading-keys";
+const PARTS = ["f", "m", "l"];
 const WRITES = "input[type=number], input[type=text], textarea, select";
 const ACTS = "a, button, summary, input, select, textarea, [contenteditable]";
 
 /**
  * @param {HTMLInputElement} tick turns the keys on and off
- * @param {{toggle: () => void, query: () => void, move: (by: number) => void, broad: (place: number) => void,
- *   fine: (by: number) => void}} actions
+ * @param {{toggle: () => void, query: () => void, part: (number: number) => void, move: (by: number) => void,
+ *   broad: (place: number) => void, fine: (by: number) => void}} actions
  */
 export function listen(tick, actions) {
   tick.checked = read() !== "off";
@@ -27,6 +28,7 @@ function actionOf(event, target) {
   if (target.closest(WRITES)) return null;
   const key = event.key.toLowerCase();
   if (key === "q" && !event.repeat) return ["query"];
+  if (PARTS.includes(key) && !event.repeat) return ["part", PARTS.indexOf(key)];
   if (key === "j" || key === "k") return ["move", key === "j" ? 1 : -1];
   if (["1", "2", "3"].includes(key)) return ["broad", Number(key) - 1];
   if (target.closest(ACTS)) return null;

@@ -124,6 +124,17 @@ export class Player {
     this.log("seeked", this);
   }
 
+  /**
+   * Play from the beginning of the first, middle or last third; the length is only known once some of it was loaded.
+   * @param {number} number 0, 1 or 2
+   */
+  playPart(number) {
+    const go = () => this.seek((number * this.audio.duration) / 3);
+    if (Number.isFinite(this.audio.duration)) go();
+    else this.audio.addEventListener("durationchange", go, { once: true });
+    if (!this.playing) this.play();
+  }
+
   /** Route the sound through its gain; where there is no Web Audio the element's own volume does it. */
   connect() {
     if (this.connected || this.gain === 1) return;

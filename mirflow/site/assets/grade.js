@@ -202,10 +202,11 @@ function showProgress({ done, total }) {
 
 /** @type {import("./grade-player.js").Player | undefined} */
 let queryPlayer;
-for (const player of makePlayers(form, (kind, which) => {
+const players = makePlayers(form, (kind, which) => {
   const section = which.box.closest("[data-assignment]");
   events.add(kind, section ? Number(section.dataset.assignment) : null, which.audio.currentTime);
-})) {
+});
+for (const player of players) {
   const candidate = byId.get(Number(player.box.closest("[data-assignment]")?.dataset.assignment));
   if (candidate) {
     candidate.player = player;
@@ -218,6 +219,7 @@ for (const player of makePlayers(form, (kind, which) => {
 listen(document.getElementById("keys"), {
   query: () => queryPlayer?.toggle(),
   toggle: () => (current?.player ?? queryPlayer)?.toggle(),
+  part: (number) => (players.find((player) => player.playing) ?? current?.player ?? queryPlayer)?.playPart(number),
   move(by) {
     const at = candidates.indexOf(current);
     const next = candidates[at < 0 ? (by > 0 ? 0 : candidates.length - 1) : Math.min(Math.max(at + by, 0), candidates.length - 1)];
