@@ -113,7 +113,7 @@ def send_all(service: Service) -> None:
     submit(service, "yew", bad, who=SENDER)
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         worker.work_off()
         sender = member(service, SENDER)
         with service.database.write() as session:

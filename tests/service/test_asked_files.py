@@ -26,7 +26,7 @@ def test_a_worker_lists_the_tracks_before_anything_is_sent(tmp_path: Path, told:
     assert "listed here once a worker has looked" in form
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         worker.work_off()
     form = ada.get("/submissions/new").text
     assert "such as <code>dev0.lab</code>" in form

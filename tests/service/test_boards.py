@@ -255,7 +255,7 @@ def test_true_scores_of_earlier_releases_are_read_from_the_store(tmp_path: Path)
         submit(service, name, estimates(wrong=wrong), splits=["test"])
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         worker.work_off()
         before = true_scores(service)
         assert [one["value"] for one in before] == [1.0, pytest.approx(7 / 12)]

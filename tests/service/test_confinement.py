@@ -139,7 +139,7 @@ def test_what_scores_sees_references_and_readings_alone(tmp_path: Path, monkeypa
         for name in ("elm", "oak"):
             id = submit(service, name, estimates())
             worker = Worker(service)
-            worker.confinement = confinement
+            worker.jobs.confinement = confinement
             worker.work_off()
             assert state(service, id).state == "scored", state(service, id).reason
     ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
@@ -153,7 +153,7 @@ def test_every_scheduler_of_this_host_scores_within_the_confines(tmp_path: Path,
     id = submit(service, "oak", estimates(wrong=2))
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         worker.work_off()
     assert state(service, id).state == "scored", state(service, id).reason
 
@@ -178,7 +178,7 @@ def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(
 ) -> None:
     service = open_campaign(tmp_path)
     worker = Worker(service)
-    worker.confinement = Lacking()
+    worker.jobs.confinement = Lacking()
     monkeypatch.setattr(worker, "_work", lambda: None)
     with caplog.at_level(logging.WARNING, "mirflow.worker"):
         worker.run()

@@ -337,7 +337,7 @@ def test_backups_of_postgresql_are_its_own(server: str, tmp_path: Path, monkeypa
     path.write_text(path.read_text().replace(str(old.database), str(new.database)))
     restored = open_service([path])
     worker = Worker(restored)
-    with worker.confinement:
+    with worker.jobs.confinement:
         worker.work_off()
     assert state(restored, id).state == "scored"
     assert state(service, id).state == "received"

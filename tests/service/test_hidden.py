@@ -47,7 +47,7 @@ def confinement() -> Iterator[Confinement]:
 
 def work(service: Service, confinement: Confinement) -> None:
     worker = Worker(service)
-    worker.confinement = confinement
+    worker.jobs.confinement = confinement
     worker.work_off()
 
 
@@ -239,7 +239,7 @@ def test_a_failure_on_a_hidden_split_has_fixed_words(
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["test"])
     worker = Worker(service)
-    worker.confinement = confinement
+    worker.jobs.confinement = confinement
     run = confinement.run
 
     def failing(job: str, *arguments: Any, **more: Any) -> Any:
@@ -247,7 +247,7 @@ def test_a_failure_on_a_hidden_split_has_fixed_words(
             raise JobRefusedError(f"test0.lab: not like the reference's {SECRET}")
         return run(job, *arguments, **more)
 
-    monkeypatch.setattr(worker.confinement, "run", failing)
+    monkeypatch.setattr(worker.jobs.confinement, "run", failing)
     worker.work_off()
     found = state(service, id)
     assert found.state == "failed"
@@ -269,7 +269,7 @@ def test_a_name_under_which_something_was_scored_is_not_given_again(
         return run(job, task, *arguments, **more)
 
     monkeypatch.setattr(confinement, "run", failing)
-    worker.confinement = confinement
+    worker.jobs.confinement = confinement
     worker.work_off()
     assert state(service, id).state == "failed"
     with pytest.raises(SubmissionError, match="there is a submission 'oak'"):

@@ -121,7 +121,7 @@ def test_a_worker_reports_while_it_works(service: Service) -> None:
 
     worker.step = step  # type: ignore[method-assign]
     confinement = SimpleNamespace(run=lambda *_: {"held": []}, close=lambda: None)
-    worker.confinement = confinement  # type: ignore[assignment]
+    worker.jobs.confinement = confinement  # type: ignore[assignment]
     worker.run()
     assert last_report(service.database) == BEGIN  # type: ignore[arg-type]
 

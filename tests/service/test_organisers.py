@@ -29,7 +29,7 @@ def service(tmp_path: Path) -> Service:
 def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(service: Service) -> None:
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         cheat = submit(service, "cheat", estimates(), splits=["dev", "test"], who="eve")
         honest = submit(service, "honest", estimates(wrong=3), splits=["dev", "test"], who="bob")
         worker.work_off()
@@ -69,7 +69,7 @@ def test_one_that_waits_is_never_scored(service: Service) -> None:
     Browser(service, "gil", "organiser").submit(f"/submissions/{id}/disqualify", reason=REASON)
     worker = Worker(service)
     worker.work_off()
-    worker.confinement.close()
+    worker.jobs.confinement.close()
     assert (state(service, id).state, state(service, id).disqualified) == ("withdrawn", REASON)
 
 
@@ -101,7 +101,7 @@ def test_an_embargo_holds_public_systems_until_its_time(tmp_path: Path) -> None:
     ids = {name: submit(service, name, estimates(), who="ada", visibility="private") for name in ("elm", "ash")}
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         worker.work_off()
         ada = Browser(service, "ada", "submitter")
         assert ada.submit(f"/submissions/{ids['elm']}/visibility", visibility="public").status_code == 303
@@ -130,7 +130,7 @@ def test_mended_references_are_one_change_of_the_file(tmp_path: Path) -> None:
     id = submit(service, "oak", estimates(), splits=["dev"])
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         worker.work_off()
         before = scores(service, id, "dev")["majmin"].value
         shutil.copytree(tmp_path / "dev/reference", tmp_path / "dev/mended")
@@ -142,7 +142,7 @@ def test_mended_references_are_one_change_of_the_file(tmp_path: Path) -> None:
         again = open_service([file])
         again.clock = service.clock
         worker = Worker(again)
-        worker.confinement = confinement
+        worker.jobs.confinement = confinement
         worker.work_off()
         with again.database.read() as session:  # type: ignore[union-attr]
             rows = session.scalars(select(Released).where(Released.metric == "majmin").order_by(Released.id)).all()

@@ -26,6 +26,7 @@ from mirflow.pipeline.campaign import campaign_digest
 from mirflow.service.backup import make_backup, restore_backup
 from mirflow.service.service import Service, open_service
 from mirflow.service.submissions import entries
+from mirflow.service.submissions.claims import Claims
 from mirflow.service.submissions.comparison import track_changes
 from mirflow.service.submissions.confinement import Confinement, Confines, JobError, SystemTroubleError
 from mirflow.service.submissions.entries import (
@@ -36,6 +37,8 @@ from mirflow.service.submissions.entries import (
     set_visibility,
     withdraw,
 )
+from mirflow.service.submissions.jobs import Jobs
+from mirflow.service.submissions.publication import Publication
 from mirflow.service.submissions.scoring import publish_job
 from mirflow.service.submissions.submission_tables import Released, Scored, Submission, Trouble, Verdict
 from mirflow.service.submissions.worker import Worker, work
@@ -62,7 +65,7 @@ def service(tmp_path: Path) -> Service:
 
 def worker_of(service: Service, confinement: Confinement, name: str = "") -> Worker:
     worker = Worker(service, name)
-    worker.confinement = confinement
+    worker.jobs.confinement = confinement
     return worker
 
 
@@ -142,7 +145,7 @@ class TestTasksAndReadersOfOnesOwn:
 
     def test_they_check_and_score_what_is_submitted(self, service: Service) -> None:
         worker = Worker(service)
-        with worker.confinement:
+        with worker.jobs.confinement:
             good = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
             bad = submit(service, "elm", {"t0.ticks": "500 1000", "t1.ticks": "now"})
             worker.work_off()
@@ -158,7 +161,7 @@ class TestTasksAndReadersOfOnesOwn:
         assert path is not None
         path.with_name("ticks.py").write_text(TAPS + "1 / 0\n")
         id = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
-        with worker.confinement, pytest.raises(SystemTroubleError, match=r"ZeroDivisionError.*ticks\.py:11"):
+        with worker.jobs.confinement, pytest.raises(SystemTroubleError, match=r"ZeroDivisionError.*ticks\.py:11"):
             worker.work_off()
         assert (state(service, id).state, state(service, id).tries) == ("received", 0)
 
@@ -518,22 +521,24 @@ def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdr
     assert (state(service, other).state, len(files_of(service, other))) == ("scored", 1)
 
 
-@pytest.mark.parametrize(("step", "end"), [("_compute", "withdrawn"), ("_release_split", "scored")])
+@pytest.mark.parametrize(
+    ("part", "step", "end"), [(Jobs, "compute", "withdrawn"), (Publication, "_release_split", "scored")]
+)
 def test_a_submission_can_be_withdrawn_until_its_scores_are_released(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch, step: str, end: str
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch, part: type, step: str, end: str
 ) -> None:
-    id, worker, real = submit(service, "oak", estimates()), worker_of(service, confinement), getattr(Worker, step)
+    id, worker, real = submit(service, "oak", estimates()), worker_of(service, confinement), getattr(part, step)
 
-    def withdraw_first(self: Worker, row: Submission, name: str) -> Any:
+    def withdraw_first(self: Jobs | Publication, row: Submission, name: str) -> Any:
         withdraw_now(service, id)
-        assert not self._give_up()
+        assert not self.claims.give_up()
         return real(self, row, name)
 
-    def abandoned(self: Worker, row: Submission, now: dt.datetime) -> bool:
+    def abandoned(self: Claims, row: Submission, now: dt.datetime) -> bool:
         return row.lease is None  # as another worker sees it
 
-    monkeypatch.setattr(Worker, step, withdraw_first)
-    monkeypatch.setattr(Worker, "_abandoned", abandoned)
+    monkeypatch.setattr(part, step, withdraw_first)
+    monkeypatch.setattr(Claims, "_abandoned", abandoned)
     worker.work_off()
     assert (state(service, id).state, len(files_of(service, id))) == (end, end == "scored")
     assert bool(scores(service, id, "dev")) == (end == "scored")
@@ -547,15 +552,15 @@ def test_what_a_worker_has_is_given_up_when_it_is_gone(
     worker = worker_of(service, confinement)
     with service.database.write() as session:
         taken = session.scalars(select(Submission).where(Submission.id == id)).one()
-        taken.state, taken.worker, taken.lease = "checking", "elsewhere:1:x", service.clock() + worker.lease
+        taken.state, taken.worker, taken.lease = "checking", "elsewhere:1:x", service.clock() + worker.claims.lease
     withdraw_now(service, id)
-    assert not worker._give_up()
+    assert not worker.claims.give_up()
     made = make_backup(service, tmp_path / "a.tar.gz")
     assert made.submissions == 2
     restore_backup(tmp_path / "a.tar.gz", tmp_path / "there")
     assert [one.name for one in (tmp_path / "there" / "submissions").iterdir()] == [waiting]
     service.clock.advance(seconds=31)  # type: ignore[attr-defined]
-    assert worker._give_up()
+    assert worker.claims.give_up()
     assert (state(service, id).state, files_of(service, id)) == ("withdrawn", [])
 
 
@@ -563,7 +568,7 @@ def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confin
     assert service.database is not None
     ids = [submit(service, name, estimates()) for name in ("a", "b")]
     gone = worker_of(service, confinement, "elsewhere:1:x")
-    assert gone._claim() is not None
+    assert gone.claims.take() is not None
     worker = worker_of(service, confinement)
     worker.work_off()
     # The first is still the other worker's: it may be checked for long, and its scores are released first.
@@ -583,17 +588,17 @@ def test_several_workers_score_at_once_and_release_in_order(
     assert service.database is not None
     ids = [submit(service, name, estimates(wrong=6 - number), splits=["test"]) for number, name in enumerate("abc")]
     first, second = (worker_of(service, confinement, f"elsewhere:1:{name}") for name in "xy")
-    real = Worker._compute
+    real = Jobs.compute
 
-    def compute(self: Worker, row: Submission, name: str) -> str:
-        if self is first and row.name == "a":
+    def compute(self: Jobs, row: Submission, name: str) -> str:
+        if self is first.jobs and row.name == "a":
             # While the first is being scored, the second worker scores all that comes after it.
             second.work_off()
             assert [state(service, id).state for id in ids] == ["scoring", "computed", "computed"]
             assert [bool(scores(service, id, "test")) for id in ids] == [False] * 3
         return real(self, row, name)
 
-    monkeypatch.setattr(Worker, "_compute", compute)
+    monkeypatch.setattr(Jobs, "compute", compute)
     for _ in ids:
         assert first.step()  # the checks
     first.step()
@@ -629,7 +634,7 @@ def test_a_killed_worker_scores_once(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("mirflow.service.submissions.worker.release", killed)
+        patch.setattr("mirflow.service.submissions.publication.release", killed)
         with pytest.raises(KeyboardInterrupt):
             worker.work_off()
     assert state(service, id).state == "releasing"
@@ -762,7 +767,7 @@ def test_trouble_is_told_and_waited_out(
 
     told: list[str] = []
     monkeypatch.setattr(worker, "step", step)
-    monkeypatch.setattr(worker._stopped, "wait", lambda seconds: waits.append(seconds))
+    monkeypatch.setattr(worker.claims.stopped, "wait", lambda seconds: waits.append(seconds))
     waits: list[float] = []
     worker.run()
     assert "No space left" in told[0]
@@ -776,9 +781,9 @@ def test_a_signal_stops_a_worker_whatever_it_interrupts(service: Service, monkey
     told = []
 
     def run(worker: Worker) -> None:
-        with worker._stopped._cond:  # type: ignore[attr-defined] # as a wait that begins or ends has it
+        with worker.claims.stopped._cond:  # type: ignore[attr-defined] # as a wait that begins or ends has it
             signal.raise_signal(signal.SIGTERM)
-        told.append(worker._stopped.wait(PATIENCE))
+        told.append(worker.claims.stopped.wait(PATIENCE))
 
     monkeypatch.setattr(Worker, "run", run)
     usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
@@ -825,15 +830,15 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
 ) -> None:
     id, other = (submit(service, name, estimates()) for name in ("bad", "good"))
     worker = Worker(service)
-    run = worker.confinement.run
+    run = worker.jobs.confinement.run
 
     def broken(job: str, task: dict[str, object], *rest: object, **more: object) -> object:
         if job == "check" and id in str(task["out"]):
             raise JobError("ended without a result")
         return run(job, task, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(worker.confinement, "run", broken)
-    with worker.confinement:
+    monkeypatch.setattr(worker.jobs.confinement, "run", broken)
+    with worker.jobs.confinement:
         worker.work_off()
     assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
 
@@ -860,12 +865,12 @@ def test_a_claim_that_is_lost_ends_quietly(
     assert service.database is not None
     submit(service, "oak", estimates())
     worker = worker_of(service, confinement, "first:1:x")
-    row = worker._claim()
+    row = worker.claims.take()
     assert row is not None
     with service.database.write() as session:
         session.get_one(Submission, row.number).worker = "second:1:x"
-    with worker._claimed(row):
-        worker._check(row)
+    with worker.claims.held(row):
+        worker.jobs.check(row)
     assert "was taken by another worker" in caplog.text
     assert state(service, row.id).state == "checking"
 
