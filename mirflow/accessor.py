@@ -15,8 +15,9 @@ from .analysis.inference.resampling import Seed
 from .analysis.missing import find_gaps
 from .analysis.queries import aggregate as aggregate_group
 from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
+from .analysis.query_options import Names, Query, QueryOptions, make_query
 from .analysis.scores import arrays_of, as_scores, names_of, scores_frame
-from .analysis.selection import Names, Query, QueryOptions, find_metrics, make_query
+from .analysis.selection import find_metrics
 from .analysis.worst import extremes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset

@@ -15,17 +15,8 @@ from .analysis.evaluations import ScoresLike, evaluations_of
 from .analysis.missing import CellProblem, count_scored, find_problems
 from .analysis.per_class import rated_kind, rated_variables
 from .analysis.queries import NO_NUMBER, choose, coverage, evaluate_query, primary_results
-from .analysis.selection import (
-    BEST,
-    STORED,
-    Names,
-    Query,
-    QueryOptions,
-    as_names,
-    find_measures,
-    headline_metric,
-    make_query,
-)
+from .analysis.query_options import BEST, STORED, Names, Query, QueryOptions, as_names, make_query
+from .analysis.selection import find_measures, headline_metric
 from .errors import QueryError, UnknownNameError, counted
 from .metrics.aggregates import CLASS_AGGREGATES
 from .plugins import import_module
@@ -78,7 +69,7 @@ def query(
         A store, or several as one (see :func:`mirflow.open_store`); an opened tree; or the scores of one evaluation,
         such as :func:`mirflow.score` gives. A mapping of labels may hold all of these.
     metric, aggregate, by, **options
-        See :class:`mirflow.analysis.selection.Query`. Without `sort` the best system comes first, unless `system`
+        See :class:`mirflow.analysis.query_options.Query`. Without `sort` the best system comes first, unless `system`
         names an order.
     group : str or None
         The evaluation; None: every one that has the metrics.
@@ -284,7 +275,7 @@ def compare(
     metric : str or sequence of str
         By which systems are compared; None only with `primary`.
     aggregate, **options
-        See :class:`mirflow.analysis.selection.Query`.
+        See :class:`mirflow.analysis.query_options.Query`.
     group : str or None
         The evaluation; None: every one that has the metrics.
     primary : bool

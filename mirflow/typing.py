@@ -8,7 +8,7 @@ Examples
 
 from .analysis.differences import Comparable
 from .analysis.evaluations import ScoresLike
-from .analysis.selection import Names
+from .analysis.query_options import Names
 from .annotations.annotation import AnnotationLike, SupportsArray
 from .metrics.base import MetricLike
 from .sides import EstimatesLike, TracksLike

@@ -16,16 +16,10 @@ from ..ragged import Bool, Float, Int
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
+from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Loaded, Scores, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
 from .selection import (
-    BEST,
     CHOSEN,
-    NAME,
-    ORDERS,
-    STORED,
-    Names,
-    Query,
-    as_names,
     choose_metrics,
     choose_tracks,
     find_labels,

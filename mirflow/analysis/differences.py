@@ -13,8 +13,9 @@ from ..cells import SCORED
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float
 from ..store.format import IMPORTED, PRINTED_STEP
+from .query_options import Names
 from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of, read_store
-from .selection import Names, bare_name, find_labels, find_metrics, find_single
+from .selection import bare_name, find_labels, find_metrics, find_single
 
 if TYPE_CHECKING:
     import xarray as xr

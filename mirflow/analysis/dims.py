@@ -14,8 +14,9 @@ from ..metrics.aggregates import table_aggregates
 from ..metrics.measures import Measure, describe
 from ..ragged import Float
 from ..store.format import OWN_DIMS
+from .query_options import Query, as_names
 from .scores import ANNOTATOR, Array, arrays_of, coords_of, labels_of, names_of
-from .selection import CLASS, Query, as_names, classes_of, explain_dims, find_measures, split_names
+from .selection import CLASS, classes_of, explain_dims, find_measures, split_names
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -37,21 +37,9 @@ from .aggregation import (
 )
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
 from .missing import are_apart, check_policies
+from .query_options import BEST, ORDERS, Names, Query, as_names
 from .scores import arrays_of, group_tracks, labels_of, names_of, tables_of
-from .selection import (
-    BEST,
-    CLASS,
-    ORDERS,
-    Names,
-    Query,
-    as_names,
-    choose_tracks,
-    classes_of,
-    find_labels,
-    find_measures,
-    has_parameters,
-    split_names,
-)
+from .selection import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -16,20 +16,14 @@ from ..ragged import Float, Int
 from .aggregation import aggregate_scores, ranked, select
 from .dims import REDUCTIONS, name_dim
 from .per_class import aggregate_table, explain_name, select_table
+from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
 from .scores import ANNOTATOR, Scores, arrays_of, as_scores, coords_of, names_of, without_value
 from .selection import (
-    NAME,
-    STORED,
-    Names,
-    Query,
-    QueryOptions,
-    as_names,
     find_measures,
     find_metrics,
     find_tables,
     has_parameters,
     headline_metric,
-    make_query,
     metric_names,
     show_parameters,
     split_names,
@@ -344,7 +338,7 @@ def aggregate(
         A group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
         track), ``duration`` over (track) in seconds, and the metrics' coordinates.
     metric, aggregate, by, **options
-        What is asked: see :class:`mirflow.analysis.selection.Query`.
+        What is asked: see :class:`mirflow.analysis.query_options.Query`.
 
     Returns
     -------
@@ -400,7 +394,7 @@ def query(
     group : str or None
         Which evaluation; None: the only one that has the metrics.
     metric, aggregate, by, **options
-        What is asked: see :class:`mirflow.analysis.selection.Query`.
+        What is asked: see :class:`mirflow.analysis.query_options.Query`.
 
     Returns
     -------

@@ -8,20 +8,21 @@ import json
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MetricError, MirflowError, QueryError, UnknownNameError, refuse_unknown
+from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
 from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
 from ..metrics.base import Convention, get_task, has_task, unknown_convention
 from ..metrics.measures import Measure, expand, from_record, parse
 from ..ragged import Bool
 from ..store.format import DECLARED_METRICS
+from .query_options import Names, Parameters, Query, as_names
 from .scores import ANNOTATOR, Scores, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of
 
 if TYPE_CHECKING:
@@ -200,133 +201,9 @@ def _missing(values: Column) -> Bool:
     )
 
 
-Names = str | Sequence[str] | None
-Parameters = Mapping[str, object] | None
-Reductions = Mapping[str, str] | None
-BEST, NAME, STORED = ORDERS = ("best", "name", "stored")
-"""Orders of systems that are no metrics."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query; all functions that take one have the same options.
-
-    Parameters
-    ----------
-    metric : str, sequence of str or None
-        Names of metrics: a bare name or an alias for all its stored parameters (where one metric is needed: for the
-        default ones), an identity with parameters for these; None: all that are one number. A metric with extra dims,
-        such as a confusion matrix, is asked for alone.
-    aggregate : {"mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total", "sum"} or None
-        None: each metric's standard one. Without a `metric`, those metrics answer for which it is defined. Metrics
-        with extra dims have ``sum`` (their standard one) and ``mean``, and no other metric has ``sum``.
-    by : str, sequence of str or None
-        Coordinates along ``track`` whose values make groups; each becomes a dim of the answer. ``track`` itself gives
-        the single tracks, ``annotator`` each annotator of an evaluation that keeps their scores.
-    system, tracks : str, sequence of str or None
-        Which ones, by name or by patterns with ``*``, ``?`` and ``[...]``; None: all.
-    missing : {"raise", "zero", "skip", "common"} or None
-        What is done about cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate
-        (tracks without a usable reference are left out all the same); ``common`` takes only tracks that every system
-        of the query has. None: ``common`` where several systems are compared, else ``skip``; also ``skip`` by track,
-        and where systems of several stores have no track in common.
-    undefined : {"keep", "skip"}
-        Whether scores with nothing to measure (weight 0) count with their stored value, usually 0.
-    where : str or None
-        Only tracks for which an expression over their coordinates holds, such as ``genre == 'Rock' and year < 1980``:
-        see :func:`mirflow.analysis.selection.holds`. ``track`` is the track's name, ``duration`` that of its reference
-        in seconds.
-    annotator : str, sequence of str or None
-        Only the scores against these annotators, of an evaluation that keeps the scores of each.
-    param : mapping of str to value or sequence of values, or None
-        Only metrics with these parameters: ``{"window": 0.05}``.
-    over : mapping of str to str, or None
-        Of a metric with extra dims: what to do along some of them in each track, in this order, before anything is done
-        over tracks: ``{"frame": "median", "source": "mean"}``, or which label to take, ``{"source": "vocals"}``. What
-        names a reduction is one, even if a label is called so too. Where no dim is left, the metric is one number a
-        track, and everything that is asked of scores can be asked of it.
-    across : mapping of str to str or sequence of str, or None
-        What to do across the values of groups (of `by`), classes or tags, after everything else, in this order:
-        ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
-        deviation of a sample.
-    sort : str or None
-        The order of the systems: a metric, the best first by its value over all tracks of the query, ``best``, the
-        best first by the first metric of the answer, or ``name``. None or ``stored``: as they are stored, or as they
-        were named.
-    exact : bool
-        The metrics are identities as they are stored; a bare one stands for the default parameters alone.
-    """
-
-    metric: Names = None
-    aggregate: str | None = None
-    by: Names = None
-    system: Names = None
-    tracks: Names = None
-    missing: str | None = None
-    undefined: str = "keep"
-    where: str | None = None
-    annotator: Names = None
-    param: Parameters = None
-    over: Reductions = None
-    sort: str | None = None
-    across: Mapping[str, str | Sequence[str]] | None = None
-    exact: bool = False
-
-    def policy(self, systems: int, *, apart: bool = False) -> str:
-        """Policy for cells without a score if so many systems are compared, perhaps on different tracks.
-
-        Where single tracks are listed, nothing is compared over tracks, and each score is shown.
-        """
-        listed = "track" in (as_names(self.by) or []) and "track" not in (self.across or {})
-        return self.missing or ("common" if systems > 1 and not apart and not listed else "skip")
-
-
-class QueryOptions(TypedDict, total=False):
-    """The words of a :class:`Query` that are said by keyword."""
-
-    system: Names
-    tracks: Names
-    missing: str | None
-    undefined: str
-    where: str | None
-    annotator: Names
-    param: Parameters
-    over: Reductions
-    sort: str | None
-    across: Mapping[str, str | Sequence[str]] | None
-
-
-def make_query(
-    function: str, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
-) -> Query:
-    """A query from the arguments of a function of that name.
-
-    Raises
-    ------
-    TypeError
-        For a word that is none of a query's, with the nearest one.
-
-    Examples
-    --------
-    >>> make_query("query", "majmin", wher="year < 1980")
-    Traceback (most recent call last):
-        ...
-    TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
-    """
-    refuse_unknown(function, options, [*QueryOptions.__annotations__, "metric", "aggregate", "by", "group"])
-    return Query(metric, aggregate, by, **options)
-
-
 _SHOWN, _LISTED = 5, 10
 _MARKS = frozenset("@(")
 """What a name with parameters has in it."""
-
-
-def as_names(names: Names) -> list[str] | None:
-    """One name or several as a list without repetitions; None stays None."""
-    if names is None:
-        return None
-    return [names] if isinstance(names, str) else list(dict.fromkeys(map(str, names)))
 
 
 def metric_names(names: Names) -> list[str] | None:

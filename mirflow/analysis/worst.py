@@ -11,8 +11,8 @@ import numpy as np
 from ..errors import QueryError
 from ..ragged import Bool, Float, Int
 from .aggregation import free_names, origin_of, select
+from .query_options import Query
 from .scores import Array, coords_of, names_of
-from .selection import Query
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..analysis.policies import MISSING, UNDEFINED
-from ..metrics.aggregates import DECLARED
+from ..analysis.query_options import OPTIONS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -98,42 +97,7 @@ def number_or_name(context: click.Context, parameter: click.Parameter, value: st
     return int(value) if value is not None and value.isdecimal() else value
 
 
-_PAIRS = {"multiple": True, "callback": _pairs}
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "metric": (("--metric", "-m"), {"multiple": True, "help": "Repeat for several. Default: all."}),
-    "aggregate": (
-        ("--aggregate", "-a"),
-        {"type": Declared(lambda: DECLARED), "help": "Default: the one that the field reports for each metric."},
-    ),
-    "system": (("--system", "-s"), {"multiple": True, "help": "Repeat for several. Default: all."}),
-    "tracks": (("--track", "-t", "tracks"), {"multiple": True, "help": "Repeat for several. Default: all."}),
-    "where": (
-        ("--where", "-w"),
-        {"help": "Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."},
-    ),
-    "param": (("--param",), _PAIRS | {"metavar": "NAME=VALUE", "help": "Only metrics with this parameter."}),
-    "over": (
-        ("--over",),
-        _PAIRS
-        | {
-            "metavar": "DIM=HOW",
-            "help": "Of metrics with extra dims, in each track: mean, median, sum, min, max, or one label. "
-            "In the order given.",
-        },
-    ),
-    "across": (
-        ("--across",),
-        _PAIRS
-        | {
-            "metavar": "DIM=HOW",
-            "help": "Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
-        },
-    ),
-    "missing": (("--missing",), {"type": click.Choice(tuple(MISSING)), "help": "Cells without a score."}),
-    "undefined": (
-        ("--undefined",),
-        {"type": click.Choice(tuple(UNDEFINED)), "help": "Scores with nothing to measure."},
-    ),
     "group": (("--group", "-g"), {"help": "The evaluation. Default: every one that has the metrics."}),
     "cluster": (("--cluster",), {"help": "A coordinate of the tracks (artist, album) to draw together."}),
     "percent": (("--percent",), {"is_flag": True, "help": "Ratios as percentages, in tables for people."}),
@@ -168,6 +132,36 @@ def option(name: str, help: str | None = None, **changes: Any) -> Callable[[Deco
     """
     flags, settings = _SHARED[name]
     return click.option(*flags, **settings | ({} if help is None else {"help": help}) | changes)
+
+
+def query_options(*names: str, **helps: str) -> Callable[[Decorated], Decorated]:
+    """Decorate a command with options of a query, as :class:`mirflow.analysis.query_options.Query` declares them.
+
+    Parameters
+    ----------
+    *names : str
+    **helps : str
+        Help texts of this command, in place of the declared ones.
+    """
+
+    def decorate(command: Decorated) -> Decorated:
+        for name in reversed(names):
+            declared = OPTIONS[name]
+            settings: dict[str, Any] = {"callback": _pairs} if declared.pairs else {}
+            if declared.choices is not None:
+                settings["type"] = Declared(declared.choices)
+            command = click.option(
+                f"--{name}",
+                *declared.flags,
+                name,
+                multiple=declared.many or declared.pairs,
+                metavar=declared.metavar,
+                help=helps.get(name, declared.help),
+                **settings,
+            )(command)
+        return command
+
+    return decorate
 
 
 def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> Stores:

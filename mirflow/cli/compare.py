@@ -9,21 +9,15 @@ from typing import Any
 import click
 
 from ..reports.tables import NAMES
-from .common_options import LEVEL, Command, label_stores, option, stores_argument
+from .common_options import LEVEL, Command, label_stores, option, query_options, stores_argument
 from .output import FAILED, choose_format, echo, emit, given_options, names_option, output_options
 
 
 @click.command("compare", cls=Command, place=3, short_help="Test the differences of systems.")
 @stores_argument
-@option("metric", "Repeat for several.")
+@query_options("metric", metric="Metrics by name or alias. Repeat for several.")
 @click.option("--primary", is_flag=True, help="The headline metric of each evaluation, one after the other.")
-@option("aggregate")
-@option("system")
-@option("tracks")
-@option("where", "Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
-@option("param")
-@option("over")
-@option("across")
+@query_options("aggregate", "system", "tracks", "where", "param", "over", "across")
 @click.option(
     "--test",
     type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
@@ -54,8 +48,7 @@ from .output import FAILED, choose_format, echo, emit, given_options, names_opti
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of intervals, and 1 - level of tests.")
 @click.option("--replicates", type=click.IntRange(1), help="Of bootstrap and permutation. Default: 10000.")
 @click.option("--rng", type=click.IntRange(0), help="The seed. Default: 0.")
-@option("missing", "Cells without a score. Default: common.")
-@option("undefined", "", default="keep", show_default=True)
+@query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
 @option("group")
 @option("percent")
 @click.option("--all-pairs", is_flag=True, help="List every two systems, not only the best one beside each other one.")

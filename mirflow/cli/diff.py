@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .common_options import Command, option
+from .common_options import Command, option, query_options
 from .output import FAILED, choose_format, echo, emit, output_options
 
 TOLERANCE = "tolerance"
@@ -42,9 +42,14 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
 @click.command("diff", cls=Command, place=4, short_help="Compare two sets of scores.")
 @click.argument("a")
 @click.argument("b")
-@option("metric", "Repeat for several. Default: all that both have.")
-@option("system", "Repeat for several. Default: all that both have.")
-@option("tracks", "Repeat for several. Default: all that both have.")
+@query_options(
+    "metric",
+    "system",
+    "tracks",
+    metric="Metrics by name or alias. Repeat for several. Default: all that both have.",
+    system="Systems, by name or pattern (*). Repeat for several. Default: all that both have.",
+    tracks="Tracks, by name or pattern (*). Repeat for several. Default: all that both have.",
+)
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),

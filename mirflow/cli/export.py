@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common_options import LEVEL, Command, open_evaluations, option
+from .common_options import LEVEL, Command, open_evaluations, option, query_options
 from .output import echo
 
 if TYPE_CHECKING:
@@ -28,12 +28,15 @@ SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (
     show_default=True,
     help="JSON with every system; the scores.json of a scoring program; YAML for model cards.",
 )
-@option("metric", "Repeat for several. Default: all that are one number a track.")
-@option("system")
-@option("tracks")
-@option("where")
-@option("missing")
-@option("undefined")
+@query_options(
+    "metric",
+    "system",
+    "tracks",
+    "where",
+    "missing",
+    "undefined",
+    metric="Metrics by name or alias. Repeat for several. Default: all that are one number a track.",
+)
 @option("group")
 @option("label")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
@@ -57,7 +60,7 @@ def export_command(
     The form of the leaderboard is documented, and `mirflow schema --leaderboard` prints its JSON Schema.
     """
     from ..analysis.queries import choose
-    from ..analysis.selection import Query
+    from ..analysis.query_options import Query
     from ..reports.leaderboard import leaderboard
 
     if output.suffix == ".zarr" or output.is_dir():

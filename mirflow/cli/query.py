@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..analysis.query_options import OPTIONS
 from ..reports.tables import NAMES
-from .common_options import LEVEL, Command, label_stores, open_evaluations, option, store_argument, stores_argument
+from .common_options import (
+    LEVEL,
+    Command,
+    label_stores,
+    open_evaluations,
+    option,
+    query_options,
+    store_argument,
+    stores_argument,
+)
 from .output import choose_format, echo, emit, for_people, given_options, names_option, output_options
 
 if TYPE_CHECKING:
@@ -50,30 +60,11 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
 
 @click.command("query", cls=_OptionalLevels, place=2, short_help="Aggregate scores: means, recalls, groups.")
 @stores_argument
-@option("metric")
-@option("aggregate")
-@click.option("--systems", "--system", "-s", "system", multiple=True, help="Names or patterns (*). Repeat for several.")
-@click.option("--tracks", "--track", "-t", "tracks", multiple=True, help="Names or patterns (*). Repeat for several.")
-@option("where")
-@option("annotator", "Only scores against this annotator. Repeat for several.", multiple=True, callback=None)
-@option("param")
-@click.option(
-    "--by", "-b", multiple=True, help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track."
+@query_options(
+    *OPTIONS, undefined="Treatment of scores with nothing to measure. Default: keep; with --worst and --best: skip."
 )
-@option("over")
-@option(
-    "missing",
-    "Cells without a score. Default: common (tracks that all systems have) for several, else skip, as by track.",
-)
-@option("undefined", "Scores with nothing to measure. Default: keep; of --worst and --best: skip.")
 @option("group")
-@click.option(
-    "--sort",
-    metavar="METRIC|best|name|stored",
-    help="Order of systems. Default: best (by the headline or first metric) in tables for people, else stored.",
-)
 @output_options
-@option("across")
 @click.option("--primary", is_flag=True, help="One table: the headline metric of each evaluation, systems across.")
 @click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system.")
 @click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system.")

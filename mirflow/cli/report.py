@@ -11,7 +11,16 @@ from typing import Any
 
 import click
 
-from .common_options import LEVEL, Command, Declared, label_stores, option, store_argument, stores_argument
+from .common_options import (
+    LEVEL,
+    Command,
+    Declared,
+    label_stores,
+    option,
+    query_options,
+    store_argument,
+    stores_argument,
+)
 from .output import check_figure, echo, names_option
 
 VENUES = ("ieee", "ismir", "tismir")
@@ -63,16 +72,17 @@ class _PlotCommand(Command):
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
-@option("metric", "One; of scatter one or two. Default: the headline.")
-@option("aggregate")
-@option("system")
-@option("tracks", "Repeat for several. Default: all. Of timeline: the one.")
-@option("where")
+@query_options(
+    "metric",
+    "aggregate",
+    "system",
+    "tracks",
+    "where",
+    metric="One; for scatter one or two. Default: the headline.",
+    tracks="Tracks, by name or pattern (*). Repeat for several. Default: all. timeline: the one to draw.",
+)
 @option("group", "The evaluation. Default: the only one that has the metric.")
-@option("missing")
-@option("undefined")
-@option("over")
-@click.option("--by", "-b", multiple=True, help="groups: a coordinate of the tracks. Repeat for several.")
+@query_options("missing", "undefined", "over", "by", by="groups: a coordinate of the tracks. Repeat for several.")
 @click.option("--test", type=click.Choice(("auto", "friedman")), help="critical-difference. Default: auto, as compare.")
 @click.option("--unit", help="critical-difference: what counts once. Default: track.")
 @click.option("--level", type=LEVEL, help="critical-difference, groups: of intervals and comparisons. Default: 0.95.")
@@ -158,7 +168,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     show_default=True,
     help="The file to write; - for standard output.",
 )
-@option("metric", "What is shown first and judged in timelines. Repeat for several.")
+@query_options("metric", metric="Metrics to show first and to judge timelines by. Repeat for several.")
 @click.option(
     "--timelines",
     default="auto",
@@ -174,7 +184,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     "all, or one for each.",
 )
 @click.option("--title", help="Default: what was evaluated, and how many systems and tracks.")
-@option("where")
+@query_options("where")
 @click.option(
     "--without-references",
     is_flag=True,

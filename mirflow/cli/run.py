@@ -13,7 +13,7 @@ import click
 from ..errors import counted, visible
 from ..interruption import Interrupted
 from ..reports.tables import shorten
-from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, typed
+from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, query_options, typed
 from .output import FAILED, choose_format, echo, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.argument("reference", type=click.Path(path_type=Path), callback=check_existing)
 @click.argument("estimate", type=click.Path(path_type=Path), callback=check_existing)
 @option("task", required=True)
-@option("metric", "Repeat for several. Default: the convention's.")
+@query_options("metric", metric="Metrics by name. Repeat for several. Default: the convention's.")
 @option("convention")
 @click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
 @option("percent")
@@ -333,8 +333,9 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
     """Tables of the scores of a pair, or of their aggregates over two folders; and of metrics with extra dims."""
     from ..analysis.per_class import aggregate_table, select_table
     from ..analysis.queries import evaluate_query
+    from ..analysis.query_options import BEST, Query
     from ..analysis.scores import as_scores
-    from ..analysis.selection import BEST, Query, find_measures
+    from ..analysis.selection import find_measures
     from ..reports.summaries import pair_table
 
     ds, query = as_scores(ds), Query(sort=BEST if for_people(style) else None)

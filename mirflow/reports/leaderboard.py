@@ -15,8 +15,9 @@ import numpy as np
 from ..analysis.aggregation import aggregate_scores, select
 from ..analysis.inference import intervals
 from ..analysis.inference.comparisons import compare, like_best
+from ..analysis.query_options import Query
 from ..analysis.scores import coords_of
-from ..analysis.selection import Query, headline_metric
+from ..analysis.selection import headline_metric
 from ..errors import QueryError
 from ..ragged import Float
 from .captions import letters_note

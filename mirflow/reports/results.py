@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS, CountedScores, origin_of
 from ..analysis.queries import across_of, repeats
+from ..analysis.query_options import Query
 from ..analysis.scores import arrays_of, names_of
-from ..analysis.selection import Query
 from ..cells import GroupContent
 from ..metrics.aggregates import CLASS_AGGREGATES
 from ..ragged import Bool, Float, Int

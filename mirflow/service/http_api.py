@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,14 +19,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import choose, choose_one, count_statuses
+from ..analysis.query_options import OPTIONS, Names
 from ..analysis.scores import coords_of, names_of, scores_frame
-from ..analysis.selection import Names, find_labels, find_metrics, headline_metric, restrict
+from ..analysis.selection import find_labels, find_metrics, headline_metric, restrict
 from ..api import compare, problems, query
 from ..cells import Status
 from ..errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
-from ..metrics.aggregates import DECLARED
 from ..pipeline.document import without_folders
 from ..reports.leaderboard import json_schema, leaderboard, to_json
 from ..reports.tables import Table, table_of, to_arrow
@@ -112,7 +111,7 @@ class QueryParameter:
     name: str
     help: str
     kind: str = "string"
-    choices: Callable[[], Sequence[str]] | None = None
+    choices: Callable[[], Collection[str]] | None = None
     many: bool = False
     low: float | None = None
     high: float | None = None
@@ -205,30 +204,26 @@ class Operation:
 
 _FORMAT = QueryParameter("format", "Form of the table; without it the header Accept decides.", choices=lambda: _TABLES)
 _EVALUATION = QueryParameter("evaluation", "An evaluation of the store. Default: every one that has the metrics.")
-_METRIC = QueryParameter("metric", "Metrics by name or alias, with or without parameters. Default: all.", many=True)
-_SYSTEM = QueryParameter("system", "Systems, by name or by patterns with *. Default: all.", many=True)
-_TRACKS = QueryParameter("track", "Tracks, by name or by patterns with *. Default: all.", many=True)
-_WHERE = QueryParameter("where", "Tracks for which an expression holds: genre == 'Rock' and year < 1980.")
-_MISSING = QueryParameter("missing", "Treatment of cells without a score.", choices=lambda: [*MISSING])
 _CLUSTER = QueryParameter("cluster", "A coordinate of the tracks that are drawn together (artist).")
-_QUERY = (
-    _METRIC,
-    QueryParameter(
-        "aggregate", "Default: the one that the field reports for each metric.", choices=lambda: [*DECLARED]
-    ),
-    QueryParameter("by", "Coordinates of tracks whose values make groups; track: each track alone.", many=True),
-    _SYSTEM,
-    _TRACKS,
-    _WHERE,
-    QueryParameter("annotator", "Only scores against these annotators.", many=True),
-    QueryParameter("param", "Only metrics with these parameters: window=0.05.", kind="pairs"),
-    QueryParameter("over", "Of metrics with extra dims, in each track: frame=median.", kind="pairs"),
-    QueryParameter("across", "Across the values of groups or classes: class=mean.", kind="pairs"),
-    _MISSING,
-    QueryParameter("undefined", "Treatment of scores with nothing to measure.", choices=lambda: [*UNDEFINED]),
-    QueryParameter("sort", "Order of the systems: best, name, stored or a metric. Default: stored."),
-    _EVALUATION,
-)
+_BY_PARAMETER = {one.parameter: name for name, one in OPTIONS.items() if one.parameter}
+"""Names of options by those of their parameters where they differ."""
+
+
+def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
+    """Options of queries as parameters."""
+    return tuple(
+        QueryParameter(
+            declared.parameter or name,
+            declared.help,
+            "pairs" if declared.pairs else "string",
+            declared.choices,
+            declared.many,
+        )
+        for name in names
+        for declared in (OPTIONS[name],)
+    )
+
+
 _LEVEL = partial(QueryParameter, kind="number", low=0.5, high=0.999)
 
 
@@ -398,7 +393,7 @@ def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> 
 
 def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters under the names that functions have for them."""
-    words = {("tracks" if name == "track" else name): value for name, value in asked.items()}
+    words = {_BY_PARAMETER.get(name, name): value for name, value in asked.items()}
     words.pop("format", None)
     return words
 
@@ -482,7 +477,7 @@ OPERATIONS = (
         f"{_OF_EVALUATION}/scores",
         _scores,
         "Scores by track: a row for each system, track and metric that is one number a track.",
-        (_METRIC, _SYSTEM, _TRACKS, _WHERE, _FORMAT),
+        (*_query_parameters("metric", "system", "tracks", "where"), _FORMAT),
         _TABLES,
         by_track=True,
     ),
@@ -491,7 +486,8 @@ OPERATIONS = (
         _query,
         "Aggregates over tracks, as the command `mirflow query` gives them to programs.",
         (
-            *_QUERY,
+            *_query_parameters(*OPTIONS),
+            _EVALUATION,
             _LEVEL("ci", "Level of confidence intervals by bootstrap over the tracks."),
             _LEVEL("significance", "Level of the tests that mark systems like the best one."),
             _CLUSTER,
@@ -503,7 +499,7 @@ OPERATIONS = (
         f"{_OF_STORE}/compare",
         _compare,
         "Comparisons of every two systems, as `mirflow compare` gives them; without metrics by the headline.",
-        (_METRIC, _SYSTEM, _TRACKS, _WHERE, _MISSING, _CLUSTER, _EVALUATION, _FORMAT),
+        (*_query_parameters("metric", "system", "tracks", "where", "missing"), _CLUSTER, _EVALUATION, _FORMAT),
         _TABLES,
     ),
     Operation(

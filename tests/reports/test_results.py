@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.analysis.queries import evaluate_query, headline_metrics
+from mirflow.analysis.query_options import BEST, Query
 from mirflow.analysis.scores import as_scores
-from mirflow.analysis.selection import BEST, Query
 from mirflow.cells import GroupContent
 from mirflow.errors import QueryError
 from mirflow.metrics.aggregates import AGGREGATES

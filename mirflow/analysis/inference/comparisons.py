@@ -14,8 +14,8 @@ from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, origin_of, r
 from ..per_class import TableSelection, rated_kind
 from ..policies import alpha_of
 from ..queries import is_deviation, names_across
+from ..query_options import Query
 from ..scores import Array, names_of
-from ..selection import Query
 from ..system_groups import RUN
 from .confidence_intervals import clusters_of, difference_bounds, select_rates
 from .paired import (

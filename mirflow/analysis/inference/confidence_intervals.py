@@ -14,8 +14,9 @@ from ...ragged import Float, Int
 from ..aggregation import add_variables, aggregate_scores
 from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
+from ..query_options import Query, as_names
 from ..scores import coords_of, group_tracks, members_of
-from ..selection import Query, as_names, show_parameters
+from ..selection import show_parameters
 from .repeated_runs import intervals_of_runs, is_about_runs
 from .resampling import (
     Orders,

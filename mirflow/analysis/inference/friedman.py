@@ -12,8 +12,8 @@ from ...errors import QueryError
 from ...ragged import Bool, Float
 from ..aggregation import POLICIES, origin_of
 from ..policies import alpha_of
+from ..query_options import Query
 from ..scores import Array, names_of
-from ..selection import Query
 from .comparisons import comparable
 from .groups import letter_table, significance_groups
 from .resampling import check_level

@@ -10,8 +10,8 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Float, Int
 from ..aggregation import aggregate_scores
+from ..query_options import Query
 from ..scores import ANNOTATOR, names_of
-from ..selection import Query
 from .sample import dataset_of, select_numbers, settle, signs_of
 
 if TYPE_CHECKING:

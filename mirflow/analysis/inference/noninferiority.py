@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
+from ..query_options import Query
 from ..scores import names_of
-from ..selection import Query
 from ..system_groups import MODEL, group_systems, has_runs
 from .comparisons import compare
 from .repeated_runs import is_about_runs

@@ -21,8 +21,8 @@ from ...errors import QueryError, counted
 from ...ragged import Float, Int
 from ..aggregation import add_variables, origin_of
 from ..queries import evaluate_query, names_across
+from ..query_options import Query, as_names
 from ..scores import Array, group_tracks, members_of, names_of
-from ..selection import Query, as_names
 from ..system_groups import MODEL, RUN, group_systems, has_runs
 from .paired import choose_correction, comparison_dataset, correct_pairs, effects, empty_arrays, fill_pairs
 from .resampling import Resampling, draw, statistics_of

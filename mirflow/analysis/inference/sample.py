@@ -14,8 +14,9 @@ from ...ragged import Bool, Float, Int
 from ..aggregation import free_names, reduce_kinds, select
 from ..per_class import CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
+from ..query_options import Query
 from ..scores import Array, coords_of, group_tracks, members_of, names_of, without_value
-from ..selection import CLASS, Query
+from ..selection import CLASS
 
 if TYPE_CHECKING:
     import xarray as xr

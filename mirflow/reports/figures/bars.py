@@ -9,8 +9,8 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference import intervals
+from ...analysis.query_options import Names, Query
 from ...analysis.scores import ANNOTATOR, names_of
-from ...analysis.selection import Names, Query
 from ...errors import FigureError
 from ..layout import group_labels, together
 from ..results import Result

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference.sample import settle
-from ...analysis.selection import Names, as_names
+from ...analysis.query_options import Names, as_names
 from ...errors import FigureError, counted
 from ...ragged import Bool, Float
 from ..results import Result

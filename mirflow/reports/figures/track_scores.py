@@ -11,16 +11,9 @@ from ...analysis.aggregation import VALUELESS, aggregate_scores, select, show_sp
 from ...analysis.evaluations import ScoresLike, evaluations_of
 from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import choose_one
+from ...analysis.query_options import Names, Query, Reductions
 from ...analysis.scores import names_of
-from ...analysis.selection import (
-    Names,
-    Query,
-    Reductions,
-    find_single,
-    find_tables,
-    headline_metric,
-    split_names,
-)
+from ...analysis.selection import find_single, find_tables, headline_metric, split_names
 from ...errors import FigureError, QueryError, counted
 from ...ragged import Float
 from ..captions import metric_title, origin_in_words, reference_notes

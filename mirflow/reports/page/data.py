@@ -17,8 +17,9 @@ from ...analysis.missing import WITHHELD, find_problems, warn_withheld
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
+from ...analysis.query_options import Query
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
-from ...analysis.selection import Query, find_measures
+from ...analysis.selection import find_measures
 from ...cells import QUOTES_NOTHING, Status
 from ...errors import QueryError
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates

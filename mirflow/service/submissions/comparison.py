@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.inference.comparisons import compare
+from ...analysis.query_options import Query
 from ...analysis.scores import names_of
-from ...analysis.selection import Query, headline_metric
+from ...analysis.selection import headline_metric
 from ...annotations.annotation import Annotation
 from ...errors import QueryError
 from .submission_tables import Outcome

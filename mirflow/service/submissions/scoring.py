@@ -20,8 +20,8 @@ import numpy as np
 
 from ...analysis.inference.confidence_intervals import intervals
 from ...analysis.queries import headline_metrics
+from ...analysis.query_options import Query
 from ...analysis.scores import names_of
-from ...analysis.selection import Query
 from ...cells import Cells, Entry, GroupContent, Status, concatenate_cells
 from ...engine.runs import RunReport, run, same_content
 from ...errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError

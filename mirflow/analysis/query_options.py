@@ -1,0 +1,223 @@
+"""Options of queries: each is declared here once; Python, the command line and the HTTP API follow.
+
+To add one, declare a field of :class:`Query`, and its type in :class:`QueryOptions`. This module is light to import,
+as every command's help needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypedDict, Unpack
+
+from ..errors import refuse_unknown
+from ..metrics.aggregates import DECLARED
+from .policies import MISSING, UNDEFINED
+
+Names = str | Sequence[str] | None
+Parameters = Mapping[str, object] | None
+Reductions = Mapping[str, str] | None
+BEST, NAME, STORED = ORDERS = ("best", "name", "stored")
+"""Orders of systems that are not metrics."""
+
+
+@dataclass(frozen=True)
+class QueryOption:
+    """How an option of queries is given on the command line and in the HTTP API."""
+
+    help: str
+    flags: tuple[str, ...] = ()
+    """Flags of the command line, without the one that has the option's name."""
+    many: bool = False
+    """Whether it may be repeated."""
+    metavar: str | None = None
+    """Placeholder of the value in help texts; with an equals sign, values are pairs."""
+    choices: Callable[[], Collection[str]] | None = None
+    """The values to choose from, looked up when they are needed."""
+    parameter: str = ""
+    """Name in the HTTP API where it differs."""
+
+    @property
+    def pairs(self) -> bool:
+        """Whether the values are pairs of a name and a value."""
+        return "=" in (self.metavar or "")
+
+
+def _option(help: str, *flags: str, **how: Any) -> dict[str, QueryOption]:
+    """Metadata of a field."""
+    return {"option": QueryOption(help, flags, **how)}
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query for aggregated scores. All functions that take one accept the same options."""
+
+    metric: Names = field(
+        default=None,
+        metadata=_option(
+            "Metrics by name or alias, with or without parameters. Repeat for several. Default: all.", "-m", many=True
+        ),
+    )
+    """Names of metrics. A bare name or an alias selects all stored parameters of the metric (where one metric is
+    needed, the default ones), an identity with parameters selects these. None: all metrics that are one number. Ask
+    for a metric with extra dims, such as a confusion matrix, alone."""
+    aggregate: str | None = field(
+        default=None,
+        metadata=_option("Default: the one that the field reports for each metric.", "-a", choices=lambda: DECLARED),
+    )
+    """How the scores of tracks are combined; None: each metric's standard aggregate. Without a `metric`, the query
+    returns the metrics for which the aggregate is defined. Metrics with extra dims have ``sum`` (their standard
+    aggregate) and ``mean``; no other metric has ``sum``."""
+    by: Names = field(
+        default=None,
+        metadata=_option(
+            "Group tracks by a coordinate (genre, ...) or by annotator; track lists each track. Repeat for several.",
+            "-b",
+            many=True,
+        ),
+    )
+    """Coordinates along ``track`` by which to group; each becomes a dim of the result. ``track`` lists the single
+    tracks, ``annotator`` each annotator of an evaluation that keeps their scores."""
+    system: Names = field(
+        default=None,
+        metadata=_option(
+            "Systems, by name or pattern (*). Repeat for several. Default: all.", "--systems", "-s", many=True
+        ),
+    )
+    """Systems, by name or by patterns with ``*``, ``?`` and ``[...]``; None: all."""
+    tracks: Names = field(
+        default=None,
+        metadata=_option(
+            "Tracks, by name or pattern (*). Repeat for several. Default: all.",
+            "--track",
+            "-t",
+            many=True,
+            parameter="track",
+        ),
+    )
+    """Tracks, by name or by patterns; None: all."""
+    where: str | None = field(
+        default=None,
+        metadata=_option(
+            "Only tracks that satisfy an expression: \"genre == 'Rock' and year < 1980\". See the docs.", "-w"
+        ),
+    )
+    """Only tracks that satisfy an expression over their coordinates, such as ``genre == 'Rock' and year < 1980``: see
+    :func:`mirflow.analysis.selection.holds`. ``track`` is the track's name, ``duration`` that of its reference in
+    seconds."""
+    annotator: Names = field(
+        default=None, metadata=_option("Only scores against this annotator. Repeat for several.", many=True)
+    )
+    """Only scores against these annotators, for an evaluation that keeps the scores of each."""
+    param: Parameters = field(
+        default=None, metadata=_option("Only metrics with this parameter: window=0.05.", metavar="NAME=VALUE")
+    )
+    """Only metrics with these parameters: ``{"window": 0.05}``. A value may be a sequence."""
+    over: Reductions = field(
+        default=None,
+        metadata=_option(
+            "For metrics with extra dims, in each track: mean, median, sum, min, max, or one label. Applied in the "
+            "order given.",
+            metavar="DIM=HOW",
+        ),
+    )
+    """For a metric with extra dims: how to reduce some of them within each track, in this order, before tracks are
+    aggregated: ``{"frame": "median", "source": "mean"}``, or which label to select, ``{"source": "vocals"}``. A word
+    that names a reduction is always the reduction. A metric without remaining dims is one number per track, and can be
+    queried like any score."""
+    across: Mapping[str, str | Sequence[str]] | None = field(
+        default=None,
+        metadata=_option(
+            "Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+            metavar="DIM=HOW",
+        ),
+    )
+    """How to reduce across the values of groups (of `by`), classes or tags, after everything else, in this order:
+    ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
+    deviation of a sample."""
+    missing: str | None = field(
+        default=None,
+        metadata=_option(
+            "Treatment of cells without a score. Default: common (tracks that all systems have) for several systems, "
+            "else skip.",
+            choices=lambda: MISSING,
+        ),
+    )
+    """Treatment of cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate (tracks
+    without a usable reference are still left out); ``common`` uses only tracks that every system of the query has;
+    ``skip`` leaves them out; ``raise`` is an error. None: ``common`` where several systems are compared, else ``skip``.
+    By track, and where systems of several stores have no track in common, it is ``skip`` too."""
+    undefined: str = field(
+        default="keep",
+        metadata=_option("Treatment of scores with nothing to measure. Default: keep.", choices=lambda: UNDEFINED),
+    )
+    """Whether scores with nothing to measure (weight 0) count with their stored value, usually 0 (``keep``), or are
+    left out (``skip``)."""
+    sort: str | None = field(
+        default=None,
+        metadata=_option(
+            "Order of systems. Default: best (by the headline or first metric) in tables for people, else stored.",
+            metavar="METRIC|best|name|stored",
+        ),
+    )
+    """Order of the systems: a metric, the best first by its value over all tracks of the query; ``best``, the best
+    first by the first metric of the result; or ``name``. None or ``stored``: the order of the store, or of `system`."""
+    exact: bool = False
+    """Whether metrics are named by their stored identities; a bare name then stands for the default parameters only."""
+
+    def policy(self, systems: int, *, apart: bool = False) -> str:
+        """Policy for cells without a score when so many systems are compared, perhaps on different tracks.
+
+        Where single tracks are listed, nothing is compared over tracks, and each score is shown.
+        """
+        listed = "track" in (as_names(self.by) or []) and "track" not in (self.across or {})
+        return self.missing or ("common" if systems > 1 and not apart and not listed else "skip")
+
+
+OPTIONS: Mapping[str, QueryOption] = {
+    one.name: one.metadata["option"] for one in fields(Query) if "option" in one.metadata
+}
+"""The options by the name of the field, in the order in which help lists them."""
+
+
+class QueryOptions(TypedDict, total=False):
+    """Types of the options of a :class:`Query` that are given by keyword."""
+
+    system: Names
+    tracks: Names
+    where: str | None
+    annotator: Names
+    param: Parameters
+    over: Reductions
+    across: Mapping[str, str | Sequence[str]] | None
+    missing: str | None
+    undefined: str
+    sort: str | None
+
+
+def make_query(
+    function: str, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
+) -> Query:
+    """Make a query from the arguments of the function of that name.
+
+    Raises
+    ------
+    TypeError
+        For an unknown option, with the nearest one.
+
+    Examples
+    --------
+    >>> make_query("query", "majmin", wher="year < 1980")
+    Traceback (most recent call last):
+        ...
+    TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
+    """
+    refuse_unknown(function, options, [*OPTIONS, "group"])
+    return Query(metric, aggregate, by, **options)
+
+
+def as_names(names: Names) -> list[str] | None:
+    """One name or several as a list without repetitions; None stays None."""
+    if names is None:
+        return None
+    return [names] if isinstance(names, str) else list(dict.fromkeys(map(str, names)))
