@@ -220,7 +220,7 @@ def test_each_submission_is_claimed_by_one_of_several_workers(kind: str, tmp_pat
 
     def claim_all(number: int) -> list[str]:
         claimed = []
-        while (one := workers[number]._claim()) is not None:
+        while (one := workers[number].claims.take()) is not None:
             # A worker claims one at a time; what it has would be its own again.
             with service.database.write() as session:  # type: ignore[union-attr]
                 session.execute(update(Submission).where(Submission.id == one.id).values(state="accepted"))
