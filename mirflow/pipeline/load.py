@@ -45,8 +45,8 @@ Made = TypeVar("Made")
 MAX_VALUE = 4096
 """Bytes that the file of one value may have."""
 
-# Names that a store gives to its own variables and dims.
-_TAKEN = frozenset({"track", "system", "metric", "annotator", *CELL_ATTRS, *describe([])})
+# Names that a store gives to its own variables and dims, folded: on some file systems Title and title are one folder.
+_TAKEN = frozenset(name.casefold() for name in ("track", "system", "metric", "annotator", *CELL_ATTRS, *describe([])))
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,15})")
 
@@ -56,15 +56,15 @@ class MetadataError(ValueError):
 
 
 def column_name(name: str) -> str:
-    """A column's name in a store: letters, digits and underscores, and none of the store's own names.
+    """A column's name in a store: letters, digits and underscores, and none of the store's own names in any case.
 
     Examples
     --------
-    >>> column_name("Time Signature"), column_name("duration")
-    ('Time_Signature', 'meta_duration')
+    >>> column_name("Time Signature"), column_name("duration"), column_name("Title")
+    ('Time_Signature', 'meta_duration', 'meta_Title')
     """
     plain = re.sub(r"\W+", "_", name.strip()).strip("_") or "column"
-    return f"meta_{plain}" if plain in _TAKEN else plain
+    return f"meta_{plain}" if plain.casefold() in _TAKEN else plain
 
 
 def typed(texts: Sequence[str]) -> tuple[Entry, ...]:

@@ -312,23 +312,23 @@ def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredV
         StoredVariable(name, ("track",) if name == "duration" else DIMS[: values.ndim], values, CELL_ATTRS[name])
         for name, values in dense_cells(content).items()
     ]
-    taken = {one.name for one in (*coords, *data)}
+    taken = {one.name.casefold() for one in (*coords, *data)}
     labels = dict(zip(DIMS, (content.systems, content.tracks, content.measures), strict=True))
     for name, sparse in sorted(content.cells.extras.items()):
         dims = []
         for dim, own in zip(sparse.dims, sparse.coords, strict=True):
             # A dim of the same name with other labels gets the variable's in front.
-            free = [one for one in (dim, f"{name}_{dim}") if one not in taken or labels.get(one) == own]
+            free = [one for one in (dim, f"{name}_{dim}") if one.casefold() not in taken or labels.get(one) == own]
             if not free:
                 raise StoreError(f"{name}: its dim {dim!r} cannot be stored, both {dim!r} and {name}_{dim} are taken")
             dims.append(free[0])
-            if free[0] not in taken:
+            if free[0].casefold() not in taken:
                 coords.append(StoredVariable(free[0], (free[0],), strings(own), {"long_name": dim}))
-            taken.add(free[0])
+            taken.add(free[0].casefold())
             labels[free[0]] = own
         renamed = {} if tuple(dims) == tuple(sparse.dims) else {OWN_DIMS: list(sparse.dims)}
         data.append(StoredVariable(name, ("system", "track", *dims), sparse, {**sparse.attrs, **renamed}))
-        taken.add(name)
+        taken.add(name.casefold())
     return coords, data
 
 
@@ -359,14 +359,15 @@ def check(content: GroupContent) -> None:
 
 
 def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
-    """The coordinates beside the labels of dims; one whose name is taken gets its dim in front."""
+    """The coordinates beside the labels of dims; one whose name is taken, in any case, gets its dim in front."""
     taken = {*DIMS, *CELL_ATTRS, *content.cells.extras}
     folded: dict[str, str] = {}
     sides = ("metric", content.metric_coords), ("track", content.track_coords), ("system", content.system_coords)
     for dim, coords in sides:
+        others = set() if dim == "metric" else {name.casefold() for name in taken}
         for original, values in coords.items():
             name = safe_name(original)
-            if name in taken:
+            if name in taken or name.casefold() in others:
                 name = f"{dim}_{name}"
             if name in taken:
                 raise StoreError(f"group {content.name!r}: coordinate {original!r} of {dim} is given twice as {name!r}")

@@ -79,6 +79,12 @@ def test_names_are_ones_that_a_store_can_hold() -> None:
     assert [column_name(name) for name in ("a/b c", "score", "", "genre")] == ["a_b_c", "meta_score", "column", "genre"]
 
 
+@pytest.mark.parametrize("name", ["Track", "SYSTEM", "metric", "Title", "Duration", "Annotator"])
+def test_none_is_a_name_of_the_stores_own_in_another_case(name: str) -> None:
+    """On a file system that folds case, ``Title`` and ``title`` would be one array."""
+    assert column_name(name) == f"meta_{name}"
+
+
 def test_semicolons_and_decimal_commas_of_a_table_are_found(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("track;genre;tempo;note\na;rock;120,5;x, y\nb;jazz;90;z\n")
     expected = {"genre": ("rock", "jazz"), "tempo": (120.5, 90.0), "note": ("x, y", "z")}

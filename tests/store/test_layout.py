@@ -263,6 +263,22 @@ def test_names_of_metadata_become_names_of_coordinates(published):
     assert group["system_year"][...].tolist() == [5, 5, 5]
 
 
+def test_a_name_of_the_stores_own_in_another_case_gets_its_dim_in_front(published):
+    """On a file system that folds case, ``Track`` and ``track`` would be one folder."""
+    coords = {"Track": [1] * 7, "Score": [2] * 7, "Weight": [3] * 7}
+    group = published(make_content(track_coords=coords, system_coords={"SYSTEM": [4] * 3}))
+    assert group.attrs["coordinates"].split() == ["track_Track", "track_Score", "track_Weight", "system_SYSTEM"]
+    names = [name.casefold() for name in group.array_keys()]
+    assert len(set(names)) == len(names)
+
+
+def test_a_dim_whose_name_a_coordinate_has_in_another_case_gets_the_variables_in_front(published):
+    group = published(make_content(make_cells(all_pairs(), extras=True), track_coords={"EST": [1] * 7}))
+    names = [name.casefold() for name in group.array_keys()]
+    assert {"EST", "ref", "confusion_est"} <= set(group.array_keys())
+    assert len(set(names)) == len(names)
+
+
 def test_names_that_are_not_utf8_are_stored_as_escapes(published):
     group = published(make_content(make_cells([("KO1", "caf\udce9")]), tracks=("caf\udce9",)))
     assert group["track"][...].tolist() == ["caf\\udce9"]
