@@ -214,13 +214,8 @@ class LivePage:
         }
         return pack_json({**contents, "ahead": ahead, "tracks": "tracks/"})
 
-    @property
-    def notes(self) -> dict[str, str]:
-        """Reasons for which evaluations have no timelines, with paths, for who runs the server."""
-        return {name: one.note for name, one in self._origins.items() if one.note}
-
     def _note(self, evaluation: str) -> str:
-        """The same for readers, who cannot change it and need no paths."""
+        """Reason why an evaluation has no timelines, for readers, who cannot change it and need no paths."""
         if not self._shown.references:
             return "The references of these tracks are not public."
         return "" if self._origins[evaluation].files else "The annotations of these tracks are not on this server."

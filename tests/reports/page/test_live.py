@@ -153,7 +153,6 @@ class TestParts:
         assert json.loads(page.timeline("t0") or b"")["annotations"] == []
         (one,) = json.loads(page.contents())["evaluations"]
         assert one["timeline"]["note"] == "The annotations of these tracks are not on this server."
-        assert page.notes == {"chord": "The store does not say which pipeline made it."}
 
     def test_what_cannot_be_read_is_named_without_the_folder_of_the_server(self, tmp_path):
         mirflow.run(write_dataset(tmp_path, tracks=2))
