@@ -22,6 +22,7 @@ from .analysis.worst import extremes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .errors import MirflowError, QueryError, counted
+from .metrics.base import chosen_grid
 from .registration import extension
 from .store.format import REFERENCES_DIFFER, list_cautions
 
@@ -223,7 +224,9 @@ def _size(ds: xr.Dataset) -> str:
 
 
 def _section(name: str, ds: xr.Dataset) -> str:
-    told = ", ".join(f"{key} {ds.attrs[key]}" for key in ("task", "convention", "grid") if ds.attrs.get(key))
+    task, convention, grid = (str(ds.attrs.get(key, "")) for key in ("task", "convention", "grid"))
+    rules = [f"{key} {text}" for key, text in (("task", task), ("convention", convention)) if text]
+    told = ", ".join(filter(None, (*rules, chosen_grid(task, convention, grid))))
     head = f"<div>{escape(': '.join(filter(None, (name, told))))}</div>"
     if not all(ds.sizes[dim] for dim in ("system", "track", "metric")):
         return f"{head}<div>no scores of single numbers</div>"

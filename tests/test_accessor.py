@@ -88,7 +88,7 @@ class TestPage:
         texts = read(tree.mirflow._repr_html_()).texts
         value = tree["chord"].mirflow.query("majmin")["value"].values[0, 0]
         assert {"S0", "S1", "majmin", "root", "wcsr", f"{value:.4f}", "5"} <= set(texts)
-        assert "chord_mirex2013: task chord, convention mirex2013, grid union" in texts
+        assert "chord_mirex2013: task chord, convention mirex2013" in texts
 
     def test_missing_cells_are_counted(self):
         status = [["ok", "failed"], ["ok", "ok"]]

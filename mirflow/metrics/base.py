@@ -78,6 +78,7 @@ class Scores:
     broken: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
 
+_UNION = "union"
 FRAMES = "frames"
 Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
@@ -225,7 +226,7 @@ class Convention:
     metrics: tuple[Metric, ...]
     clean: Callable[[Ragged], Cleaned]
     score: Scorer
-    grids: tuple[str, ...] = ("union",)
+    grids: tuple[str, ...] = (_UNION,)
     default_measures: tuple[str, ...] = ()
     explain: Explainer | None = None
     explain_many: ManyExplainer | None = None
@@ -494,6 +495,23 @@ def get_task(name: str) -> Task:
     if found is None:
         raise UnknownNameError("task", name, tasks())
     return declare_task(found)
+
+
+def chosen_grid(task: str, convention: str, grid: str | float) -> str:
+    """Name the grid of scores in words; empty where it is the default of their convention.
+
+    Examples
+    --------
+    >>> chosen_grid("chord", "mir_eval", "union"), chosen_grid("chord", "mir_eval", 0.01)
+    ('', 'frames of 10 ms')
+    >>> chosen_grid("melody", "mirex", "0.01"), chosen_grid("melody", "mirex", "reference")
+    ('', 'grid reference')
+    """
+    rules = get_task(task).conventions.get(convention) if has_task(task) else None
+    name = str(grid)
+    if name in ("", rules.grids[0] if rules else _UNION):
+        return ""
+    return f"frames of {1000 * float(name):g} ms" if name[0].isdigit() else f"grid {name}"
 
 
 def unknown_convention(name: str, metrics: Sequence[Metric]) -> Convention:

@@ -16,7 +16,7 @@ from ..annotations.classes import Classes
 from ..annotations.source import Source
 from ..cells import Entry, GroupContent, Status, cell_places
 from ..errors import counted
-from ..metrics.base import Grid
+from ..metrics.base import Grid, chosen_grid
 from ..metrics.measures import Measure
 from ..ragged import Bool, Int
 
@@ -255,8 +255,9 @@ def describe(plan: EvaluationPlan, stale: Stale) -> str:
     systems, tracks = plan.shape
     without_reference = [name for name, one in zip(plan.tracks, plan.references, strict=True) if not one]
     missing = sum(source is None for row in plan.estimates for source in row)
+    rules = ", ".join(filter(None, (plan.convention, chosen_grid(plan.task, plan.convention, plan.grid))))
     lines = [
-        f"{plan.name}: {plan.task} ({plan.convention}, grid {plan.grid}), {counted(systems, 'system')} x "
+        f"{plan.name}: {plan.task} ({rules}), {counted(systems, 'system')} x "
         f"{counted(tracks, 'track')}, {counted(len(plan.measures), 'metric')}",
         f"  to compute {len(stale)} of {counted(systems * tracks, 'cell')}: "
         + ", ".join(f"{count} {reason}" for reason, count in stale.counts.items()),

@@ -13,7 +13,7 @@ from ..analysis.policies import alpha_of, say_test
 from ..analysis.queries import across_of, repeats
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
-from ..metrics.base import get_task, has_task
+from ..metrics.base import chosen_grid, get_task, has_task
 from ..ragged import Float, Int
 from ..store.format import REFERENCES_DIFFER, WARNINGS
 
@@ -151,8 +151,8 @@ def nothing_notes(attrs: Mapping[str, Any], tracks: int) -> tuple[str, ...]:
 
 _NAMED = 5
 """Number of metrics from which on a caption does not name them."""
-_CHOSEN = ("stores", "annotator", "param", "default", "over", "where", "across")
-"""Attributes of choices that captions name."""
+CHOSEN = ("stores", "annotator", "param", "default", "over", "where", "across")
+"""Attributes of choices that titles and captions name."""
 
 
 def caption_of(result: Result, percent: bool) -> str:
@@ -277,17 +277,11 @@ def title_in(ds: xr.Dataset, metric: int = 0) -> str:
 
 
 def origin_in_words(attrs: Mapping[str, Any]) -> str:
-    """The task, the rules and other choices as the beginning of a sentence: ``Chord estimation, rules of mir_eval``.
-
-    The grid is named unless it is the default of the rules.
-    """
+    """The task, the rules and other choices as the beginning of a sentence: ``Chord estimation, rules of mir_eval``."""
     task, convention, grid = (str(attrs.get(name, "")) for name in ("task", "convention", "grid"))
-    known = has_task(task)
-    parts = [get_task(task).title if known else task, f"rules of {convention}" if convention else ""]
-    rules = get_task(task).conventions.get(convention) if known else None
-    if grid and (rules is None or grid != str(rules.grids[0])):
-        parts.append(f"frames of {1000 * float(grid):g} ms" if grid[0].isdigit() else f"grid {grid}")
-    parts += [f"{name} {attrs[name]}" for name in _CHOSEN if attrs.get(name)]
+    parts = [get_task(task).title if has_task(task) else task, f"rules of {convention}" if convention else ""]
+    parts.append(chosen_grid(task, convention, grid))
+    parts += [f"{name} {attrs[name]}" for name in CHOSEN if attrs.get(name)]
     return ", ".join(filter(None, parts))
 
 

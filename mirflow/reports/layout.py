@@ -17,9 +17,11 @@ from ..analysis.scores import coordinate_columns
 from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
+from ..metrics.base import chosen_grid
 from ..ragged import Bool, Float, Int
 from ..store.format import REFERENCES_DIFFER
 from .captions import (
+    CHOSEN,
     NO_INTERVAL,
     caption_of,
     caution_notes,
@@ -275,9 +277,11 @@ def _heads(result: Result, across: str, names: Sequence[Sequence[str]]) -> list[
 
 def title_of(attrs: Mapping[str, Any]) -> str:
     """Title of a result: its evaluation and selection."""
-    parts = ("task", "convention", "grid", "stores", "annotator", "param", "default", "over", "where", "across")
-    described = ", ".join(f"{name} {attrs[name]}" for name in parts if attrs.get(name))
-    return ": ".join(filter(None, (attrs.get("group", ""), described)))
+    task, convention, grid = (str(attrs.get(name) or "") for name in ("task", "convention", "grid"))
+    parts = [f"task {task}" if task else "", f"convention {convention}" if convention else ""]
+    parts.append(chosen_grid(task, convention, grid))
+    parts += [f"{name} {attrs[name]}" for name in CHOSEN if attrs.get(name)]
+    return ": ".join(filter(None, (attrs.get("group", ""), ", ".join(filter(None, parts)))))
 
 
 def _in_brackets(unit: str) -> str:

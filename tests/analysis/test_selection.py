@@ -75,7 +75,7 @@ class TestWhere:
     def test_every_output_names_it(self, tmp_path):
         store = write_store(tmp_path / "s.zarr", {"songs": songs()})
         title = printed("query", store, "--where", "year < 1980").splitlines()[0]
-        assert title.endswith("grid union, where year < 1980")
+        assert title.endswith("convention mir_eval, where year < 1980")
         assert {row["where"] for row in rows("query", store, "--where", "year < 1980")} == {"year < 1980"}
 
 

@@ -94,7 +94,7 @@ class TestCompare:
 
     def test_people_see_the_ranking_and_its_notes(self, store):
         output = printed("compare", store, *MAJMIN)
-        assert "chord: task chord, convention mir_eval, grid union; majmin, wcsr" in output
+        assert "chord: task chord, convention mir_eval; majmin, wcsr" in output
         note = "group: systems that share a letter are not told apart at 0.05 (permutation test, max-T, n = 10)"
         assert note in output
         assert "n: 10 units (track); missing (common): only the tracks that every system has" in output
@@ -180,7 +180,7 @@ class TestFriedman:
         output = printed("compare", store, *MAJMIN, "--friedman")
         found = groups["chord"].mirflow.friedman("majmin")
         assert f"Friedman: chi-square(2) = {found['statistic'].item():.4f}" in output
-        assert "grid union; majmin, ranks on each track\n" in output
+        assert "convention mir_eval; majmin, ranks on each track\n" in output
         lines = [line.split() for line in output.splitlines()]
         head = lines.index(["system", "other", "low", "mean", "high", "p", "differ"])
         for words in lines[head + 2 : head + 4]:

@@ -245,7 +245,7 @@ class TestSeveralStores:
         found = rows(*years)
         assert {row.pop("stores") for row in found} == {"2013, 2014"}
         assert found == rows(store)
-        assert "grid union, stores 2013, 2014" in printed("query", *years)
+        assert "convention mir_eval, stores 2013, 2014" in printed("query", *years)
 
     def test_labels(self, years):
         found = rows(*years, "--label", "a", "--label", "b")

@@ -190,7 +190,12 @@ class TestReadable:
 
     def test_title_names_the_evaluation(self):
         title = readable_table(answer_to(random_group(1, 2, 1), group="g")).title
-        assert title == "g: task chord, convention mir_eval, grid union"
+        assert title == "g: task chord, convention mir_eval"
+
+    @pytest.mark.parametrize(("grid", "named"), [("0.01", ", frames of 10 ms"), ("union", "")])
+    def test_title_names_a_grid_that_somebody_chose(self, grid, named):
+        title = readable_table(answer_to(random_group(1, 2, 1).assign_attrs(grid=grid))).title
+        assert title == f"task chord, convention mir_eval{named}"
 
     def test_tracks_without_a_value_have_a_name(self):
         ds = random_group(1, 2, 1, track_meta={"genre": ["", "rock"]})
@@ -230,7 +235,7 @@ class TestPairs:
     def test_one_pair(self):
         table = pair_table(make_group([[[0.5]]], 20.0))
         assert table.rows == (("majmin", 0.5, 20.0, "s"),)
-        assert table.title == "task chord, convention mir_eval, grid union"
+        assert table.title == "task chord, convention mir_eval"
 
     @pytest.mark.parametrize(("score", "shown"), [(0.5, "50.00"), (1.0, "100.00")])
     def test_in_percent(self, score, shown):
@@ -261,7 +266,7 @@ class TestMatrices:
         (table,) = readable_tables(confusion_of(SMALL, ["C", "D", "N"], group="chord"))
         assert table.columns == ("ref_class \\ est_class", "C", "N")
         assert table.rows == (("C", "4.0", "0.5"), ("N", "1.0", "2.0"))
-        assert table.title.endswith("grid union, confusion [s], system S0")
+        assert table.title.endswith("convention mir_eval, confusion [s], system S0")
         assert table.notes == ("sum: added up over the tracks; 2 of 2 tracks",)
 
     def test_means_are_all_of_one_format(self):
