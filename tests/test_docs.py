@@ -231,12 +231,17 @@ def test_the_reference_of_yaml_files_has_every_key(generated: Any) -> None:
 
 def test_the_reference_of_commands_has_every_option(generated: Any) -> None:
     text = generated.fill("<!-- generated: commands -->")
+    commands: dict[str, click.Command] = dict(cli.commands)
     for name in cli.list_commands(click.Context(cli)):
         command = cli.commands[name]
         assert f"\n## {name}\n" in text
-        listed = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
-        options = [option for parameter in listed for option in parameter.opts if option.startswith("--")]
-        assert all(option in text for option in options)
+        if isinstance(command, click.Group):
+            commands |= {f"{name} {below}": own for below, own in command.commands.items()}
+            assert all(f"\n### {name} {below}\n" in text for below in command.commands)
+    for command in commands.values():
+        listed = [one for one in command.get_params(click.Context(command)) if not getattr(one, "hidden", False)]
+        options = {option for one in listed for option in one.opts if option.startswith("--")}
+        assert {option for option in options if option not in text} == {"--help"}
 
 
 def test_the_reference_of_python_has_every_verb(generated: Any) -> None:

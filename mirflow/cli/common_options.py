@@ -240,6 +240,10 @@ class ReadingCommand(Command):
             self.params[place:place] = found
         return super().get_params(ctx)
 
+    def reading_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options of reading alone."""
+        return [one for one in self.get_params(ctx) if one.name in self._names]
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command with the options that were given as one mapping."""
         given = {name: ctx.params.pop(name) for name in self._names}

@@ -36,10 +36,10 @@ MEANINGS = {
     BAD_INPUT: "the command, a pipeline or a file is wrong, a name is unknown, or a scheduler cannot be reached",
     FAILED: "cells without score (run, evaluate), bad files (check), scores that differ (diff) or are worse (compare)",
     STORE: "the store is locked by another run, damaged, or none",
-    HUNG_UP: "the terminal went away (SIGHUP); what was computed is kept",
-    INTERRUPTED: "interrupted (Ctrl-C); what was computed is kept",
+    HUNG_UP: "the terminal went away (SIGHUP); computed scores are kept",
+    INTERRUPTED: "interrupted (Ctrl-C); computed scores are kept",
     BROKEN_PIPE: "the program that read the output went away",
-    TERMINATED: "terminated (SIGTERM); what was computed is kept",
+    TERMINATED: "terminated (SIGTERM); computed scores are kept",
 }
 
 Command = TypeVar("Command", bound=Callable[..., Any])

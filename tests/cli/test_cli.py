@@ -502,17 +502,6 @@ class TestHelp:
             assert result.exit_code == 0
             assert result.stdout.startswith(f"Usage: {cli.name} {name}")
 
-    def test_docs_name_every_command_and_option(self):
-        documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-        commands = {name: cli.get_command(click.Context(cli), name) for name in cli.list_commands(click.Context(cli))}
-        groups = [(name, one) for name, one in commands.items() if isinstance(one, click.Group)]
-        commands |= {f"{name} {below}": own for name, one in groups for below, own in one.commands.items()}
-        for name, command in commands.items():
-            assert f"`mirflow {name}" in documented
-            for option in command.get_params(click.Context(command)):
-                hidden = getattr(option, "hidden", True)
-                assert hidden or option.opts[0] in documented
-
     @pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"], ["run", "--help"], ["--version"]])
     def test_help_imports_nothing_heavy(self, arguments):
         script = (

@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import click
 
 from mirflow.cli import cli
+from mirflow.cli.common_options import ReadingCommand
 
 from .markdown import code, plain, table
 
 
 def commands_text() -> str:
-    """A section for each command, in the order of ``mirflow --help``."""
+    """A section for each command, in the order of ``mirflow --help``, and one for the options of reading files."""
     context = click.Context(cli, info_name="mirflow")
     parts = [f"## Options of every command\n\n{_options(context, cli.params)}"]
+    reading: list[click.Parameter] = []
     for name in cli.list_commands(context):
-        command = cli.commands[name]
-        inner = click.Context(command, info_name=name, parent=context)
-        usage = " ".join([inner.command_path, *command.collect_usage_pieces(inner)])
-        parts.append(f"## {name}\n\n```text\n{usage}\n```\n\n{_help(command)}\n\n{_options(inner, command.params)}")
+        inner = click.Context(cli.commands[name], info_name=name, parent=context)
+        parts += _sections(inner, name)
+        if isinstance(inner.command, ReadingCommand):
+            reading = inner.command.reading_params(inner)
+    parts.append(f"## {_READING}\n\n{_options(context, reading)}")
     return "\n".join(parts)
+
+
+_READING = "Options of reading files"
+
+
+def _sections(context: click.Context, title: str) -> Iterator[str]:
+    """The usage, the help and the options of a command and those below it; it refers to the options of reading."""
+    command = context.command
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    level = "#" * (1 + len(title.split()))
+    parts = [f"{level} {title}", f"```text\n{usage}\n```", _help(command)]
+    parameters = command.get_params(context)
+    if isinstance(command, ReadingCommand):
+        shared = command.reading_params(context)
+        parameters = [one for one in parameters if one not in shared]
+        parts.append(f"It takes the [options of reading files](#{_READING.lower().replace(' ', '-')}) as well.")
+    parts.append(_options(context, parameters))
+    yield "\n\n".join(filter(None, parts)) + "\n"
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from _sections(click.Context(below, info_name=name, parent=context), f"{title} {name}")
 
 
 def _help(command: click.Command) -> str:
@@ -35,6 +59,8 @@ def _help(command: click.Command) -> str:
 def _options(context: click.Context, parameters: Iterable[click.Parameter]) -> str:
     rows = []
     for parameter in parameters:
+        if "--help" in parameter.opts:
+            continue
         if isinstance(parameter, click.Option) and parameter.help:
             rows.append((_names(parameter, context), _meaning(parameter, context)))
         elif isinstance(parameter.type, click.Choice):  # an argument
