@@ -39,7 +39,7 @@ SMALL_SECONDS = 3.0
 LOCAL = ("serial", "threads", "processes")
 CONNECT_SECONDS = 10
 WORKER_SECONDS = 60
-"""How long a cluster may have no worker, at the start or later, before a run that has its address gives up."""
+"""How long a cluster may have no worker, at the start or later, before a run gives up."""
 
 CHECK_SECONDS = 5
 """After how many seconds without a result a run asks whether its cluster still has workers."""
@@ -282,14 +282,14 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
         raise SchedulerError(message) from None
 
     if not isinstance(scheduler, str):
-        _Cluster(scheduler).execute(works, done)
+        _Cluster(scheduler, own=False).execute(works, done)
         return
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
     with closing(client):
-        _Cluster(client, scheduler).execute(works, done)
+        _Cluster(client, own=True).execute(works, done)
 
 
 class _Cluster:
@@ -298,17 +298,23 @@ class _Cluster:
     Parameters
     ----------
     client : distributed.Client
-    address : str
-        Of the scheduler, where the user gave it. With a client of theirs, which may start workers when it has tasks,
-        workers are waited for without end.
+    own : bool
+        Whether the client was made for this run. A user's client may belong to a cluster that starts workers only when
+        it has tasks: it gets the blocks before it needs a worker.
     """
 
-    def __init__(self, client: Any, address: str = "") -> None:
-        self.client, self.address = client, address
+    def __init__(self, client: Any, *, own: bool) -> None:
+        self.client, self.own = client, own
+
+    @property
+    def address(self) -> str:
+        """Of the scheduler."""
+        return str(self.client.scheduler.address)
 
     def execute(self, works: Sequence[BlockWork], done: Done) -> None:
         """Score blocks; those that workers died of are then scored alone, one by one."""
-        self._demand_worker(f"no worker joined the dask scheduler at {self.address} within", SchedulerError)
+        if self.own:
+            self._demand_worker(f"no worker joined the dask scheduler at {self.address} within", SchedulerError)
         self._demand_same_version()
         killed = []
         for number, result in self._results(works):
@@ -359,8 +365,7 @@ class _Cluster:
             times = "once" if not error.allowed_failures else f"{error.allowed_failures + 1} times"
             return f"the worker process died ({times}, last {error.last_worker.address})"
         except (CancelledError, OSError) as error:  # a cluster that has lost a block says so in many ways
-            why = f"{type(error).__name__}: {error}"
-            raise RunError(f"the cluster failed ({why}); what was computed is kept: run again") from None
+            raise _cluster_failure(error) from None
         except MirflowError:
             raise
         except Exception as error:
@@ -374,20 +379,23 @@ class _Cluster:
             raise
 
     def _demand_another_worker(self) -> None:
-        lost = f"the dask scheduler at {self.address} has lost its workers, and none joined it within"
-        self._demand_worker(lost, RunError)
+        self._demand_worker(f"the dask scheduler at {self.address} has no workers, and none joined it within", RunError)
 
     def _demand_worker(self, missing: str, error: type[RunError]) -> None:
         """Wait until there is a worker; without any, a block is waited for without end."""
-        if not self.address:
-            return
-        try:
-            self.client.wait_for_workers(1, timeout=WORKER_SECONDS)
-        except TimeoutError:
-            kept = "" if error is SchedulerError else "; what was computed is kept"
-            raise error(
-                f"{missing} {WORKER_SECONDS} seconds{kept}: start some (dask worker {self.address}), and run again"
-            ) from None
+        while True:
+            try:
+                self.client.wait_for_workers(1, timeout=WORKER_SECONDS)
+                return
+            except TimeoutError:
+                # A cluster may have asked for workers that still wait in the queue of a batch system.
+                if not getattr(self.client.cluster, "requested", None):
+                    break
+            except OSError as lost:
+                raise _cluster_failure(lost) from None
+        kept = "" if error is SchedulerError else "; what was computed is kept"
+        how = f"dask worker {self.address}" if self.client.cluster is None else "client.cluster.scale(2)"
+        raise error(f"{missing} {WORKER_SECONDS} seconds{kept}: start some ({how}), and run again")
 
     def _demand_same_version(self) -> None:
         """Refuse a cluster on which mirflow is not installed, or in another version: dask would lose its workers."""
@@ -404,3 +412,7 @@ class _Cluster:
                     f"{name} has {has}, and this process mirflow {own}: install the same version for the scheduler and "
                     "all workers, start them anew and run again"
                 )
+
+
+def _cluster_failure(error: BaseException) -> RunError:
+    return RunError(f"the cluster failed ({type(error).__name__}: {error}); what was computed is kept: run again")

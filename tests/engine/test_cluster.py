@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,16 @@ import xarray as xr
 import mirflow
 from mirflow.cells import Cells
 from mirflow.engine import schedule
-from mirflow.engine.block import works_of
+from mirflow.engine.block import BlockWork, works_of
 from mirflow.engine.runs import plan
 from mirflow.errors import RunError
 from mirflow.pipeline.plan import Stale
 from tests.clusters import DaskCluster, kill
 from tests.datasets import write_dataset
+from tests.waiting import until
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
+Client = distributed.Client
 
 
 @pytest.fixture
@@ -48,12 +51,17 @@ def test_the_command_scores_on_a_cluster_what_it_scores_alone(tmp_path: Path, cl
     xr.testing.assert_equal(one, other)
 
 
+def works_of_chords(folder: Path, tracks: int) -> list[BlockWork]:
+    (evaluation,) = plan(write_dataset(folder, tracks=tracks)).plans
+    return works_of(evaluation, Stale(np.ones(evaluation.shape, dtype=np.bool_)))
+
+
+@pytest.mark.parametrize("given", ["address", "client"])
 def test_a_run_whose_cluster_loses_its_workers_ends_with_a_message(
-    tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     monkeypatch.setattr(schedule, "CHECK_SECONDS", 0.2)
-    (evaluation,) = plan(write_dataset(tmp_path, tracks=40)).plans
-    works = works_of(evaluation, Stale(np.ones(evaluation.shape, dtype=np.bool_)))
+    works = works_of_chords(tmp_path, 40)
     worker = cluster.worker("--no-nanny")
     came = []
 
@@ -62,10 +70,48 @@ def test_a_run_whose_cluster_loses_its_workers_ends_with_a_message(
         monkeypatch.setattr(schedule, "WORKER_SECONDS", 0.5)  # not before a worker has joined
         kill(worker)
 
-    lost = f"the dask scheduler at {cluster.address} has lost its workers, and none joined it within 0.5 seconds; what "
-    with pytest.raises(RunError, match=f"{lost}was computed is kept: start some .dask worker {cluster.address}., and"):
-        schedule.execute(works, cluster.address, kill_the_worker)
+    none = f"the dask scheduler at {cluster.address} has no workers, and none joined it within 0.5 seconds; what was "
+    ends = pytest.raises(RunError, match=f"{none}computed is kept: start some .dask worker {cluster.address}., and run")
+    with Client(cluster.address, set_as_default=False) as client, ends:
+        schedule.execute(works, client if given == "client" else cluster.address, kill_the_worker)
     assert 0 < len(came) < len(works)
+
+
+def test_a_client_gets_the_blocks_before_a_worker_has_joined(tmp_path: Path, cluster: DaskCluster) -> None:
+    works = works_of_chords(tmp_path, 4)
+    came: list[int] = []
+    with Client(cluster.address, set_as_default=False) as client, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(schedule.execute, works, client, lambda number, cells: came.append(number))
+        until(lambda: client.futures or running.done(), cluster.log)
+        cluster.worker("--no-nanny")
+        running.result(60)
+    assert sorted(came) == list(range(len(works)))
+
+
+def test_workers_that_the_cluster_of_a_client_has_requested_are_waited_for(
+    tmp_path: Path, cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seconds in ("CHECK_SECONDS", "WORKER_SECONDS"):
+        monkeypatch.setattr(schedule, seconds, 0.1)
+    works = works_of_chords(tmp_path, 4)
+    came: list[int] = []
+    waits: list[int] = []
+
+    class Queue:
+        """A cluster whose workers wait in the queue of a batch system; the third time it is asked, one starts."""
+
+        @property
+        def requested(self) -> set[int]:
+            waits.append(len(waits))
+            if len(waits) == 3:
+                cluster.worker("--no-nanny")
+            return {0}
+
+    with Client(cluster.address, set_as_default=False) as client:
+        monkeypatch.setattr(client, "cluster", Queue())
+        schedule.execute(works, client, lambda number, cells: came.append(number))
+    assert sorted(came) == list(range(len(works)))
+    assert len(waits) >= 3
 
 
 def test_a_worker_with_another_version_is_named_with_both_versions(tmp_path: Path, cluster: DaskCluster) -> None:

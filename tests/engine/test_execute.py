@@ -204,6 +204,7 @@ def test_workers_do_linear_algebra_in_one_thread_by_default(monkeypatch: pytest.
 
 
 def test_one_thread_for_linear_algebra_until_the_last_one_leaves() -> None:
+    import scipy.linalg  # noqa: F401  # its library too is limited to two threads
     from threadpoolctl import threadpool_info, threadpool_limits
 
     def threads() -> set[int]:
