@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from sqlalchemy import select
 
 from mirflow.service.database import User
 from mirflow.service.service import Service
-from mirflow.service.submissions.entries import SubmissionError, quota_of
+from mirflow.service.submissions.entries import SubmissionError, disqualify, quota_of, withdraw
 from mirflow.service.submissions.releases import release, rivals
 from mirflow.service.submissions.submission_tables import Submission
 
@@ -40,6 +42,15 @@ def scored(service: Service, name: str, value: float, who: str, visibility: str 
         values = {"chord": [{**one, "value": value}]}
         release(session, row, "test", service.campaign.splits["test"], values, "2027-01", service.clock())
     return id
+
+
+def submit_or_say(service: Service, name: str, who: str) -> str:
+    """Enter a submission to the hidden split; why it is refused, or nothing."""
+    try:
+        submit(service, name, estimates(), splits=["test"], who=who)
+    except SubmissionError as error:
+        return str(error)
+    return ""
 
 
 def test_what_is_for_a_lab_is_seen_by_its_members_alone(service: Service) -> None:
@@ -104,6 +115,54 @@ def test_a_name_that_is_taken_tells_of_no_system_that_one_does_not_see(service: 
     ):
         with pytest.raises(SubmissionError, match=message.format(name, name)):
             submit(service, name, estimates(), who=who)
+
+
+def test_only_an_account_that_could_send_a_system_learns_whether_a_name_is_free(service: Service) -> None:
+    scored(service, "canary", 0.7, "ada", "private")
+    assert submit_or_say(service, "canary", "eve").startswith("the name 'canary' is not free")
+    for name in ("a", "b", "c"):
+        assert submit_or_say(service, name, "eve") == ""
+    used = {submit_or_say(service, name, "eve") for name in ("canary", "other")}
+    assert [one.partition(";")[0] for one in used] == ["3 of 3 submissions to test in this month are used"]
+
+
+def test_a_name_of_another_team_is_refused_alike_whatever_became_of_it(service: Service) -> None:
+    waiting = submit(service, "waiting", estimates(), who="ada")
+    given_up = submit(service, "given-up", estimates(), who="ada")
+    hidden, off = scored(service, "hidden", 0.7, "ada", "private"), scored(service, "off", 0.8, "ada")
+    refused = submit(service, "refused", estimates(), who="ada")
+    ada, org = member(service, "ada"), member(service, "org", "organiser")
+    assert service.database is not None
+    with service.database.write() as session:
+        rows = {one.id: one for one in session.scalars(select(Submission))}
+        withdraw(rows[given_up], ada, service.clock())
+        disqualify(rows[off], org, "trained on it", service.clock())
+        rows[refused].state = "refused"
+    assert {rows[id].state for id in (waiting, given_up)} == {"received"}
+    assert {rows[id].state for id in (hidden, off)} == {"scored"}
+    for name in ("waiting", "given-up", "hidden", "off"):
+        message = submit_or_say(service, name, "eve")
+        assert message == f"the name {name!r} is not free; choose another one, such as {name}-2"
+    assert submit_or_say(service, "refused", "eve") == ""
+
+
+def test_of_two_teams_that_race_for_a_name_one_gets_it_and_the_other_learns_nothing_else(service: Service) -> None:
+    start = threading.Barrier(2)
+
+    def race(who: str) -> str:
+        start.wait()
+        return submit_or_say(service, "oak", who)
+
+    with ThreadPoolExecutor(2) as pool:
+        told = sorted(pool.map(race, ("ada", "eve")))
+    assert told == ["", "the name 'oak' is not free; choose another one, such as oak-2"]
+
+
+def test_a_suggested_name_is_one(service: Service) -> None:
+    name = "n" * 64
+    assert submit_or_say(service, name, "ada") == ""
+    assert submit_or_say(service, name, "eve").endswith(f"such as {'n' * 62}-2")
+    assert submit_or_say(service, f"{'n' * 62}-2", "eve") == ""
 
 
 def test_an_account_without_a_lab_sends_nothing_for_a_lab(service: Service, tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ from ..accounts import Viewer, team_of
 from ..database import User
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
 
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9_+-])?")
+LONGEST_NAME = 64
+"""Characters of the name of a system."""
+_NAME = re.compile(rf"[A-Za-z0-9](?:[A-Za-z0-9._+-]{{0,{LONGEST_NAME - 2}}}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 """Names that Windows keeps to itself, with or without a suffix."""
 LONGEST_DESCRIPTION = 2000
@@ -160,8 +162,8 @@ def demand_entry(
         raise SubmissionError("this campaign takes no submissions")
     if not _NAME.fullmatch(name) or RESERVED.fullmatch(name):
         raise SubmissionError(
-            f"not a name of a system: {name[:80]!r}; it has 1 to 64 letters (a-z), digits and . _ + -, begins with a "
-            "letter or digit, and does not end with a dot"
+            f"not a name of a system: {name[:80]!r}; it has 1 to {LONGEST_NAME} letters (a-z), digits and . _ + -, "
+            "begins with a letter or digit, and does not end with a dot"
         )
     chosen = tuple(dict.fromkeys(splits)) or tuple(one for one, split in campaign.splits.items() if not split.hidden)
     for one in chosen:
@@ -175,21 +177,6 @@ def demand_entry(
             raise SubmissionError(f"submissions to {one} open at {show_moment(opens)}")
         if closes is not None and now >= closes:
             raise SubmissionError(f"submissions to {one} closed at {show_moment(closes)}")
-    # A name is free again where nothing was scored under it.
-    known = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
-    taken = known.where(
-        Submission.key == name.casefold(),
-        or_(Submission.state.not_in(CLOSED), Scored.submission_id.is_not(None)),
-    )
-    other = session.scalar(taken.limit(1))
-    if other is not None:
-        sender = session.get_one(User, user)
-        if not may_see(other, Viewer(user, sender.name, sender.role, 0, team_of(sender))):  # type: ignore[arg-type]
-            raise SubmissionError(f"the name {name!r} is not free; choose another one, such as {name}-2")
-        raise SubmissionError(
-            f"there is a submission {name!r}; submissions are never changed: give this one a name of its own, as "
-            f"{name}-2"
-        )
     own = select(func.count()).where(Submission.user_id == user, Submission.state.in_(OPEN))
     waiting = session.scalar(own.where(Submission.withdrawn.is_(None))) or 0
     if waiting >= MOST_WAITING:
@@ -201,7 +188,32 @@ def demand_entry(
             raise SubmissionError(
                 f"{quota.used} of {quota.most} submissions to {one} in this {quota.per} are used{until}"
             )
+    _demand_free(session, user, name)
     return chosen
+
+
+def _demand_free(session: Session, user: int, name: str) -> None:
+    """Refuse a name that another submission has; of one that the sender does not see this tells nothing else.
+
+    It is looked at last, so that names can be tried only by accounts that could send a system just now.
+    """
+    # A name is free again where nothing was scored under it.
+    known = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
+    taken = known.where(
+        Submission.key == name.casefold(),
+        or_(Submission.state.not_in(CLOSED), Scored.submission_id.is_not(None)),
+    )
+    other = session.scalar(taken.limit(1))
+    if other is None:
+        return
+    sender = session.get_one(User, user)
+    suggestion = f"{name[: LONGEST_NAME - 2]}-2"
+    if not may_see(other, Viewer(user, sender.name, sender.role, 0, team_of(sender))):  # type: ignore[arg-type]
+        raise SubmissionError(f"the name {name!r} is not free; choose another one, such as {suggestion}")
+    raise SubmissionError(
+        f"there is a submission {name!r}; submissions are never changed: give this one a name of its own, as "
+        f"{suggestion}"
+    )
 
 
 def demand_about(description: str, paper: str, code: str) -> None:
