@@ -34,6 +34,9 @@ from .submissions.asked_files import asked_files
 from .submissions.comparison import TrackChanges, first_difference, track_changes
 from .submissions.entries import (
     LONGEST_DESCRIPTION,
+    LONGEST_LINK,
+    LONGEST_NAME,
+    LONGEST_REASON,
     Quota,
     SubmissionError,
     demand_about,
@@ -55,7 +58,7 @@ from .submissions.entries import (
     usual_visibility,
     withdraw,
 )
-from .submissions.releases import ShownScore, decimals_of, is_final, show_score
+from .submissions.releases import NO_BETTER, ShownScore, decimals_of, is_final, show_score
 from .submissions.submission_tables import (
     OPEN,
     Released,
@@ -303,7 +306,9 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
         "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
         "splits": [_split_terms(campaign, left[name], service.clock()) for name in campaign.splits],
         "files": [asdict(one) for one in files],
+        "longest_name": LONGEST_NAME,
         "longest_description": LONGEST_DESCRIPTION,
+        "longest_link": LONGEST_LINK,
     }
     if wants_json(request):
         return JSONResponse(known, status, PRIVATE)
@@ -463,6 +468,8 @@ def show(request: Request) -> Response:
         submission=shown,
         visibilities=choices,
         most=MOST_LISTED,
+        no_better=NO_BETTER,
+        longest_reason=LONGEST_REASON,
     )
 
 

@@ -9,6 +9,7 @@ import re
 import threading
 import zipfile
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from mirflow.service import submission_pages
 from mirflow.service.accounts import find_user, revoke
 from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
+from mirflow.service.submissions.releases import NO_BETTER
 from mirflow.service.submissions.submission_tables import (
     Released,
     Submission,
@@ -187,7 +189,7 @@ def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
     assert ada.submit(f"{address}visibility", visibility="all").status_code == 400
     page = ada.get(address).text
     assert "[0.6500, 0.8500]" in page
-    assert "- <small>no better than the sender's best</small>" in page
+    assert f"- <small>{NO_BETTER}</small>" in unescape(page)
     assert "secret-1" not in page
     assert "Against others" not in page
     assert Browser(service, "org", "organiser").get(secret).status_code == 200
@@ -417,6 +419,27 @@ def test_what_is_watched_at_the_same_moment_counts(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(submission_pages, "WATCHED", 2)
     assert sum(map(bool, asyncio.run(watch()))) == 2
     assert not +submission_pages._watched
+
+
+def test_forms_let_in_just_what_the_server_takes(service: Service) -> None:
+    ada, gil = Browser(service, "ada", "submitter"), Browser(service, "gil", "organiser")
+    made = {"name": "n".ljust, "description": "d".ljust, "paper": "https://lab.org/".ljust, "code": "http://a.b/".ljust}
+    most = longest(ada.get("/submissions/new").text)
+    assert set(most) == set(made)
+    for name, text in made.items():
+        fields = {"name": f"draft-{name}", name: text(most[name], "x")}
+        address = send(ada, **fields).headers["location"]
+        refused = send(ada, **{**fields, "name": f"again-{name}", name: text(most[name] + 1, "x")})
+        assert (refused.status_code, longest(refused.text)) == (400, most)
+    reason = longest(gil.get(address).text)["reason"]
+    for length, code in ((reason + 1, 400), (reason, 303)):
+        assert gil.submit(f"{address}disqualify", reason="r" * length).status_code == code
+
+
+def longest(page: str) -> dict[str, int]:
+    """By the name of a field the number of characters that a form lets in."""
+    fields = re.findall(r'name="(\w+)"[^>]* maxlength="(\d+)"', page)
+    return {name: int(length) for name, length in fields}
 
 
 def test_a_campaign_without_results_says_so(service: Service) -> None:

@@ -29,7 +29,10 @@ RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNO
 """Names that Windows keeps to itself, with or without a suffix."""
 LONGEST_DESCRIPTION = 2000
 """Characters of the description of a system."""
-_LONGEST_LINK = 500
+LONGEST_LINK = 500
+"""Characters of the address of its paper or code."""
+LONGEST_REASON = 2000
+"""Characters of the reason for which a submission is disqualified."""
 _LINK = re.compile(r"[!-~]+")
 MOST_WAITING = 200
 """Submissions of an account that wait at a time: others are in the queue, too, and the disk is finite."""
@@ -226,7 +229,7 @@ def demand_about(description: str, paper: str, code: str) -> None:
     if len(description) > LONGEST_DESCRIPTION:
         raise SubmissionError(f"the description has {len(description):,} characters; at most {LONGEST_DESCRIPTION:,}")
     for name, link in (("paper", paper), ("code", code)):
-        if link and not (len(link) <= _LONGEST_LINK and _LINK.fullmatch(link) and is_web_address(link)):
+        if link and not (len(link) <= LONGEST_LINK and _LINK.fullmatch(link) and is_web_address(link)):
             raise SubmissionError(f"{name}: needs an address such as https://lab.org/{name}, not {link[:80]!r}")
 
 
@@ -383,8 +386,8 @@ def disqualify(submission: Submission, viewer: Viewer | None, reason: str, now: 
     """
     if viewer is None or not viewer.may("organiser"):
         raise SubmissionError("only organisers disqualify a submission")
-    if not reason.strip() or len(reason) > LONGEST_DESCRIPTION:
-        raise SubmissionError(f"write the reason, in at most {LONGEST_DESCRIPTION:,} characters")
+    if not reason.strip() or len(reason) > LONGEST_REASON:
+        raise SubmissionError(f"write the reason, in at most {LONGEST_REASON:,} characters")
     submission.disqualified = reason.strip()
     submission.withdrawn = submission.withdrawn or now
 
