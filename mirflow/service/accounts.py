@@ -26,6 +26,8 @@ ROLES: dict[Role, frozenset[Role]] = {
 Kind = Literal["link", "token", "session", "proxy"]
 """Ways to come: a personal link makes a session, a program has a token, and a proxy has asked somebody else."""
 BITS = 128
+_LAB = "lab "
+"""Beginning of the names of teams that are labs."""
 DELETED = "deleted account "
 """Beginning of the names of deleted accounts."""
 LIFETIMES: Mapping[Kind, dt.timedelta] = {
@@ -74,7 +76,12 @@ def team_of(user: User) -> str:
     >>> team_of(User(id=3, lab="Queen Mary")), team_of(User(id=4, lab="queen mary")), team_of(User(id=5, lab=""))
     ('lab queen mary', 'lab queen mary', 'account 5')
     """
-    return f"lab {user.lab.casefold()}" if user.lab else f"account {user.id}"
+    return f"{_LAB}{user.lab.casefold()}" if user.lab else f"account {user.id}"
+
+
+def has_lab(team: str) -> bool:
+    """True if a team, as :func:`team_of` names it, is a lab and not a single account."""
+    return team.startswith(_LAB)
 
 
 def digest(secret: str) -> str:

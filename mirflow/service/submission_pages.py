@@ -23,7 +23,7 @@ from ..errors import MirflowError, QueryError, StoreError, UnknownNameError, cou
 from ..pipeline.campaign import Campaign, Visibility, show_moment
 from ..reports.page.assembly import report_link
 from ..store.read import read_scores
-from .accounts import Viewer, is_current
+from .accounts import Viewer, has_lab, is_current
 from .connections import ENDLESS
 from .database import Database
 from .limits import shown_size
@@ -46,7 +46,6 @@ from .submissions.entries import (
     find_submission,
     findings_csv,
     findings_of,
-    has_lab,
     may_change,
     may_see,
     queue_place,

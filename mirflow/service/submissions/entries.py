@@ -18,7 +18,7 @@ from ...errors import MirflowError, UnknownNameError
 from ...grading.csv_tables import FORMULA
 from ...pipeline.campaign import Campaign, Split, Visibility, show_moment
 from ...site.pages import is_web_address
-from ..accounts import Viewer, team_of
+from ..accounts import Viewer, has_lab, team_of
 from ..database import User
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
 
@@ -284,11 +284,6 @@ def enter(
     session.add(submission)
     session.flush()
     return submission
-
-
-def has_lab(team: str) -> bool:
-    """True if a team is a lab, and not a single account."""
-    return team.startswith("lab ")
 
 
 def usual_visibility(campaign: Campaign, team: str) -> Visibility:
