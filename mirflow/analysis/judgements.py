@@ -19,7 +19,7 @@ from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError, MetricError, problems_of, together
 from ..kernels.agreement import GraderAgreement, fleiss_kappa, merge_categories
 from ..metrics.similarity import BROAD, clean
-from ..ragged import Column, Float, Int, rows_of
+from ..ragged import Bool, Column, Float, Int, rows_of
 from ..readers.options import Reading
 from ..readers.patterns import Pattern
 from ..readers.tables.table import spread_tables
@@ -60,6 +60,8 @@ class AllJudged:
         Numbers of the queries.
     grader : str (judgements,)
         Empty: not told.
+    copied : bool (judgements,)
+        True where graders heard another query, whose judgements are also those of a query before.
     source : str
         What they were read from; empty: a collection.
     """
@@ -69,7 +71,15 @@ class AllJudged:
     fine: Float
     query: Int
     grader: Column
+    copied: Bool
     source: str
+
+    def once(self) -> AllJudged:
+        """Those that were made: a judgement of a query and its mutations is one."""
+        made = ~self.copied
+        _, pair = np.unique(self.pair[made], return_inverse=True)
+        level, fine, query, grader = self.level[made], self.fine[made], self.query[made], self.grader[made]
+        return AllJudged(pair, level, fine, query, grader, self.copied[made], self.source)
 
 
 def read_judgements(path: str | os.PathLike[str]) -> Collection:
@@ -121,7 +131,21 @@ def all_judged(judgements: Judgements) -> AllJudged:
     _, pair = np.unique(key, return_inverse=True)
     # Nothing was set aside, so that the graders are those of the same rows.
     grader = judgements.rows.columns.get("grader", np.full(len(owner), ""))
-    return AllJudged(pair, rows.columns["level"], rows.columns["value"], owner, grader, source)
+    copied = _copied(judgements, owner, rows.columns["label"])
+    return AllJudged(pair, rows.columns["level"], rows.columns["value"], owner, grader, copied, source)
+
+
+def _copied(judgements: Collection, owner: Int, label: Int) -> Bool:
+    """Judgements of a candidate for a query that graders heard, but for those under the first name of the query."""
+    heard = judgements.rows.columns.get("judged_as")
+    if heard is None:
+        return np.zeros(len(owner), bool)
+    tracks = np.array(judgements.tracks)[owner]
+    _, query = np.unique(np.where(heard == "", tracks, heard), return_inverse=True)
+    _, pair = np.unique(query * (int(label.max(initial=0)) + 1) + label, return_inverse=True)
+    first = np.full(len(owner), len(judgements.tracks))
+    np.minimum.at(first, pair, owner)
+    return np.asarray(owner != first[pair])
 
 
 def _line(path: str, query: str, item: int) -> int | None:
@@ -179,7 +203,7 @@ def grader_agreement(judgements: Judgements) -> xr.Dataset:
     """
     import xarray as xr
 
-    judged = all_judged(judgements)
+    judged = all_judged(judgements).once()
     told = ~np.isnan(judged.level)
     if not told.any():
         raise AnnotationError("there is no broad judgement", path=judged.source or None)
@@ -254,7 +278,7 @@ def fine_within_broad(judgements: Judgements) -> xr.Dataset:
     """
     import xarray as xr
 
-    judged = all_judged(judgements)
+    judged = all_judged(judgements).once()
     both = ~np.isnan(judged.level) & ~np.isnan(judged.fine)
     if not both.any():
         raise AnnotationError("no judgement has both a broad and a fine part", path=judged.source or None)

@@ -521,8 +521,10 @@ KINDS = MappingProxyType(
                     Variable("grader", "str", "who judged", optional=True),
                     Variable("broad", "str", "broad category: NS, SS or VS", optional=True),
                     Variable("value", "float64", "fine judgement; of systems a score", optional=True),
+                    # Of queries that are judged as others: each of their judgements was made, and counts, once.
+                    Variable("judged_as", "str", "query that graders heard in its place", optional=True),
                 ),
-                columns=("label", "grader", "broad", "value", "rank"),
+                columns=("label", "grader", "broad", "value", "rank", "judged_as"),
                 needed=(("label",),),
                 usual_order=("label", "grader", "broad", "value"),
                 narrow_order=("label", "value"),  # the lists of systems
@@ -533,6 +535,7 @@ KINDS = MappingProxyType(
                     "broad": _words("broad broad_score category"),
                     "value": _words("fine fine_score value score similarity"),
                     "rank": _words("rank"),
+                    "judged_as": _words("judged_as"),
                 },
                 values="the fine judgements",
                 ordered_by=("value", "rank", "broad"),

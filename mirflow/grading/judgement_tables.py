@@ -19,7 +19,7 @@ from ..readers.content import decode, read_bytes
 from ..readers.options import MAX_BYTES
 from .assignment import Pair
 from .csv_tables import read_table, write_table
-from .pool import Pool
+from .pool import JUDGED_AS, Pool
 
 Known = Literal["keep", "leave out"]
 Unjudged = Literal["refuse", "zero", "skip"]
@@ -379,9 +379,10 @@ def write_closed(
 ) -> Path:
     """Write what is scored into a folder, and return the pipeline file that scores it.
 
-    ``judgements.csv`` has the columns query, candidate, grader, broad and fine; ``lists`` the candidates of each system
-    that were judged, in the order of rank; ``similarity.yaml`` scores them with FINE and the sums of table 4,
-    into a store that is named after the folder, in the folder where mirflow runs.
+    ``judgements.csv`` has the columns query, candidate, grader, broad and fine, and judged_as where there are queries
+    that are judged as others, whose judgements are copies; ``lists`` the candidates of each system that were judged, in
+    the order of rank; ``similarity.yaml`` scores them with FINE and the sums of table 4, into a store that is named
+    after the folder, in the folder where mirflow runs.
     ``events.jsonl`` is a copy of the log of events.
 
     Parameters
@@ -410,8 +411,13 @@ def write_closed(
     if other is not None:
         raise GradingError(f"{other} is of another system, and would be scored; name another folder, or remove it")
     log = [] if events is None else list(_without_names(events, closed.called))
-    rows = [(one.query, one.candidate, one.grader, one.broad, one.fine) for one in closed.judgements]
-    write_table(place / "judgements.csv", _CLOSED, rows)
+    heard = {one.query: one.judged_as for one in key.returned if one.judged_as}
+    columns = (*_CLOSED, JUDGED_AS) if heard else _CLOSED
+    rows = [
+        (one.query, one.candidate, one.grader, one.broad, one.fine, *([heard.get(one.query)] if heard else []))
+        for one in closed.judgements
+    ]
+    write_table(place / "judgements.csv", columns, rows)
     for system in key.systems:
         own = [(one.query, one.piece, one.rank) for one in key.returned if one.system == system]
         write_table(place / "lists" / f"{system}.csv", ("query", "candidate", "rank"), own)

@@ -26,8 +26,8 @@ from .query_draw import PieceTable
 SYSTEM = "system"
 _POOL = ("query", "candidate")
 _KEY = ("query", "candidate", "piece", "system", "rank")
-_JUDGED_AS = "judged_as"
-"""Column of a key, where there are queries that are judged as others."""
+JUDGED_AS = "judged_as"
+"""Column of a key and of closed judgements, where there are queries that are judged as others."""
 _LEFT_OUT = "left out, "
 _LETTERS = 8
 """Of an id: 40 bits."""
@@ -370,7 +370,7 @@ def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike
     """
     place = Path(key) if key is not None else key_path(path)
     write_table(path, _POOL, found.pairs)
-    columns = (*_KEY, _JUDGED_AS) if any(one.judged_as for one in found.returned) else _KEY
+    columns = (*_KEY, JUDGED_AS) if any(one.judged_as for one in found.returned) else _KEY
     rows = [tuple(getattr(one, column) for column in columns) for one in found.returned]
     notes = {"seed": found.seed, **{f"{_LEFT_OUT}{why}": many for why, many in found.left_out.items()}}
     write_table(place, columns, rows, notes, private=True)
@@ -411,7 +411,7 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
     table = read_table(path)
     returned = []
     pieces: dict[Pair, str] = {}
-    judged_as = table.column(_JUDGED_AS) if _JUDGED_AS in table.columns else [""] * len(table.lines)
+    judged_as = table.column(JUDGED_AS) if JUDGED_AS in table.columns else [""] * len(table.lines)
     for line, other, *fields in zip(table.lines, judged_as, *map(table.filled, _KEY), strict=True):
         query, candidate, piece, system, rank = fields
         if not rank.isdecimal() or int(rank) < 1:

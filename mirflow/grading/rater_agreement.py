@@ -113,7 +113,7 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
 
     if level is not None:
         check_level(level)
-    judged = all_judged(judgements)
+    judged = all_judged(judgements).once()
     anonymous = bool((judged.grader == "").any())
     tables = {"broad": _ratings(judged, judged.level), "fine": _ratings(judged, judged.fine)}
     if level is None:  # sums of each query are only needed to draw queries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import datetime
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from mirflow.analysis.judgements import grader_agreement
+from mirflow.analysis.judgements import fine_within_broad, grader_agreement
 from mirflow.errors import GradingError, InvalidAnnotationError, MirflowError
 from mirflow.grading.csv_tables import read_table
+from mirflow.grading.ground_truth import group_candidates
 from mirflow.grading.judgement_tables import (
     GraderJudgement,
     close,
@@ -23,6 +25,7 @@ from mirflow.grading.judgement_tables import (
     write_judgements,
 )
 from mirflow.grading.pool import Pool, pool
+from mirflow.grading.rater_agreement import reliability
 from mirflow.store.read import read_scores
 
 from ..commands import invoke
@@ -176,6 +179,27 @@ class TestClose:
         found = scores(write_closed(closed, key, tmp_path / "closed", unjudged="skip"))
         cut = found["score"].sel(track="q-cut", metric="fine@2(unjudged=skip)")
         assert cut.item() == pytest.approx(0.2)
+
+    def test_among_graders_a_judgement_of_a_query_and_its_mutations_is_one(self, tmp_path: Path) -> None:
+        lists = {"A": {"q": ["x", "y"], "q-cut": ["y", "z"], "p-cut": ["x"], "p-add": ["x", "y"]}}
+        heard = {"q-cut": "q", "p-cut": "p", "p-add": "p"}
+        broad = {("q", "x"): "NS", ("q", "y"): "SS", ("q", "z"): "VS", ("p", "x"): "VS", ("p", "y"): "NS"}
+        # Of p only mutations were drawn.
+        key = pool(lists, [*lists["A"]], 2, "s", judged_as=heard)
+        rows = [
+            GraderJudgement(grader, pair.query, pair.candidate, broad[pair.query, key.pieces[pair.candidate]], fine)
+            for fine, grader in enumerate(["ada", "bob"])
+            for pair in key.pairs
+        ]
+        write_closed(close(rows, key), key, tmp_path)
+        path = tmp_path / "judgements.csv"
+        marked = {(one["query"], one["judged_as"]) for one in csv.DictReader(path.read_text().splitlines())}
+        assert marked == {("q", ""), ("q-cut", "q"), ("p-cut", "p"), ("p-add", "p")}
+        agreement = grader_agreement(path)
+        assert (agreement["graded"].values.tolist(), agreement["kappa"].values.tolist()) == ([5, 5], [1, 1])
+        assert fine_within_broad(path)["n"].values.tolist() == [4, 2, 4]
+        assert set(reliability(path)["compared"].values.tolist()) == {5}
+        assert {one.query for one in group_candidates(path).candidates} == {*lists["A"]}
 
     def test_pairs_that_nobody_judged_are_named(self) -> None:
         closed = close(EVERYTHING[:3], KEY)

@@ -96,7 +96,7 @@ def _named(judgements: Judgements | Several) -> Several:
 
 
 def _campaign(name: str, judgements: Judgements) -> _Campaign:
-    judged = all_judged(judgements)
+    judged = all_judged(judgements).once()
     known = ~np.isnan(judged.fine)
     fine = tuple(judged.fine[known & (judged.level == level)] for level in range(len(BROAD)))
     return _Campaign(name, fine_within_broad(judgements), fine)
