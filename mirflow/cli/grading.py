@@ -57,13 +57,12 @@ def _numbers_of_each(ctx: click.Context, param: click.Parameter, given: str | No
     """One number, or one for each value."""
     if given is None:
         return None
-    pairs = [part.rpartition("=") for part in given.split(",")]
-    if any(not number.strip().isdecimal() or not int(number) for _, _, number in pairs):
-        raise click.BadParameter(f"{given!r} is neither a number from 1 nor VALUE=NUMBER,...")
-    numbers = {value.strip(): int(number) for value, _, number in pairs}
-    if len(numbers) < len(pairs) or ("" in numbers and len(pairs) > 1):
-        raise click.BadParameter(f"{given!r}: each value is named once, as in Essen=6,RISM=5")
-    return numbers.get("", numbers)
+    from ..grading.query_draw import read_each
+
+    try:
+        return read_each(given)
+    except GradingError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @grading_command.command("draw", cls=Command, short_help="Draw queries from a collection.")

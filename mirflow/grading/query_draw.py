@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from .csv_tables import CsvTable, read_table, write_table
 
 NAMES = ("piece", "track", "track_id", "item", "query", "candidate", "song", "file", "path", "id")
 """Headings of the column that names pieces, the likeliest first."""
+_COUNT = re.compile(r"0*[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,30 @@ def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTa
             )
         first[name] = line
     return PieceTable(table, found)
+
+
+def read_each(text: str) -> int | dict[str, int]:
+    """How many queries are drawn of each value of a column: one number, or one for each value.
+
+    Raises
+    ------
+    GradingError
+        If it is neither, or names a value twice.
+
+    Examples
+    --------
+    >>> read_each("10"), read_each("Essen=6, RISM=5")
+    (10, {'Essen': 6, 'RISM': 5})
+    """
+    if _COUNT.fullmatch(text.strip()):
+        return int(text)
+    pairs = [(value.strip(), number.strip()) for value, _, number in (one.rpartition("=") for one in text.split(","))]
+    if not all(value and _COUNT.fullmatch(number) for value, number in pairs):
+        raise GradingError(f"{text!r} is neither a number from 1 nor VALUE=NUMBER,...")
+    numbers = {value: int(number) for value, number in pairs}
+    if len(numbers) < len(pairs):
+        raise GradingError(f"{text!r}: each value is named once, as in Essen=6,RISM=5")
+    return numbers
 
 
 def draw(

@@ -251,6 +251,41 @@ def test_each_step_shows_what_came_of_it(service: Service, at_once: None) -> Non
     assert "Without a recording: " in text
 
 
+def test_unequal_numbers_are_drawn_as_by_the_command(service: Service, tmp_path: Path, at_once: None) -> None:
+    organiser = Organiser(service).begin()
+    organiser.step("pieces", table="0")
+    organiser.step("draw", number="rock=3, folk=1", by="genre", seed="3")
+    drawn = quantities(organiser.get(PLAN).text, "Queries drawn")
+    assert (drawn["queries of genre folk"], drawn["queries of genre rock"], drawn["queries"]) == ("1", "3", "4")
+    made, queries = service.folder / "grading" / "ams", tmp_path / "queries.csv"  # type: ignore[operator]
+    arguments = ("--each", "rock=3,folk=1", "--by", "genre", "--seed", "3", "-o", queries)
+    invoke("grading", "draw", tmp_path / "pieces.csv", *arguments, code=0)
+    assert (made / "queries.csv").read_text() == queries.read_text()
+
+
+def test_mutations_are_judged_as_their_query(service: Service, tmp_path: Path, at_once: None) -> None:
+    # All queries but the first are mutations of it.
+    heard = {piece: "" if piece == "p00" else "p00" for piece in PIECES}
+    (tmp_path / "pieces.csv").write_text("piece,mutation of\n" + "".join(f"{a},{b}\n" for a, b in heard.items()))
+    organiser = Organiser(service).begin()
+    organiser.step("pieces", table="0")
+    organiser.step("draw", number="12")
+    assert "the query that mutation of names" in organiser.get(PLAN).text
+    organiser.step("pool", lists="0", top="3", judged_as="mutation of", secret="known to the test")
+    made, pool = service.folder / "grading" / "ams", tmp_path / "pool.csv"  # type: ignore[operator]
+    arguments = ("-q", made / "queries.csv", "--top", "3", "--judged-as", "mutation of", "--seed", "known to the test")
+    invoke("grading", "pool", tmp_path / "lists" / "{system}.csv", *arguments, "-o", pool, code=0)
+    for name in ("pool.csv", "pool.key.csv"):
+        assert (made / name).read_text() == (tmp_path / name).read_text()
+    assert {row["query"] for row in table(pool.read_text())} == {"p00"}
+    organiser.step("open", **SETTINGS)
+    judge_all(service)
+    assert organiser.submit("/grading/ams/close", what="close", sure="yes").status_code == 303
+    with zipfile.ZipFile(io.BytesIO(organiser.get("/grading/ams/closed.zip").content)) as tables:
+        judged = table(tables.read("ams/judgements.csv").decode())
+    assert {row["query"]: row["judged_as"] for row in judged} == heard
+
+
 def test_tables_of_commands_go_on_on_the_pages(service: Service, tmp_path: Path, at_once: None) -> None:
     organiser = Organiser(service).begin()
     made = service.folder / "grading" / "ams"  # type: ignore[operator]
@@ -282,6 +317,10 @@ def test_a_step_that_is_made_again_takes_back_those_after_it(service: Service, a
         ("draw", {"number": "13"}, "12 pieces to draw 13 from"),
         ("draw", {"number": "7", "by": "genre"}, "6 pieces of genre 'folk' to draw 7 from"),
         ("draw", {"number": "1", "by": "year"}, "no column 'year'"),
+        ("draw", {"number": "folk=1"}, "the number of queries is a whole number from 1 to 100000, not 'folk=1'"),
+        ("draw", {"number": "folk=x", "by": "genre"}, "'folk=x' is neither a number from 1 nor VALUE=NUMBER,..."),
+        ("draw", {"number": "folk=1,folk=2", "by": "genre"}, "each value is named once"),
+        ("draw", {"number": "polka=1", "by": "genre"}, "no piece to draw from has the genre 'polka'"),
         ("draw", {"number": "1", "where": "year > 3"}, "year"),
         ("draw", {"number": "1", "seed": "-1"}, "the seed is a whole number from 0"),
         ("draw", {"number": "1", "seed": "9" * 19}, "the seed is a whole number from 0"),
@@ -289,6 +328,7 @@ def test_a_step_that_is_made_again_takes_back_those_after_it(service: Service, a
         ("pool", {"lists": "0", "top": "0"}, "the number of candidates is a whole number from 1 to 1000"),
         ("pool", {"lists": "1", "top": "1"}, "the lists is a whole number from 0 to 0"),
         ("pool", {"lists": "0", "top": "1", "same": "label"}, "no column 'label'"),
+        ("pool", {"lists": "0", "top": "1", "judged_as": "mutation"}, "queries.csv: no column 'mutation'"),
         ("pool", {"lists": "0", "top": "1", "secret": "short"}, "a secret needs 12 characters at least"),
         ("assign", {"graders": "1"}, "each pair needs 2 graders, and there are 1"),
         ("assign", {"graders": "1001"}, "the number of graders is a whole number from 1 to 1000"),

@@ -21,6 +21,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from ...errors import MirflowError
 from ...grading.judgement_tables import Closed, Known, Unjudged
+from ...grading.query_draw import read_each
 from ...pipeline.campaign import Limits
 from ...pipeline.model import identifier
 from ...store.generations import write_synced
@@ -269,8 +270,10 @@ class OrganiserPages:
         """Draw queries."""
 
         def make(plan: RoundPlan, form: Form) -> None:
-            number = _number(form, "number", "the number of queries", 1, MOST_NUMBER)
-            draw_queries(plan, number, _text(form, "by"), _text(form, "where"), _seed(form))
+            text, by = _text(form, "number"), _text(form, "by")
+            several = bool(by) and not text.isdecimal()
+            number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
+            draw_queries(plan, number, by, _text(form, "where"), _seed(form))
 
         return self._step(request, "draw", make)
 
@@ -282,7 +285,8 @@ class OrganiserPages:
             sent = _text(form, "lists") == "sent"
             source = None if sent else _number(form, "lists", "the lists", 0, offered - 1)
             top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
-            pool_candidates(self.service, plan, source, top, _several(form, "same"), _text(form, "secret"))
+            same, secret, judged_as = _several(form, "same"), _text(form, "secret"), _text(form, "judged_as")
+            pool_candidates(self.service, plan, source, top, same, secret, judged_as)
 
         return self._step(request, "pool", make)
 

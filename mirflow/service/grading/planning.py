@@ -51,7 +51,7 @@ SHORTEST_SECRET = 12
 _RESERVED = frozenset({"new"})
 """Names that addresses have."""
 _SHOWN = 5
-_EACH = re.compile(r"\d+ by (.+)")
+_EACH = re.compile(r".*\d by (.+)")
 _BUSY = Lock()
 _T = TypeVar("_T")
 
@@ -244,14 +244,16 @@ def read_collection(plan: RoundPlan) -> PieceTable:
     return read_pieces(path, read_table(path).notes.get("names"))
 
 
-def draw_queries(plan: RoundPlan, number: int, by: str = "", where: str = "", seed: int | None = None) -> list[str]:
+def draw_queries(
+    plan: RoundPlan, number: int | Mapping[str, int], by: str = "", where: str = "", seed: int | None = None
+) -> list[str]:
     """Draw the queries of a plan; candidates that were pooled before are forgotten.
 
     Parameters
     ----------
     plan : RoundPlan
-    number : int
-        At random, or of each value of a column.
+    number : int or mapping of str to int
+        At random, or of each value of a column; of a mapping as many of each value as it says.
     by : str
         That column; empty: at random.
     where : str
@@ -262,8 +264,8 @@ def draw_queries(plan: RoundPlan, number: int, by: str = "", where: str = "", se
     with _changing(plan):
         collection = read_collection(plan)
         seed = secrets.randbits(31) if seed is None else seed
-        each = number if by else None
-        drawn = None if by else number
+        each = number if by or isinstance(number, Mapping) else None
+        drawn = number if each is None and not isinstance(number, Mapping) else None
         found = draw(collection, drawn, each=each, by=by or None, seed=seed, where=where or None)
         notes = drawing_notes(collection.table.notes.get("file", PIECES), seed, each, by, where)
         write_queries(collection, found, plan.folder / QUERIES, notes)
@@ -355,7 +357,13 @@ def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
 
 
 def pool_candidates(
-    service: Service, plan: RoundPlan, source: int | None, top: int, same: Sequence[str] = (), secret: str = ""
+    service: Service,
+    plan: RoundPlan,
+    source: int | None,
+    top: int,
+    same: Sequence[str] = (),
+    secret: str = "",
+    judged_as: str = "",
 ) -> None:
     """Pool the candidates of a plan; assignments that were made before are forgotten.
 
@@ -371,6 +379,8 @@ def pool_candidates(
         Columns of the table of pieces: candidates with the query's value are left out.
     secret : str
         Of the ids; empty: a new one.
+    judged_as : str
+        Column of the queries with the query that graders hear in their place; empty: graders hear each query.
     """
     if secret and len(secret) < SHORTEST_SECRET:
         raise PlanError(f"a secret needs {SHORTEST_SECRET} characters at least: graders could guess a shorter one")
@@ -393,6 +403,7 @@ def pool_candidates(
             "column": read_collection(plan).key if pieces.exists() else None,
             "top": top,
             "same": list(same),
+            "judged_as": judged_as or None,
             "secret": secret or secrets.token_hex(16),
             "out": str(place / POOL),
         }
@@ -527,8 +538,8 @@ class PlanOverview:
         Number of pieces, other columns of their table, and its name.
     queries : list of (str, int or str) or None
         Quantities of the queries; None: not drawn yet.
-    drawn : list of str
-        Names of the queries.
+    drawn, traits
+        Names of the queries, and the other columns of their table.
     systems : list of str
         Of the lists that were sent.
     pool, short : list
@@ -548,6 +559,7 @@ class PlanOverview:
     file: str
     queries: list[tuple[str, int | str]] | None
     drawn: list[str]
+    traits: tuple[str, ...]
     systems: list[str]
     pool: list[tuple[str, int]] | None
     short: list[tuple[str, str, int]]
@@ -582,10 +594,11 @@ def look_over_plan(plan: RoundPlan) -> PlanOverview:
         file="" if collection is None else collection.table.notes.get("file", PIECES),
         queries=read(QUERIES, _drawn, None),
         drawn=drawn,
+        traits=read(QUERIES, lambda path: read_table(path).columns[1:], ()),
         systems=sorted({one.partition("/")[0].partition(".")[0] for one in sent_lists(plan)}),
         pool=None if key is None else summarise_pool(key, top),
         short=[] if key is None else key.short(top),
-        missing=_missing(plan, {*drawn, *(() if key is None else key.pieces.values())}, troubles),
+        missing=_missing(plan, set(drawn) if key is None else {*key.judged_for, *key.pieces.values()}, troubles),
         work=work,
         shares=[] if assigned is None else _shares(*assigned),
         per_pair=1 if assigned is None else assigned[0].graders_per_pair,

@@ -56,7 +56,8 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     ----------
     task : mapping
         ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``, ``pieces`` and its ``column``
-        (or None), ``top``, ``same``, ``secret``, and ``out``, the table to write.
+        (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None), ``secret``, and ``out``, the
+        table to write.
     send : callable
 
     Returns
@@ -68,6 +69,7 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None
     names = () if pieces is None else pieces.names
     rankings = read_rankings(task["lists"], queries, names, trusted=task["trusted"])
-    found = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"])
+    heard = read_pieces(task["queries"], "query").values(task["judged_as"]) if task["judged_as"] else {}
+    found = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"], judged_as=heard)
     write_pool(found, task["out"])
     return {"pairs": len(found.pairs)}
