@@ -32,7 +32,7 @@ from .page_contents import task_title
 from .pages import show_number
 
 COLUMNS = (
-    *("year", "store", "evaluation", "task", "name", "part", "metric", "runs", "best", "system"),
+    *("year", "store", "evaluation", "task", "name", "category", "part", "metric", "runs", "best", "system"),
     *("individuals", "countries"),
 )
 """Columns of a table of years."""
@@ -69,6 +69,8 @@ class YearOfTask:
         Where it is from; empty for what was published elsewhere.
     written : str
         The best value as it was published elsewhere.
+    category : str
+        Of the task, such as search; empty where no category was given.
     """
 
     year: int
@@ -83,6 +85,7 @@ class YearOfTask:
     store: str = ""
     evaluation: str = ""
     written: str = ""
+    category: str = ""
 
     @property
     def shown(self) -> str:
@@ -144,6 +147,7 @@ WIDTH, HEIGHT = 320.0, 130.0
 LABEL_WIDTH = 44.0
 """Pixels that a value takes, such as 0.1234."""
 _MARGIN = 34.0
+_SHARE = "share: of all runs, in %"
 
 
 @dataclass(frozen=True)
@@ -166,27 +170,53 @@ class Archive:
         return sorted({one.year for one in self.entries} | {*self.counts})
 
     def overview(self) -> Table:
-        """Table 1: task sets, people, countries and runs of each year."""
-        rows: list[tuple[Entry, ...]] = [("Task sets", *(self._parts(self._of(year)) for year in self.years))]
+        """Table 1: task sets, people, countries and runs of each year, and their growth from the first to the last."""
+        numbers: list[tuple[str, list[int | None]]] = [
+            ("Task sets", [self._parts(self._of(year)) for year in self.years])
+        ]
         for name, words in (("individuals", "Individuals"), ("countries", "Countries")):
             if any(name in own for own in self.counts.values()):
-                rows.append((words, *(self.counts.get(year, {}).get(name) for year in self.years)))
-        rows.append(("Runs", *(sum(one.runs or 0 for one in self._of(year)) for year in self.years)))
-        return Table(("", *map(str, self.years)), tuple(rows), "The years", keys=1)
+                numbers.append((words, [self.counts.get(year, {}).get(name) for year in self.years]))
+        numbers.append(("Runs", [_runs(self._of(year)) for year in self.years]))
+        several = len(self.years) > 1
+        rows = tuple((words, *many, *([_growth(many[0], many[-1])] if several else [])) for words, many in numbers)
+        columns = ("", *map(str, self.years), *(["growth"] if several else []))
+        notes = (f"growth: from {self.years[0]} to {self.years[-1]}, in %",) if several else ()
+        return Table(columns, rows, "The years", notes, keys=1)
+
+    def categories(self) -> Table:
+        """Runs of the tasks of each category by year; without rows where no task has one."""
+        category = {
+            task: next((one.category for one in own if one.category), "") for task, own in self._by_task().items()
+        }
+        names = sorted({*category.values()} - {""}, key=str.casefold)
+        rows: list[tuple[Entry, ...]] = []
+        for name in [*names, *([""] if names and "" in category.values() else [])]:
+            own = [one for one in self.entries if category[one.task] == name]
+            by_year = (_runs(one for one in own if one.year == year) for year in self.years)
+            tasks = sum(other == name for other in category.values())
+            rows.append((name or "others", tasks, *by_year, _runs(own), self._share(own)))
+        columns = ("category", "tasks", *map(str, self.years), "all", "share")
+        return Table(columns, tuple(rows), "Runs of each category", (_SHARE,), keys=1)
+
+    def _share(self, entries: Iterable[YearOfTask]) -> int | None:
+        """Per cent of all runs."""
+        every = _runs(self.entries)
+        return round(100 * _runs(entries) / every) if every else None
 
     def runs(self) -> Table:
-        """Table 2: runs of each task by year; a star for each part beyond the first."""
+        """Table 2: runs of each task by year, and their share of all; a star for each part beyond the first."""
         rows: list[tuple[Entry, ...]] = []
         for task, own in self._by_task().items():
             cells: list[Entry] = []
             for year in self.years:
                 there = [one for one in own if one.year == year]
-                runs = sum(one.runs or 0 for one in there)
-                cells.append(f"{runs}{'*' * (self._parts(there) - 1)}" if there else None)
+                cells.append(f"{_runs(there)}{'*' * (self._parts(there) - 1)}" if there else None)
             name = next((one.name for one in own if one.name), "")
-            rows.append((task, name, *cells))
-        notes = ("*: of two parts, **: of three, ...",) if any("*" in str(cell) for row in rows for cell in row) else ()
-        return Table(("task", "name", *map(str, self.years)), tuple(rows), "Runs of each task", notes, keys=1)
+            rows.append((task, name, *cells, self._share(own)))
+        stars = ("*: of two parts, **: of three, ...",) if any("*" in str(cell) for row in rows for cell in row) else ()
+        columns = ("task", "name", *map(str, self.years), "share")
+        return Table(columns, tuple(rows), "Runs of each task", (*stars, _SHARE), keys=1)
 
     def best(self) -> Table:
         """Table 3: the best value of each task, or part of one, by the primary metric."""
@@ -225,10 +255,10 @@ class Archive:
         return found
 
     def tabulation(self) -> Tabulation[YearOfTask]:
-        """The three tables for people; for programs a row for each part of a task and year."""
-        names = ("year", "task", "part", "name", "metric", "runs", "best", "system", "store", "evaluation")
+        """The tables for people; for programs a row for each part of a task and year."""
+        names = ("year", "task", "part", "name", "category", "metric", "runs", "best", "system", "store", "evaluation")
         rows = tuple(tuple(getattr(one, name) for name in names) for one in self.entries)
-        tables = [self.overview(), self.runs(), self.best()]
+        tables = [self.overview(), *(one for one in [self.categories()] if one.rows), self.runs(), self.best()]
         return Tabulation(self.entries, lambda width: tables, lambda: [Table(names, rows)])
 
     def _of(self, year: int) -> list[YearOfTask]:
@@ -249,6 +279,15 @@ class Archive:
         for one in sorted(self.entries, key=lambda one: one.part.casefold()):
             found.setdefault((one.part, one.metric), []).append(one)
         return found
+
+
+def _runs(entries: Iterable[YearOfTask]) -> int:
+    return sum(one.runs or 0 for one in entries)
+
+
+def _growth(before: int | None, after: int | None) -> int | None:
+    """Per cent that a number has grown by."""
+    return round(100 * (after / before - 1)) if before and after is not None else None
 
 
 def has_years(path: str | Path) -> bool:
@@ -314,6 +353,7 @@ def _entry(
         lower=metric.orientation == "lower",
         store=store,
         evaluation=evaluation.name,
+        category=given.get("category", ""),
     )
 
 
@@ -400,11 +440,10 @@ def _published(place: str, year: int, given: Mapping[str, str]) -> YearOfTask:
         if not math.isfinite(best):
             raise QueryError(f"{place}: best {given['best']!r} is no number")
     runs = _whole(place, "runs", given["runs"]) if "runs" in given else None
-    name, metric, system = (given.get(key, "") for key in ("name", "metric", "system"))
-    task = given["task"]
-    return YearOfTask(
-        year, task, given.get("part", task), name, metric, runs, best, system, written=given.get("best", "")
-    )
+    name, metric, system, category = (given.get(key, "") for key in ("name", "metric", "system", "category"))
+    task, written = given["task"], given.get("best", "")
+    part = given.get("part", task)
+    return YearOfTask(year, task, part, name, metric, runs, best, system, written=written, category=category)
 
 
 def _whole(place: str, name: str, text: str) -> int:
