@@ -19,13 +19,16 @@ from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
 
 EVERY = 6 * 3600.0
 """Seconds between two searches for old addresses."""
+_FORGOTTEN = "the reason was deleted with the account"
+"""Text in place of the reason for a disqualification, which itself stays."""
 _LOG = logging.getLogger("mirflow.service")
 
 
 def delete_account(service: Service, session: Session, user: User, actor: str = "") -> None:
-    """Delete an account: name, links, sessions and tokens, findings, descriptions, and its trace in the audit log.
+    """Delete an account: its personal data in the database and in the audit log.
 
-    Scored submissions that others see stay, sent by an account without a name; all others are withdrawn. Judgements
+    Its name, links, sessions, tokens and findings, and the descriptions and the reasons for disqualifications of its
+    submissions are removed. Scored submissions that others see stay, sent by an account without a name; all others are withdrawn. Judgements
     stay, as they name no grader, and so does the lab, which the quota needs.
 
     Parameters
@@ -51,6 +54,9 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
         submission.description = submission.paper = submission.code = ""
         if submission.state in ("refused", "failed"):
             submission.reason = ""
+        if submission.disqualified:
+            submission.disqualified = _FORGOTTEN
+    ids = {submission.id for submission in sent}
     numbers = [submission.number for submission in sent]
     session.execute(delete(SubmissionFinding).where(SubmissionFinding.submission_id.in_(numbers)))
     session.execute(delete(Token).where(Token.user_id == user.id))
@@ -61,6 +67,7 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
         lambda line: [
             *(["actor", "address"] if line.get("actor") == name else []),
             *(["account"] if line.get("account") == name else []),
+            *(["reason"] if line.get("submission") in ids else []),
         ]
     )
     service.audit.record(actor or user.name, "delete account", account=user.name)

@@ -91,6 +91,23 @@ def test_nothing_personal_is_left(service: Service, tmp_path: Path) -> None:
         assert "/home/ada" not in text
 
 
+def test_a_disqualified_system_stays_so_without_the_reason(service: Service) -> None:
+    ada, gil = fill(service), Browser(service, "gil", "organiser")
+    assert service.database is not None
+    with service.database.read() as session:
+        ids = {one.name: one.id for one in session.scalars(select(Submission))}
+    gil.submit(f"/submissions/{ids['shown']}/disqualify", reason="Ada had the test set")
+    other = submit(service, "other", estimates(splits=["dev"]), who="bob", splits=["dev"])
+    gil.submit(f"/submissions/{other}/disqualify", reason="the same file twice")
+    ada.submit("/account/delete", name="Ada L.")
+    with service.database.read() as session:
+        kept = {one.name: one.disqualified for one in session.scalars(select(Submission)) if one.disqualified}
+    assert kept == {"shown": "the reason was deleted with the account", "other": "the same file twice"}
+    logged = [line["reason"] for line in service.audit.read() if line["action"] == "disqualify"]
+    assert logged == ["*" * len("Ada had the test set"), "the same file twice"]
+    assert "the reason was deleted with the account" in gil.get(f"/submissions/{ids['shown']}/").text
+
+
 def test_a_deletion_that_the_log_refuses_is_none(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     ada = fill(service)
     csrf = ada.csrf()
