@@ -28,8 +28,8 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
     """Delete an account: its personal data in the database and in the audit log.
 
     Its name, links, sessions, tokens and findings, and the descriptions and the reasons for disqualifications of its
-    submissions are removed. Scored submissions that others see stay, sent by an account without a name; all others are withdrawn. Judgements
-    stay, as they name no grader, and so does the lab, which the quota needs.
+    submissions are removed. Scored submissions that others see stay, sent by an account without a name; all others are
+    withdrawn. Judgements stay, as they name no grader, and so does the lab, which the quota needs.
 
     Parameters
     ----------
