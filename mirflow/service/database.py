@@ -240,12 +240,19 @@ class Database:
     def write(self, wait: float | None = None) -> Iterator[Session]:
         """A session whose changes are kept all at once when it ends, and not at all after an error.
 
-        It excludes other writers from its beginning on, so that what is read in it stays true.
+        Its transaction begins at once, and not with its first statement as SQLAlchemy's do: all of the block excludes
+        other writers, so that what is read in it, the clock included, stays true until its changes are kept. A thread
+        must not begin another one within it, which would wait for itself.
 
         Parameters
         ----------
         wait : float or None
-            Seconds to wait for other writers, about; None: `WAIT`.
+            Seconds to wait for writers of this process, and as long again for those of others; None: `WAIT`.
+
+        Raises
+        ------
+        sqlalchemy.exc.OperationalError
+            If others write for longer.
         """
         wait = WAIT if wait is None else wait
         # Threads of this process take turns here: SQLite has writers sleep and look again, the unlucky ones for
@@ -254,6 +261,7 @@ class Database:
         try:
             writing = self._writing.execution_options(wait=wait)
             with Session(writing, expire_on_commit=False) as session, session.begin():
+                session.connection()
                 yield session
         finally:
             if mine:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import pytest
 from sqlalchemy import func, make_url, select, text, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from mirflow.service.accounts import add_user
 from mirflow.service.backup import BackupError, make_backup
@@ -123,6 +123,17 @@ def test_a_writer_excludes_others_from_its_beginning_on(url: str) -> None:
     at_once(6, count)
     with database.read() as session:
         assert session.scalar(select(User.lab)) == "60"
+
+
+def test_a_writer_that_has_not_said_anything_excludes_others_too(url: str) -> None:
+    first, second = Database(url), Database(url)  # as two processes have
+    first.create()
+    with first.write(), pytest.raises(OperationalError, match="lock"), second.write(0.1):
+        pass
+    with second.write(0.1) as session:
+        add_user(session, "ada", "reader", BEGIN)
+    with first.read() as session:
+        assert session.scalar(select(User.name)) == "ada"
 
 
 def test_a_reader_sees_one_state_and_is_not_kept_waiting(url: str) -> None:
