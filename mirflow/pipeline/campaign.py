@@ -40,16 +40,6 @@ def _bytes(value: Any) -> int:
     return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
-def _date(value: Any) -> Any:
-    """A date as YAML has it, or as text."""
-    if isinstance(value, str):
-        try:
-            return dt.date.fromisoformat(value)
-        except ValueError:
-            raise ValueError(f"needs a date such as 2026-12-31, not {value!r}") from None
-    return value
-
-
 def _moment(value: Any, other: str = "") -> Any:
     """A time with its zone as YAML has it, or as text; AoE ("anywhere on earth") is the zone -12:00."""
     text = value.isoformat() if isinstance(value, dt.date) else value
@@ -78,12 +68,14 @@ def _end(value: Any) -> Any:
 def _of_day(value: Any, time: dt.time) -> Any:
     text = value.isoformat() if isinstance(value, dt.date) else value
     if isinstance(text, str) and _DAY.fullmatch(text.strip()):
-        return dt.datetime.combine(_date(text.strip()), time, dt.UTC)
+        try:
+            return dt.datetime.combine(dt.date.fromisoformat(text.strip()), time, dt.UTC)
+        except ValueError:
+            raise ValueError(f"needs a date such as 2026-12-31, not {text!r}") from None
     return _moment(value, ", or a day such as 2026-12-31")
 
 
 Size = Annotated[int, BeforeValidator(_bytes), Field(gt=0)]
-Date = Annotated[dt.date, BeforeValidator(_date)]
 Moment = Annotated[dt.datetime, BeforeValidator(_moment)]
 Beginning = Annotated[dt.datetime, BeforeValidator(_beginning, json_schema_input_type=dt.date | dt.datetime)]
 End = Annotated[dt.datetime, BeforeValidator(_end, json_schema_input_type=dt.date | dt.datetime)]
@@ -233,18 +225,17 @@ class GradingRound(Strict):
     """What NS, SS and VS are called on the page."""
     help: str = ""
     """What the words mean, for graders."""
-    opens: Date | None = None
-    """First day of grading, UTC."""
-    closes: Date | None = None
-    """Last day of grading, UTC."""
+    opens: Beginning | None = None
+    """Time from which on people judge, with its zone, or the first day in UTC; default: at once."""
+    closes: End | None = None
+    """Time until which people judge, with its zone, or the last day in UTC; default: until the round is closed."""
     public: bool = False
     """Everybody sees on the front page how far the open round is; default: those who may grade."""
 
     @model_validator(mode="after")
     def _check(self) -> GradingRound:
         _demand_piece(self.audio)
-        if self.opens and self.closes and self.opens > self.closes:
-            raise ValueError(f"closes on {self.closes}, before it opens on {self.opens}")
+        _demand_order(self.opens, self.closes)
         return self
 
 

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 
 from ..errors import MirflowError
+from ..pipeline.campaign import show_moment
 from ..reports.layout import show_interval, show_value
 from ..reports.page.assembly import report_link
 from ..reports.tables import plain_entry
@@ -368,7 +369,7 @@ def environment() -> Environment:
     )
     made.globals["report_link"] = report_link
     made.filters |= {"number": show_number, "interval": show_ends, "day": show_day, "fact": show_fact}
-    made.filters |= {"gain": show_gain, "linked": link_text}
+    made.filters |= {"gain": show_gain, "linked": link_text, "moment": show_moment}
     return made
 
 

@@ -27,7 +27,7 @@ from mirflow.service.grading.rounds import open_rounds
 from mirflow.service.service import Service, open_service
 
 from ..commands import invoke, refused
-from .accounts import Browser, Clock
+from .accounts import BEGIN, Browser, Clock
 from .rounds import CAMPAIGN, make_campaign, make_service, tone
 
 ROUND = "/grading/similarity/"
@@ -469,6 +469,24 @@ def test_a_round_is_open_on_its_days_alone(tmp_path: Path, more: str) -> None:
     assert grader.post(f"{ROUND}consent", data={"csrf": grader.csrf("/account"), "version": version}).status_code == 409
 
 
+@pytest.mark.parametrize(
+    ("opens", "closes", "hours"),
+    [
+        ("2027-01-01 09:00 AoE", '"2027-01-02T00:00:00+01:00"', (21, 23)),
+        ("2027-01-01T03:30:00+00:00", "2027-01-01", (3.5, 24)),  # a day ends where it always did
+        ("2027-01-01", '"2027-01-01 12:00 AoE"', (0, 24)),
+    ],
+)
+def test_a_round_opens_and_closes_at_times_with_a_zone(
+    tmp_path: Path, opens: str, closes: str, hours: tuple[float, float]
+) -> None:
+    service = make_service(tmp_path, audio=False, more=f"    opens: {opens}\n    closes: {closes}\n")
+    opened = open_rounds(service)["similarity"]
+    first, last = (BEGIN + dt.timedelta(hours=one) for one in hours)
+    second = dt.timedelta(seconds=1)
+    assert [opened.is_open(one) for one in (first - second, first, last - second, last)] == [False, True, True, False]
+
+
 def test_rounds_are_loaded_again_without_a_change(tmp_path: Path) -> None:
     path = make_campaign(tmp_path, audio=False)
     grader = Grader(open_service([path]))
@@ -554,7 +572,7 @@ class TestProgressOnTheFrontPage:
         service = make_service(tmp_path, more="    closes: 2027-12-31\n")
         service.clock = Clock()
         ada = Grader(service)
-        shown = "Grading similarity : 0 of 16 pairs judged, until 31 Dec 2027"
+        shown = "Grading similarity : 0 of 16 pairs judged, until 2027-12-31 23:59 UTC"
         assert self.front(service, ada) == shown
         assert f'<a href="{ROUND}">similarity</a>' in ada.get("/").text
         assert self.front(service, Browser(service, "org", "organiser")) == shown
@@ -584,6 +602,6 @@ class TestProgressOnTheFrontPage:
     def test_ends_with_the_round(self, tmp_path: Path) -> None:
         service = make_service(tmp_path, more="    public: true\n    closes: 2027-01-01\n")
         service.clock = Clock()
-        assert "0 of 16 pairs judged, until 1 Jan 2027" in self.front(service)
+        assert "0 of 16 pairs judged, until 2027-01-01 23:59 UTC" in self.front(service)
         service.clock.advance(days=1)
         assert self.front(service) == ""

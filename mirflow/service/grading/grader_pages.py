@@ -319,7 +319,7 @@ class GraderPages:
         return opened
 
     def _is_closed(self, session: Session, opened: OpenRound) -> bool:
-        return is_closed(session, opened, self.service.clock().date())
+        return is_closed(session, opened, self.service.clock())
 
     def _demand_open(self, session: Session, opened: OpenRound) -> None:
         if self._is_closed(session, opened):

@@ -228,8 +228,8 @@ class OpenRoundProgress:
         Judgements that a pair needs.
     share : float
         Of the judgements that the round needs, from 0 to 1.
-    closes : date or None
-        The last day.
+    closes : datetime or None
+        The time at which it ends.
     public : bool
         Whether everybody may know.
     """
@@ -240,7 +240,7 @@ class OpenRoundProgress:
     judged: int
     graders: int
     share: float
-    closes: dt.date | None
+    closes: dt.datetime | None
     public: bool
 
 
@@ -257,9 +257,9 @@ def progress_of(session: Session, opened: OpenRound) -> OpenRoundProgress:
     )
 
 
-def is_closed(session: Session, opened: OpenRound, day: dt.date) -> bool:
-    """True if a round was closed, or a day is not among its days."""
-    return session.get_one(Round, opened.id).closed is not None or not opened.is_open(day)
+def is_closed(session: Session, opened: OpenRound, now: dt.datetime) -> bool:
+    """True if a round was closed, or is not open at a time."""
+    return session.get_one(Round, opened.id).closed is not None or not opened.is_open(now)
 
 
 class OpenRoundsProgress:
@@ -285,6 +285,6 @@ class OpenRoundsProgress:
         if known is None or now - known[0] >= COUNTED_FOR:
             assert self._service.database is not None
             with self._service.database.read() as session:
-                opened = [one for one in self._rounds.all() if not is_closed(session, one, now.date())]
+                opened = [one for one in self._rounds.all() if not is_closed(session, one, now)]
                 known = self._counted = now, [progress_of(session, one) for one in opened]
         return known[1]

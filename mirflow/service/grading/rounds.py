@@ -81,10 +81,10 @@ class OpenRound:
         """
         return find_recording(self.root, self.config.audio, piece)
 
-    def is_open(self, day: dt.date) -> bool:
-        """True if a day is among its days of opening."""
+    def is_open(self, now: dt.datetime) -> bool:
+        """True if a time is between those at which it opens and closes."""
         opens, closes = self.config.opens, self.config.closes
-        return (opens is None or opens <= day) and (closes is None or day <= closes)
+        return (opens is None or now >= opens) and (closes is None or now < closes)
 
 
 def open_rounds(service: Service) -> dict[str, OpenRound]:
