@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from mirflow.cli import cli
+from mirflow.pipeline.campaign import Limits
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -96,6 +97,19 @@ def test_the_server_sees_no_references() -> None:
     services = compose()["services"]
     assert not [one for one in services["server"]["volumes"] if "references" in one]
     assert "/srv/references:/srv/references:ro" in services["worker"]["volumes"]
+
+
+def test_a_job_at_its_own_limit_of_memory_leaves_room_for_the_worker() -> None:
+    settings = entries(DEPLOY / "mirflow-worker.service")
+    (most,) = settings["MemoryMax"]
+    assert most.endswith("G")
+    limits = Limits()
+    margin = int(most.removesuffix("G")) * 2**30 - max(limits.scoring_memory, limits.memory)
+    assert margin >= 2 * 10**9
+    assert settings["OOMPolicy"] == ["continue"]  # else systemd stops the worker when the kernel ends a job
+    shown = f"{limits.scoring_memory // 10**9} GB"
+    for text in (DEPLOY / "mirflow-worker.service", ROOT / "docs" / "deploy.md"):
+        assert shown in text.read_text()
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
