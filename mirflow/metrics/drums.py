@@ -567,6 +567,10 @@ def class_scores(
     dict of str to dict of str to float
         By class.
 
+    References
+    ----------
+    @zehren2021; @gillick2019; @vogl2018; @mirex2017drums
+
     Examples
     --------
     >>> class_scores(np.array([0.5, 1.0]), [36, 38], np.array([0.51]), ["kick"])["BD"]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..errors import refuse_unknown
 from ..ragged import Column, Ragged
+from .literature import spell_out
 from .measures import Measure, Metric, Parameter, Value
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -45,7 +46,7 @@ def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = Tr
         of its arguments, in its order; entries of other sections come before its own.
     metrics : iterable of Metric
         Describe the arguments that neither the function nor `common` describes, by their names in mir_eval, and give
-        the references of functions without any.
+        the references of functions without any. References may cite keys of ``literature.bib``, as records do.
     strict : bool
         Whether keyword arguments that a function does not name are refused if nothing takes them.
 
@@ -111,7 +112,9 @@ def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics:
         refused = "TypeError\n    For any other keyword argument."
         sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
     if "References" not in sections and own:
-        sections["References"] = "\n".join(dict.fromkeys(";\n".join(one.source for one in own).split("; ")))
+        sections["References"] = "; ".join(one.literature for one in own)
+    if "References" in sections:
+        sections["References"] = "\n".join(dict.fromkeys(spell_out(sections["References"]).split("; ")))
     present = [name for name in _ORDER if sections.get(name)]
     return "\n\n".join([head, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in present)])
 

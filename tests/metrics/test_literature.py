@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
+from mirflow.metrics import chord
 from mirflow.metrics.base import get_task, tasks
 from mirflow.metrics.literature import bibliography, cited, spell_out, to_bibtex
 
@@ -41,6 +45,44 @@ def test_entries_are_complete_and_read_well(key: str) -> None:
     assert re.search(r"\d{4}", key) is None or entry["year"] in key
     assert to_bibtex(key).count("{") == to_bibtex(key).count("}")
     assert not set("@{}\\") & set(spell_out(f"@{key}"))
+
+
+NO_METRICS = re.compile(
+    # Checks, all scores at once, and steps on the way to scores: labels, pitches, numbers of frames, matched items.
+    "evaluate|validate.*|match_.*|confusion_matrix|trim_beats|normalize_lyrics|"
+    "join|split|encode.*|merge_chord_intervals|reduce_extended_quality|rotate_.*|scale_degree_.*|split_key_string|"
+    "pitch_class_to_semitone|quality_to_bitmap|hz2cents|freq_to_voicing|constant_hop_timebase|to_cent_voicing|"
+    "resample_.*|compute_num_.*|frequencies_to_midi|midi_to_chroma"
+)
+
+
+def metric_functions() -> dict[str, Callable[..., object]]:
+    """The functions of all tasks that return scores of one pair, by task and name."""
+    found = {}
+    for task in (*tasks(), "transcription_velocity"):
+        module = importlib.import_module(f"mirflow.metrics.{task}")
+        own = inspect.getmembers(module, inspect.isfunction)
+        names = {name for name in module.__all__ if not NO_METRICS.fullmatch(name)}
+        found |= {f"{task}.{name}": function for name, function in own if name in names}
+    return found
+
+
+@pytest.mark.parametrize("function", metric_functions().values(), ids=metric_functions())
+def test_the_help_of_each_metric_function_has_its_literature(function: Callable[..., object]) -> None:
+    text = references_of(function)
+    assert re.search(r"\b(1|2)\d{3}\b", text)
+    assert not re.search(r"@\w+\d{4}", text)
+
+
+def references_of(function: Callable[..., object]) -> str:
+    """The section of a docstring; empty if there is none."""
+    found = re.search(r"^References\n-+\n(.*?)(\n\n|\Z)", inspect.getdoc(function) or "", re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+def test_references_of_a_function_may_cite_keys() -> None:
+    lines = references_of(chord.weighted_accuracy).split("\n")
+    assert lines == [f"equation 1 of {spell_out('@raffel2014')}", spell_out("@pauwels2013")]
 
 
 def test_the_citation_file_describes_the_same_software() -> None:

@@ -40,7 +40,8 @@ _of_labels = documented(
     -----
     MirflowWarning
         For each list that is empty.
-    """
+    """,
+    MIR_EVAL.metrics,
 )
 _of_intervals = documented(
     """
@@ -77,6 +78,7 @@ def validate(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -
             warn_caller(f"{side} labels are empty")
 
 
+@documented("")
 def weighted_accuracy(comparisons: npt.NDArray[Any], weights: npt.NDArray[Any]) -> float:
     """The weighted mean of those comparisons that are defined.
 
@@ -101,6 +103,10 @@ def weighted_accuracy(comparisons: npt.NDArray[Any], weights: npt.NDArray[Any]) 
     -----
     MirflowWarning
         If all weights are zero or no comparison is defined.
+
+    References
+    ----------
+    equation 1 of @raffel2014; @pauwels2013
 
     Examples
     --------

@@ -422,6 +422,10 @@ def voicing_measures(ref_voicing: Array, est_voicing: Array) -> tuple[float, flo
     -------
     recall, false_alarm : float
 
+    References
+    ----------
+    @salamon2014; @poliner2007; with continuous voicing @bittner2019
+
     Examples
     --------
     >>> voicing_measures(np.array([1, 1, 0, 0]), np.array([1, 0, 0.5, 0]))

@@ -197,6 +197,10 @@ def compute_accuracy(true_positives: Array, n_ref: Array, n_est: Array) -> tuple
     MirflowWarning
         If a side has no pitch.
 
+    References
+    ----------
+    equation 2 of @downie2010; @dixon2000; @bay2009
+
     Examples
     --------
     >>> compute_accuracy(np.array([1, 0]), np.array([2, 0]), np.array([1, 1]))
@@ -223,6 +227,10 @@ def compute_err_score(true_positives: Array, n_ref: Array, n_est: Array) -> tupl
     -----
     MirflowWarning
         If the reference has no pitch.
+
+    References
+    ----------
+    @poliner2007piano; @bay2009
 
     Examples
     --------
@@ -256,6 +264,10 @@ def metrics(
     -----
     MirflowWarning
         If the estimate is read at other times than its own, and if a side has no pitch.
+
+    References
+    ----------
+    @bay2009; @poliner2007piano; equation 2 of @downie2010; @dixon2000
 
     Examples
     --------

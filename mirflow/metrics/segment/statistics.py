@@ -12,7 +12,7 @@ from ...kernels.ragged_ops import sum_by
 from ...ragged import Float, Int, rows_of
 from ..base import Pairs, Shared
 from ..measures import Measure, Parameter, Weight, metric, metrics_in
-from ..pair import row_of_intervals
+from ..pair import documented, row_of_intervals
 from ..util import Array, validate_intervals
 from .kernel import Scored, encode, ratio, take
 
@@ -115,8 +115,10 @@ def _label_balance(sides: OneSide, measure: Measure) -> Scored:
 
 
 METRICS = metrics_in(globals())
+_documented = documented("", METRICS)
 
 
+@_documented
 def length_variation(intervals: Array) -> float:
     """Variation of the lengths of segments: their standard deviation over their mean.
 
@@ -142,6 +144,7 @@ def length_variation(intervals: Array) -> float:
     return float(_lengths(intervals, [""] * len(intervals)).variation()[0])
 
 
+@_documented
 def label_balance(intervals: Array, labels: Sequence[Any]) -> float:
     """Balance of the time of labels: the entropy of their shares over its largest value.
 

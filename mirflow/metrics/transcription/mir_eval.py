@@ -270,6 +270,10 @@ def precision_recall_f1_overlap(
     precision, recall, f_measure, avg_overlap_ratio : float
         0 if a side is empty.
 
+    References
+    ----------
+    @bay2009; @mirex2015notes; @raffel2014
+
     Examples
     --------
     >>> reference, estimate = np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([[0.0, 1.0]])
@@ -300,6 +304,10 @@ def onset_precision_recall_f1(
     precision, recall, f_measure : float
         0 if a side is empty.
 
+    References
+    ----------
+    @raffel2014; @molina2014
+
     Examples
     --------
     >>> onset_precision_recall_f1(np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([[0.03, 0.5]]))
@@ -324,6 +332,10 @@ def offset_precision_recall_f1(
     -------
     precision, recall, f_measure : float
         0 if a side is empty.
+
+    References
+    ----------
+    @raffel2014
 
     Examples
     --------
