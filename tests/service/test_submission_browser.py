@@ -131,6 +131,21 @@ def test_the_steps_follow_the_progress(browser: Any, tmp_path: Path) -> None:
         page.context.close()
 
 
+def test_the_form_is_beside_what_to_send_where_there_is_room(enter: Callable[..., Any], server: Server) -> None:
+    page = enter()
+    page.goto(f"{server.address}/submissions/new")
+    rules, form = page.get_by_role("region", name="Files to send"), page.locator("form#upload")
+    for width, is_beside in ((1280, True), (900, True), (899, False), (320, False)):
+        page.set_viewport_size({"width": width, "height": 900})
+        left, right = rules.bounding_box(), form.bounding_box()
+        assert (right["x"] >= left["x"] + left["width"], right["y"] < left["y"] + left["height"]) == (is_beside,) * 2
+        assert_fits(page)
+        for box in form.locator("fieldset, input, textarea").all():
+            if box.is_visible():
+                edge = box.bounding_box()
+                assert edge["x"] + edge["width"] <= right["x"] + right["width"] + 1, (width, box)
+
+
 def test_without_scripts(enter: Callable[..., Any], server: Server, tmp_path: Path) -> None:
     page = enter(java_script_enabled=False)
     page.goto(f"{server.address}/submissions/new")
