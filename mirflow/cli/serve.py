@@ -30,6 +30,7 @@ _PACKAGES = (
     "pyloudnorm",
     "python_multipart",
     "sqlalchemy",
+    "standardwebhooks",
     "starlette",
     "uvicorn",
 )
@@ -219,18 +220,23 @@ def users_command() -> None:
 @click.option("--lab", default="", help="Lab or team, whose members share quota, ladder and systems. Default: none.")
 @click.option("--token", is_flag=True, help="Make a token for programs too.")
 @click.option("--count", type=click.IntRange(1, 10_000), help="Add so many accounts: NAME1, NAME2, ...")
+@click.option("--mail", default="", help="Address for mail about the account's submissions. Default: none.")
 @_days
 @_base_url
 def add_command(
-    campaign: Path, name: str, role: Any, lab: str, token: bool, count: int | None, days: int, base_url: str
+    campaign: Path, name: str, role: Any, lab: str, token: bool, count: int | None, mail: str, days: int, base_url: str
 ) -> None:
     """Add an account; print its personal link, which is kept nowhere."""
     from ..service.accounts import add_user
+    from ..service.submissions.notifications import change_mail
 
+    if mail and count is not None:
+        raise click.UsageError("--mail is the address of one account; leave out --count")
     names = [name] if count is None else [f"{name}{number:0{len(str(count))}}" for number in range(1, count + 1)]
     with _accounts(campaign) as (service, session):
         for one in names:
             user = add_user(session, one, role, service.clock(), lab)
+            change_mail(session, user, mail)
             _print_secrets(service, session, user, days, base_url, link=True, token=token)
             service.audit.record(operator(), "add account", account=one, role=role)
 
@@ -264,6 +270,20 @@ def lab_command(campaign: Path, name: str, lab: str) -> None:
         service.audit.record(operator(), "name lab", account=name, lab=lab_named(lab))
 
 
+@users_command.command("mail")
+@campaign_argument
+@click.argument("name")
+@click.argument("address")
+def mail_command(campaign: Path, name: str, address: str) -> None:
+    """Set the ADDRESS for mail about an account's submissions, "" for none."""
+    from ..service.accounts import find_user
+    from ..service.submissions.notifications import change_mail
+
+    with _accounts(campaign) as (service, session):
+        change_mail(session, find_user(session, name), address)
+        service.audit.record(operator(), "set address" if address else "remove address", account=name)
+
+
 @users_command.command("list")
 @campaign_argument
 @output_options
@@ -279,8 +299,8 @@ def list_command(campaign: Path, style: str | None, output: Path | None) -> None
             used = max((token.used for token in user.tokens if token.used), default=None)
             counts = [good.count(kind) for kind in ("link", "session", "token")]
             days = [None if time is None else time.date().isoformat() for time in (user.created, used, user.revoked)]
-            rows.append((user.name, user.role, user.lab, *counts, *days))
-    columns = ("name", "role", "lab", "links", "sessions", "tokens", "created", "used", "revoked")
+            rows.append((user.name, user.role, user.lab, *counts, *days, "yes" if user.mail else None))
+    columns = ("name", "role", "lab", "links", "sessions", "tokens", "created", "used", "revoked", "mail")
     emit([Table(columns, tuple(rows))], choose_format(style, output), output)
 
 
@@ -309,6 +329,30 @@ def delete_command(campaign: Path, name: str) -> None:
     with _accounts(campaign) as (service, session):
         delete_account(service, session, find_user(session, name), operator())
     echo(f"{name}: deleted", err=True)
+
+
+@serve_command.command("notify")
+@campaign_argument
+@click.option("--mail", default="", metavar="ADDRESS", help="Send mail to this address, too.")
+def notify_command(campaign: Path, mail: str) -> None:
+    """Send a test to the webhook of CAMPAIGN, with the secrets of this environment."""
+    demand_packages()
+    from ..service.delivery import send_test
+    from ..service.service import open_service
+
+    service = open_service([campaign])
+    settings = None if service.campaign is None else service.campaign.notifications
+    if settings is None:
+        raise click.UsageError(f"{campaign}: has no notifications")
+    if mail and settings.mail is None:
+        raise click.UsageError(f"{campaign}: notifications have no mail server")
+    if not mail and settings.webhook is None:
+        raise click.UsageError(f"{campaign}: notifications have no webhook; give --mail")
+    errors = send_test(service, mail)
+    for channel, error in errors.items():
+        echo(f"{channel}: {error or 'delivered'}", err=True)
+    if any(errors.values()):
+        raise MirflowError("the test was not delivered")
 
 
 @serve_command.command("backup")

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -27,6 +28,10 @@ Visibility = Literal["private", "lab", "public"]
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 _ANYWHERE = re.compile(r"\s*AoE$", re.IGNORECASE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MAIL = re.compile(
+    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?I?)B?", re.IGNORECASE)
 
 
@@ -276,6 +281,95 @@ class About(Shorthand):
     """How to reach the organisers."""
 
 
+def _web_address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError(f"needs an address such as https://lab.org/hook, not {text!r}")
+    return text
+
+
+def _variable(text: str) -> str:
+    if not _VARIABLE.fullmatch(text):
+        # It is not quoted: what is written in its place may be the secret itself.
+        raise ValueError("needs the name of an environment variable, of letters, digits and _; not its value")
+    return text
+
+
+def mail_address(text: str) -> str:
+    """Check an address for mail.
+
+    Raises
+    ------
+    ValueError
+        If it is none of plain letters, as HTML has them, of at most 254 characters.
+
+    Examples
+    --------
+    >>> mail_address("ada@lab.org")
+    'ada@lab.org'
+    """
+    if len(text) > 254 or not _MAIL.fullmatch(text):
+        raise ValueError(f"needs an address such as ada@lab.org, of ASCII characters, not {text[:80]!r}")
+    return text
+
+
+EnvironmentVariable = Annotated[str, AfterValidator(_variable)]
+MailAddress = Annotated[str, AfterValidator(mail_address)]
+
+
+class Webhook(Strict):
+    """An address of the organisers that gets a signed POST of every event."""
+
+    url: Annotated[str, AfterValidator(_web_address)]
+    """Address that gets the requests."""
+    secret: EnvironmentVariable
+    """Name of the environment variable of the server that has the secret of the signatures: whsec_ and base64."""
+
+
+class Mail(Strict):
+    """The mail server by which submitters who have left an address hear of their submissions."""
+
+    server: str = Field(pattern=r"^[A-Za-z0-9._:-]+$")
+    """Name of the mail server."""
+    port: int | None = Field(default=None, gt=0, lt=2**16)
+    """Its port; default: 587, with tls 465, without encryption 25."""
+    encryption: Literal["starttls", "tls", "none"] = "starttls"
+    """How the connection is encrypted; none is for a server on the same host."""
+    sender: MailAddress
+    """Address that mail is from."""
+    user: str = ""
+    """Name for logging in; default: no login."""
+    password: EnvironmentVariable | None = None
+    """Name of the environment variable of the server that has the password."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Mail:
+        if bool(self.user) != (self.password is not None):
+            raise ValueError("needs user and password, or neither of them")
+        if self.user and self.encryption == "none":
+            raise ValueError("the password would be sent without encryption: write encryption: starttls or tls")
+        return self
+
+
+class Notifications(Strict):
+    """Messages on what happens to submissions."""
+
+    webhook: Webhook | None = None
+    """Of the organisers; it gets the events of all submissions."""
+    mail: Mail | None = None
+    """To submitters who have left an address, on their own submissions."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Notifications:
+        if self.webhook is None and self.mail is None:
+            raise ValueError("needs webhook, mail, or both of them")
+        return self
+
+
 class Campaign(Strict):
     """A campaign file: what is evaluated, for whom, and until when."""
 
@@ -328,6 +422,8 @@ class Campaign(Strict):
     """Rounds of grading."""
     planning: Planning | None = None
     """Rounds that organisers plan on the pages; default: none."""
+    notifications: Notifications | None = None
+    """Messages on what happens to submissions; default: none."""
 
     @model_validator(mode="after")
     def _check(self) -> Campaign:

@@ -30,6 +30,8 @@ class ListedAccount:
     name, role, lab : str
     created, revoked : str
         Days, ISO 8601; empty if it is not revoked.
+    mail : bool
+        Whether the account has left an address for mail.
     submissions : int
         Of the account itself, in all states.
     used : mapping of str to int
@@ -41,6 +43,7 @@ class ListedAccount:
     lab: str
     created: str
     revoked: str
+    mail: bool
     submissions: int
     used: dict[str, int]
 
@@ -56,6 +59,7 @@ def list_accounts(session: Session, campaign: Campaign, now: dt.datetime) -> lis
             user.lab,
             user.created.date().isoformat(),
             "" if user.revoked is None else user.revoked.date().isoformat(),
+            bool(user.mail),
             sent.get(user.id, 0),
             {one.split: one.used for one in quotas(session, campaign, user.id, now)} if _submits(user) else {},
         )

@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from .accounts import LIFETIMES, Viewer, issue, log_in, revoke_token, valid_tokens
+from .accounts import LIFETIMES, AccountError, Viewer, issue, log_in, revoke_token, valid_tokens
 from .database import Database, Token, User
 from .deletion import delete_account
 from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service
+from .submissions.notifications import change_mail
 from .viewer_pages import error_answer, page
 
 MOST_DAYS = 366
@@ -33,6 +34,7 @@ def routes(service: Service) -> list[BaseRoute]:
         GuardedRoute("/login/{secret}", log_in_by_link, role=None, methods=("POST",), rate="login"),
         GuardedRoute("/logout", log_out, role="reader", methods=("POST",)),
         GuardedRoute("/account", account, role="reader"),
+        GuardedRoute("/account/mail", set_mail, role="reader", methods=("POST",)),
         GuardedRoute("/account/tokens", new_token, role="reader", methods=("POST",)),
         GuardedRoute("/account/revoke", revoke, role="reader", methods=("POST",)),
         GuardedRoute("/account/delete", delete, role="reader", methods=("POST",)),
@@ -129,6 +131,27 @@ def new_token(request: Request) -> Response:
     return _account(request, secret, now + dt.timedelta(days=days))
 
 
+def set_mail(request: Request) -> Response:
+    """Set the address for mail, or remove it with all mail that was not sent."""
+    service, database = _of(request)
+    viewer: Viewer = request.state.viewer
+    given = str(request.state.form.get("mail", "")).strip()
+    if given and not _sends_mail(service):
+        raise HTTPException(400, "This campaign sends no mail.")
+    try:
+        with database.write() as session:
+            change_mail(session, session.get_one(User, viewer.user), given)
+    except AccountError as error:
+        raise HTTPException(400, f"{error}. Nothing is changed.") from None
+    service.audit.record(viewer.name, "set address" if given else "remove address")
+    return RedirectResponse(service.links.url("account"), 303)
+
+
+def _sends_mail(service: Service) -> bool:
+    settings = None if service.campaign is None else service.campaign.notifications
+    return settings is not None and settings.mail is not None
+
+
 def revoke(request: Request) -> Response:
     """Revoke a link, session or token of the account."""
     service, database = _of(request)
@@ -154,6 +177,8 @@ def _account(request: Request, secret: str = "", expires: dt.datetime | None = N
         "account.html",
         here="account",
         lab=user.lab,
+        mail=user.mail,
+        sends_mail=_sends_mail(service),
         since=_day(user.created),
         tokens=tokens,
         secret=secret,

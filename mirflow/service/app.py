@@ -40,6 +40,7 @@ from .accounts import AccountError
 from .answers import Front
 from .connections import KEPT_SECONDS, punctual
 from .deletion import forget_addresses_daily
+from .delivery import sending
 from .grading import grader_pages
 from .grading.rounds import rounds_of
 from .limits import Network
@@ -328,7 +329,7 @@ def serve(
     _begin_logs(access_log)
     forget_addresses_daily(service)
     server = uvicorn.Server(configure(create_app(service), host, port, service.proxies))
-    with noting_address(service):
+    with noting_address(service), sending(service):
         server.run(sockets=None if listening is None else list(listening))
 
 

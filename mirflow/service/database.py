@@ -92,7 +92,7 @@ class Base(DeclarativeBase):
 
 
 class User(Base):
-    """A person or a program with a role."""
+    """A person or a program with a role; ``mail`` is the address that the owner has left, or empty."""
 
     __tablename__ = "user"
 
@@ -100,6 +100,7 @@ class User(Base):
     name: Mapped[str] = mapped_column(unique=True)
     role: Mapped[str]
     lab: Mapped[str] = mapped_column(default="")
+    mail: Mapped[str] = mapped_column(default="")
     created: Mapped[dt.datetime]
     revoked: Mapped[dt.datetime | None]
     tokens: Mapped[list[Token]] = relationship(back_populates="user")

@@ -15,6 +15,7 @@ from .accounts import DELETED
 from .audit import AuditError
 from .database import Token, User
 from .service import Service
+from .submissions.notifications import announce, forget_mail
 from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
 
 EVERY = 6 * 3600.0
@@ -27,9 +28,10 @@ _LOG = logging.getLogger("mirflow.service")
 def delete_account(service: Service, session: Session, user: User, actor: str = "") -> None:
     """Delete an account: its personal data in the database and in the audit log.
 
-    Its name, links, sessions, tokens and findings, and the descriptions and the reasons for disqualifications of its
-    submissions are removed. Scored submissions that others see stay, sent by an account without a name; all others are
-    withdrawn. Judgements stay, as they name no grader, and so does the lab, which the quota needs.
+    Its name, mail address, links, sessions, tokens and findings, mail that was not sent, and the descriptions and the
+    reasons for disqualifications of its submissions are removed. Scored submissions that others see stay, sent by an
+    account without a name; all others are withdrawn. Judgements stay, as they name no grader, and so does the lab,
+    which the quota needs.
 
     Parameters
     ----------
@@ -46,11 +48,15 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
         If the audit log cannot be changed; nothing may be committed then.
     """
     now, name = service.clock(), user.name
+    user.mail = ""
+    forget_mail(session, user.id)
     sent = session.scalars(select(Submission).where(Submission.user_id == user.id)).all()
     for submission in sent:
         unseen = submission.state in OPEN or (submission.state == "scored" and submission.visibility == "private")
         if unseen and submission.withdrawn is None:
             submission.withdrawn, submission.held = now, False
+            if service.campaign is not None:
+                announce(session, service.campaign, submission, "withdrawn", now, mail=False)
         submission.description = submission.paper = submission.code = ""
         if submission.state in ("refused", "failed"):
             submission.reason = ""

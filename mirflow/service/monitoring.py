@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from .service import Service
 from .submissions.heartbeats import last_report
+from .submissions.notifications import counts
 from .submissions.submission_tables import OPEN, Submission
 
 SILENT = dt.timedelta(minutes=5)
@@ -138,12 +139,19 @@ class _Figures(Collector):
                 .group_by(Submission.state)
             )
             found = {state: (number, first) for state, number, first in waiting}
+            messages = counts(session)
         for state in OPEN:
             number, first = found.get(state, (0, now))
             count.add_metric([state], number)
             oldest.add_metric([state], (now - first).total_seconds())
         yield count
         yield oldest
+        notifications = GaugeMetricFamily(
+            "mirflow_notifications", "Notifications of the last days.", labels=["channel", "state"]
+        )
+        for (channel, name), number in messages.items():
+            notifications.add_metric([channel, name], number)
+        yield notifications
         last = last_report(service.database)
         if last is not None:
             age = (now - last).total_seconds()

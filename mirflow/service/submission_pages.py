@@ -57,6 +57,7 @@ from .submissions.entries import (
     usual_visibility,
     withdraw,
 )
+from .submissions.notifications import announce, undelivered
 from .submissions.releases import NO_BETTER, ShownScore, decimals_of, is_final, show_score
 from .submissions.submission_tables import (
     OPEN,
@@ -271,19 +272,20 @@ class SubmissionView:
 
 def listing(request: Request) -> Response:
     """The submissions that the viewer may see, the latest first."""
-    _, database, campaign = _of(request)
+    service, database, campaign = _of(request)
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
         found = [_summary(one, viewer) for one in submissions_of(session, viewer)[:MOST_LISTED]]
         # It may name what is hidden.
-        trouble = session.get(Trouble, 1) if viewer is not None and viewer.may("organiser") else None
+        organises = viewer is not None and viewer.may("organiser")
+        trouble = session.get(Trouble, 1) if organises else None
+        unsent = undelivered(session, service.clock()) if organises else []
     if wants_json(request):
         return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=PRIVATE)
     may_send = viewer is not None and viewer.may("submitter")
-    organises = viewer is not None and viewer.may("organiser")
     hidden = [name for name, split in campaign.splits.items() if split.hidden] if organises else []
     context: dict[str, Any] = {"submissions": found, "may_send": may_send, "trouble": trouble, "hidden": hidden}
-    context["organises"] = organises
+    context |= {"organises": organises, "unsent": unsent}
     return page(request, "submissions.html", here="submissions", **context)
 
 
@@ -525,10 +527,13 @@ def change_visibility(request: Request) -> Response:
 
 def withdraw_for_good(request: Request) -> Response:
     """Withdraw a submission, which stays where it was seen."""
-    service, database, _ = _of(request)
+    service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     with database.write() as session:
         submission = _find(session, request, to_change=True)
+        if submission.withdrawn is None:
+            others = viewer.user != submission.user_id
+            announce(session, campaign, submission, "withdrawn", service.clock(), mail=others)
         withdraw(submission, viewer, service.clock())
         service.audit.record(viewer.name, "withdraw", submission=submission.id)
         return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
@@ -536,12 +541,13 @@ def withdraw_for_good(request: Request) -> Response:
 
 def disqualify_for_good(request: Request) -> Response:
     """Take a submission off the boards, with a reason for its sender."""
-    service, database, _ = _of(request)
+    service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     reason = str(request.state.form.get("reason", ""))
     with database.write() as session:
         submission = _find(session, request, to_change=True)
         disqualify(submission, viewer, reason, service.clock())
+        announce(session, campaign, submission, "disqualified", service.clock())
         service.audit.record(viewer.name, "disqualify", submission=submission.id, reason=submission.disqualified)
         return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
 

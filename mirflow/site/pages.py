@@ -74,6 +74,7 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "candidate_audio": "/grading/{round}/audio/{assignment}",
         "audio": "/audio/{audio}",
         "account": "/account",
+        "set_mail": "/account/mail",
         "new_token": "/account/tokens",
         "revoke_token": "/account/revoke",
         "delete_account": "/account/delete",

@@ -27,6 +27,7 @@ from ...pipeline.campaign import Campaign
 from ...store.generations import is_alive, remove
 from ..service import Service
 from .confinement import JobError, StoppedError, SystemTroubleError
+from .notifications import Event, announce
 from .submission_tables import OPEN, Released, Scored, Submission, SubmissionProgress
 
 LEASE = dt.timedelta(seconds=30)
@@ -158,12 +159,13 @@ class Claims:
         if row.state == "scored":  # by earlier rules, and it stays so
             return
         last = row.tries + 1 >= TRIES
-        with self.finishing(row) as (_, mine):
+        with self.finishing(row) as (session, mine):
             mine.tries = row.tries + 1
             mine.state = _BEFORE[row.state]
             if last:
-                mine.state = "refused" if row.state == "checking" else "failed"
-                mine.reason, mine.finished = f"it {error}", self.service.clock()
+                event: Event = "refused" if row.state == "checking" else "failed"
+                mine.state, mine.reason, mine.finished = event, f"it {error}", self.service.clock()
+                announce(session, self.campaign, mine, event, mine.finished)
                 self.service.audit.record(self.name, mine.state, submission=mine.id, system=mine.name)
         if last:
             self._set_aside(row)
@@ -219,9 +221,10 @@ class Claims:
                     Scored(submission_id=row.number, split=name, rules=self.campaign.rules, date=self.service.clock())
                 )
             return
-        with self.finishing(row) as (_, mine):
+        with self.finishing(row) as (session, mine):
             mine.state, mine.finished = "failed", self.service.clock()
             mine.reason = _UNTOLD.format(split=name) if split.hidden else f"{name}: {error}"
+            announce(session, self.campaign, mine, "failed", mine.finished)
             self.service.audit.record(self.name, "failed", submission=mine.id, system=mine.name)
         self._set_aside(row)
 

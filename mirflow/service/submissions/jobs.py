@@ -36,6 +36,7 @@ from .confinement import (
     StoppedError,
     SystemTroubleError,
 )
+from .notifications import announce
 from .submission_tables import Scored, Submission, SubmissionFinding
 from .uploads import NAMES, RECEIVED
 
@@ -210,6 +211,7 @@ class Jobs:
             mine.errors, mine.warnings, mine.notes = found.errors, found.warnings, found.notes
             mine.tries = 0
             mine.state = "refused" if refused else "accepted"
+            announce(session, self.campaign, mine, "refused" if refused else "accepted", self.service.clock())
             if refused:
                 mine.reason, mine.finished = _refusal(mine.errors), self.service.clock()
             else:

@@ -17,6 +17,7 @@ from ...store.generations import remove
 from .claims import Claims, LostClaimError
 from .confinement import JobMemoryError, JobRefusedError, JobTimeoutError, StoppedError, SystemTroubleError
 from .jobs import Jobs
+from .notifications import announce
 from .releases import judge, keep_true_scores, lacks_true_scores, release, rivals
 from .submission_tables import PublicCopy, Released, Scored, Submission
 
@@ -61,8 +62,9 @@ class Publication:
                 return
             if not self._release_split(row, split):
                 return
-        with self.claims.finishing(row) as (_, mine):
+        with self.claims.finishing(row) as (session, mine):
             mine.state, mine.finished, mine.tries = "scored", self.service.clock(), 0
+            announce(session, self.campaign, mine, "scored", mine.finished)
             self.service.audit.record(self.claims.name, "scored", submission=mine.id, system=mine.name)
         remove(self.service.submissions_folder / row.id)
 

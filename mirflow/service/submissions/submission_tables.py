@@ -233,3 +233,30 @@ class Scored(Base):
     split: Mapped[str] = mapped_column(primary_key=True)
     rules: Mapped[str] = mapped_column(primary_key=True)
     date: Mapped[dt.datetime]
+
+
+class Notification(Base):
+    """A message on what happened to a submission, to be sent on a channel: to the organisers' webhook, or by mail.
+
+    ``key`` identifies the message for its receiver. It is sent from ``due`` on, which moves on with each try, and is
+    waiting until it is ``sent`` or given up (``lost``). ``error`` says why the last try failed. The address of a mail
+    is that which ``user`` has when it is sent.
+    """
+
+    __tablename__ = "notification"
+    __table_args__ = (Index("notification_due", "channel", "due"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(unique=True, default=lambda: f"msg_{secrets.token_hex(16)}")
+    channel: Mapped[str]
+    event: Mapped[str]
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), index=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user.id"), index=True)
+    date: Mapped[dt.datetime]
+    due: Mapped[dt.datetime]
+    tries: Mapped[int] = mapped_column(default=0)
+    error: Mapped[str] = mapped_column(default="")
+    sent: Mapped[dt.datetime | None]
+    lost: Mapped[dt.datetime | None]
+    submission: Mapped[Submission] = relationship()
+    user: Mapped[User | None] = relationship()
