@@ -22,7 +22,7 @@ from .metrics.aggregates import CLASS_AGGREGATES
 from .plugins import import_module
 from .progress import progress_of
 from .reports import summaries
-from .reports.layout import long_table, readable_tables
+from .reports.layout import long_table, readable_tables, wide_table
 from .reports.results import Result
 from .reports.tables import Table, merge
 from .reports.tabulation import Tabulation
@@ -88,7 +88,7 @@ def query(
     agreement : {"metric", "annotator", "system"} or None
         Kendall's tau between the rankings of the systems by metrics or annotators, or of the tracks by systems.
     pivot : {"metric", "system", "group"} or None
-        What runs across tables for people; None: what fits.
+        What runs across; None: in tables for people what fits, and in those for programs nothing.
     percent : bool
         Ratios as percentages in tables for people.
 
@@ -140,7 +140,10 @@ def query(
     def tables(width: int) -> list[Table]:
         return [table for one in found for table in readable_tables(one, percent=percent, width=width, across=pivot)]
 
-    return Tabulation(found, tables, lambda: list(map(long_table, found)))
+    def rows() -> list[Table]:
+        return [long_table(one) if pivot is None else wide_table(one, pivot) for one in found]
+
+    return Tabulation(found, tables, rows)
 
 
 def _extremes(

@@ -81,7 +81,9 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
     **_OPTIONAL_LEVEL,
     help="Mark the systems that are not told apart from the best. Default level: 0.95.",
 )
-@click.option("--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people.")
+@click.option(
+    "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across; in csv a column each."
+)
 @click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values.")
 @click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: what the table holds.")
 @click.option("--tex-label", help="In LaTeX: the label to refer to the table by.")
@@ -100,8 +102,6 @@ def query_command(
     style = choose_format(style, output)
     latex = _latex(options, style)
     given = given_options(options)
-    if "pivot" in given and not for_people(style):
-        raise click.UsageError(f"{style} has a row for each value; --pivot is for tables that people read")
     if not for_people(style):  # programs count on the store's order
         given.setdefault("sort", "stored")
     import_module("xarray")

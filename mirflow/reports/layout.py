@@ -44,6 +44,7 @@ ORIGIN = ("group", "task", "convention", "grid")
 NARROWED = ("stores", REFERENCES_DIFFER, "where", "annotator", "param", "over", "across")
 INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
 MARKS = ("like_best", "test", "correction", "test_level")
+NOTHING_GROUPED = "pivot 'group': nothing is grouped; say by which coordinate (by, --by)"
 
 
 def long_table(ds: xr.Dataset) -> Table:
@@ -76,6 +77,45 @@ def long_table(ds: xr.Dataset) -> Table:
     if has_dims:
         there &= frame["value"].fillna(0) != 0 if adds_up else frame["value"].notna()
     return table_of(frame[there], (*head, *named, *tail), fixed, named)
+
+
+def wide_table(ds: xr.Dataset, across: str) -> Table:
+    """Give systems, metrics or groups a column each, in full precision, as statistical programs and spreadsheets read.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        The result of a query.
+    across : {"system", "metric", "group"}
+        What runs across: of scores along extra dims ``metric`` are the labels of the last one.
+
+    Raises
+    ------
+    QueryError
+        If nothing is grouped, there are intervals or marks, which have columns of their own, or a system, metric or
+        label is called like another column.
+    """
+    long = long_table(ds)
+    if {INTERVAL[0], MARKS[0]} & set(long.columns):
+        raise QueryError(f"pivot {across!r}: intervals and marks have columns of their own; leave out one of both")
+    before = long.columns[: long.columns.index("value")]
+    labels = [str(dim) for dim in ds["value"].dims if dim not in ("system", "metric", *ds["n_tracks"].dims)]
+    groupings = before[before.index("system") + 1 : len(before) - len(labels)]
+    if across == "group" and not groupings:
+        raise QueryError(NOTHING_GROUPED)
+    spread = {"system": ["system"], "group": [*groupings], "metric": labels[-1:] or ["metric"]}[across]
+    of_metrics = ["aggregate", "unit"] if spread == ["metric"] else []
+    kept = [name for name in (*before, "unit") if name not in (*spread, *of_metrics)]
+    rows: dict[tuple[Entry, ...], dict[str, Entry]] = {}
+    for row in long.rows:
+        entries = dict(zip(long.columns, row, strict=True))
+        name = ", ".join(group_labels([entries[one] for one in spread]))
+        rows.setdefault(tuple(entries[one] for one in kept), {})[name] = entries["value"]
+    names = list(dict.fromkeys(name for own in rows.values() for name in own))
+    twice = next((name for name in names if name in kept), None)
+    if twice is not None:
+        raise QueryError(f"pivot {across!r}: {twice!r} is the name of another column, too; leave out the pivot")
+    return Table((*kept, *names), tuple((*key, *map(own.get, names)) for key, own in rows.items()))
 
 
 def origin_names(attrs: Mapping[str, Any]) -> list[str]:
@@ -132,7 +172,7 @@ def readable_tables(
         named = result.metrics[0]
         raise QueryError(f"pivot 'group': of {named} the labels run across, or the systems (pivot system)")
     if across == "group" and not result.groupings:
-        raise QueryError("pivot 'group': nothing is grouped; say by which coordinate (by, --by)")
+        raise QueryError(NOTHING_GROUPED)
     percent = percent and not (result.has_dims and result.units[0])
     cells, last = show_values(result, percent), list(result.labels)[-1]
     result, cells = with_deviations(result, cells)

@@ -173,7 +173,6 @@ class TestWorst:
             (["--overall"], "'overall' is about listed tracks; add 'worst' or 'best'"),
             (["--cluster", "genre"], "'cluster' is about intervals; add 'ci' or 'significance'"),
             (["--stacked"], "--stacked is about LaTeX; add --format latex"),
-            (["--pivot", "system", "--format", "csv"], "csv has a row for each value; --pivot is for tables"),
             (["--format", "parquet"], "parquet is no text: say which file to write, with --output"),
             (["--pivot", "group"], "nothing is grouped"),
         ],
@@ -201,6 +200,13 @@ class TestLayouts:
         assert self.head(store, "--pivot", "metric") == ["system", "genre", "majmin", "n"]
         assert self.head(store, "--pivot", "system") == ["metric", "genre", "ada", "bob", "n"]
         assert self.head(store, "--pivot", "group") == ["metric", "system", "Pop", "Rock", "n"]
+
+    def test_pivot_for_programs(self, store):
+        found = rows(store, "--by", "track", "--pivot", "system")
+        single = rows(store, "--by", "track")
+        assert {(row["track"], name): row[name] for row in found for name in ("ada", "bob")} == {
+            (row["track"], row["system"]): row["value"] for row in single
+        }
 
     def test_how_many_tracks_each_group_has(self, store):
         output = printed("query", store, "--by", "genre", "--pivot", "group", "--where", "year < 1990")

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.reports.layout import REST, long_table, readable_tables
+import mirflow
+from mirflow.errors import QueryError
+from mirflow.reports.layout import REST, long_table, readable_tables, wide_table
 from mirflow.reports.summaries import failed_cells, pair_table
-from mirflow.reports.tables import text_width, to_text
+from mirflow.reports.tables import text_width, to_csv, to_text
 
 from ..commands import printed
 from ..groups import make_group, random_group, write_store
@@ -87,6 +89,59 @@ class TestLong:
         for row in rows:
             cell = labelled.sel(system=row["system"], metric=row["metric"], genre=row["genre"])
             assert row["value"] == cell["value"].item()
+
+
+class TestWide:
+    """A column for each system, metric or group, for programs that expect variables in columns."""
+
+    def wide(self, ds, across, *metrics, **question):
+        table = wide_table(answer_to(ds, list(metrics), "mean", missing="skip", **question), across)
+        start = table.columns.index("grid") + 1
+        return [row[start:] for row in (table.columns, *table.rows)]
+
+    def test_tracks_in_rows_and_systems_in_columns(self):
+        ds = random_group(2, 2, 2, metrics=["csr", "seg"])
+        score = ds["score"].transpose("metric", "track", "system").values
+        assert self.wide(ds, "system", "csr", "seg", by="track") == [
+            ("metric", "aggregate", "track", "unit", "S0", "S1"),
+            ("csr", "mean", "t0", "", *score[0, 0]),
+            ("csr", "mean", "t1", "", *score[0, 1]),
+            ("seg", "mean", "t0", "", *score[1, 0]),
+            ("seg", "mean", "t1", "", *score[1, 1]),
+        ]
+        assert self.wide(ds, "metric", "csr", "seg", by="track")[:3] == [
+            ("system", "track", "csr", "seg"),
+            ("S0", "t0", *score[:, 0, 0]),
+            ("S0", "t1", *score[:, 1, 0]),
+        ]
+
+    def test_groups_of_several_coordinates(self):
+        ds = random_group(1, 3, 1, metrics=["csr"]).assign_coords(
+            genre=("track", ["Pop", "Pop", ""]), year=("track", [1980.0, 1981.0, 1981.0])
+        )
+        (score,) = ds["score"].squeeze().values[None]
+        assert self.wide(ds, "group", "csr", by=["genre", "year"]) == [
+            ("metric", "aggregate", "system", "unit", "Pop, 1980", "Pop, 1981", "(none), 1981"),
+            ("csr", "mean", "S0", "", *score),
+        ]
+
+    def test_labels_run_across_as_metrics_do(self):
+        table = wide_table(confusion_of([[3.0, 1.0], [0.0, 2.0]], ["a", "b"]), "metric")
+        assert table.columns[-4:] == ("ref_class", "unit", "a", "b")
+        assert [row[-4:] for row in table.rows] == [("a", "s", 3.0, 1.0), ("b", "s", None, 2.0)]
+
+    def test_a_missing_value_is_empty(self):
+        table = wide_table(answer_to(dirty_group(), "majmin", "mean", by="track", missing="skip"), "system")
+        assert to_csv(table).splitlines()[1].endswith(",t0,,1.0,")
+
+    def test_what_cannot_be_wide(self):
+        ds = random_group(1, 9, 1, metrics=["csr"], systems=["track"])
+        with pytest.raises(QueryError, match="nothing is grouped"):
+            wide_table(answer_to(ds, "csr"), "group")
+        with pytest.raises(QueryError, match="'track' is the name of another column"):
+            wide_table(answer_to(ds, "csr", by="track"), "system")
+        with pytest.raises(QueryError, match="intervals and marks have columns of their own"):
+            mirflow.query(ds, "csr", pivot="system", ci=0.95).to_csv()
 
 
 class TestReadable:
