@@ -50,7 +50,7 @@ from .service import Service
 from .snapshots import Snapshot
 from .submissions.entries import board, visible_systems
 from .submissions.history import read_history
-from .submissions.releases import NO_BETTER, decimals_of, is_final, show_score
+from .submissions.releases import BEST_OF_TEAM, NO_BETTER, best_of_teams, decimals_of, is_final, show_score
 from .submissions.submission_tables import Released, Submission
 
 if TYPE_CHECKING:
@@ -341,6 +341,9 @@ def _ranked(
     for system, held in kept_back.items():
         listed = "" if held == set(metrics) else f" by {', '.join(one for one in metrics if one in held)}"
         about[system]["note"] = NO_BETTER + listed
+    if final:
+        for system in best_of_teams(row for row in rows if row.metric == headline):
+            about[system]["note"] = BEST_OF_TEAM
     ranks = _ranks({system: own[headline].value for system, own in scores.items()}, metrics[headline])
     return RankedEvaluation(
         name=name,

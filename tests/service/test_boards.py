@@ -210,6 +210,41 @@ def test_a_final_ranking_is_published_at_its_time_and_not_before(service: Servic
     assert board(own)["good"] == (1, GOOD)
 
 
+def test_the_final_ranking_marks_the_best_system_of_each_team(tmp_path: Path) -> None:
+    service = open_campaign(tmp_path, FINAL.replace("quota: 3", "quota: 9"))
+    member(service, "ada", lab="Oak")
+    member(service, "cai", lab="oak")
+    for name, value, who in (
+        ("first", 0.6, "ada"),
+        ("second", 0.8, "cai"),
+        ("again", 0.8, "ada"),
+        ("other", 0.7, "eve"),
+    ):
+        scored(service, name, value, who)
+    scored(service, "secret", 0.95, "ada", "private")
+    scored(service, "gone", 0.9, "ada")
+    withdraw_now(service, "gone")
+    assert not [one for one in notes(TestClient(create_app(service), base_url=BASE)).values() if "team" in one]
+    service.clock.now = dt.datetime(2027, 2, 1, 8, tzinfo=dt.UTC)  # type: ignore[attr-defined]
+    best = "its team's best"
+    expected = {"second": best, "again": "", "other": best, "first": "", "gone": ""}
+    anybody = TestClient(create_app(service), base_url=BASE)
+    assert notes(anybody) == expected
+    assert notes(Browser(service, "ada", "submitter")) == {**expected, "secret": ""}
+    page = anybody.get("/stores/test/chord/", headers={"Accept": "text/html"}).text
+    assert page.count("<small>its team&#39;s best</small>") == 2
+    withdraw_now(service, "second")
+    assert notes(anybody)["again"] == best
+    withdraw_now(service, "again")
+    assert set(notes(anybody).values()) == {""}  # no team has several any more
+
+
+def notes(client: TestClient) -> dict[str, str]:
+    """The note beside each system of the board."""
+    (one,) = client.get("/stores/test.json").json()["evaluations"]
+    return {each["name"]: each["metadata"].get("note", "") for each in one["systems"]}
+
+
 def test_a_frozen_split_takes_no_submissions(service: Service) -> None:
     submit(service, "oak", estimates(), splits=["test"])
     service.clock.now = dt.datetime(2027, 1, 11, 11, 59, tzinfo=dt.UTC)  # type: ignore[attr-defined]

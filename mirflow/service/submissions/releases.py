@@ -23,6 +23,8 @@ from .submission_tables import Outcome, Relation, Released, Scored, Submission, 
 
 NO_BETTER = "no better than the sender's best"
 """Note in place of a score that the ladder keeps back."""
+BEST_OF_TEAM = "its team's best"
+"""Note beside a system in a final ranking."""
 ROUND = 0.001
 """Step of released scores of a hidden split whose campaign names none."""
 _TOLERANCE = 1e-9
@@ -63,6 +65,29 @@ def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
         return None
     step = Decimal(repr(ROUND if split is None or split.round is None else split.round)).normalize()
     return max(0, -int(step.as_tuple().exponent))
+
+
+def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
+    """Names of the systems that are the best public ones of their teams; empty if no team has several.
+
+    Parameters
+    ----------
+    rows : iterable of Released
+        Scores by one metric; of equal ones the earlier submission is the best.
+    """
+    teams: dict[str, list[Released]] = {}
+    for row in rows:
+        sent = row.submission
+        if row.true_value is not None and sent.visibility == "public" and sent.withdrawn is None:
+            teams.setdefault(sent.team, []).append(row)
+    if all(len(own) == 1 for own in teams.values()):
+        return frozenset()
+
+    def order(row: Released) -> tuple[float, int]:
+        value = row.true_value or 0.0
+        return value if row.lower_is_better else -value, row.submission_id
+
+    return frozenset(min(own, key=order).submission.name for own in teams.values())
 
 
 @dataclass(frozen=True, slots=True)
