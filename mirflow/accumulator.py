@@ -527,9 +527,10 @@ class Accumulator:
             raise AnnotationError("this is no state of an accumulator, or one of another version of mirflow")
         try:
             given = msgspec.convert(state, _State)
-        except (msgspec.ValidationError, ValueError, RecursionError) as error:
+            other = msgspec.to_builtins(given.rules)  # an array among them could not be compared
+        except (msgspec.ValidationError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise AnnotationError(f"the state is damaged: {error}") from None
-        own, other = self._settings(), given.rules
+        own = self._settings()
         for name in {**own, **other}:
             if own.get(name) != other.get(name):
                 raise AnnotationError(

@@ -297,6 +297,17 @@ def test_a_damaged_state_is_an_error(path: tuple[Any, ...], value: Any) -> None:
     assert len(scores) == 2
 
 
+@pytest.mark.parametrize("path", [("rules", "task"), ("rules", "metrics", "f_measure"), ("extras",), ("cells",)])
+def test_a_state_with_an_array_in_it_is_damaged(path: tuple[str, ...]) -> None:
+    scores = accumulated("beat", [("a", [6.0, 7.0], [6.0, 7.0])])
+    state = parent = scores.state()
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = np.zeros(0)
+    with pytest.raises(AnnotationError, match="the state is damaged: "):
+        scores.load_state(state)
+
+
 def test_doubts_are_warned_of_once_as_by_score() -> None:
     scores = Accumulator("beat", metrics=["f_measure"])
     beats = np.arange(6.0, 16.0, 0.5)

@@ -566,7 +566,13 @@ SIDES = ("reference", "estimate")
 def _demand_known(names: Iterable[str], prefix: str = "") -> None:
     """Refuse what is no option of reading with that prefix."""
     for name in names:
-        if name.removeprefix(prefix) not in OPTIONS:
+        bare = name.removeprefix(prefix)
+        if bare == "annotator":
+            chosen = "mirflow.load(path, task, annotator=...) reads the annotation of one, and can be passed instead"
+            raise AnnotationError(f"{name!r} is not a parameter of this function; {chosen} of the file")
+        if bare in _BESIDE:
+            raise AnnotationError(f"{name!r} is not a parameter of this function")
+        if bare not in OPTIONS:
             phrase = suggest(name, [f"{prefix}{one}" for one in OPTIONS] if prefix else [*OPTIONS, *_BESIDE])
             phrase = phrase if phrase.endswith("?") else suggest(name, OPTIONS)
             raise AnnotationError(f"not an option of reading: {name!r}; {phrase}")

@@ -15,7 +15,7 @@ from mirflow.errors import AnnotationError, UnknownNameError
 from mirflow.pipeline import json_schema
 from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source
 from mirflow.readers.namespaces import default_namespace
-from mirflow.readers.options import OPTIONS, option
+from mirflow.readers.options import OPTIONS, option, split_sides
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,14 @@ class TestOneDeclarationOfAnOption:
 
         assert repr(Later()) == repr(DelimitedOptions()).replace("DelimitedOptions", "Later", 1)
         assert repr(Later(offset=1.0)).endswith("decimal=None, offset=1.0)")
+
+
+@pytest.mark.parametrize("name", ["annotator", "estimate_annotator"])
+def test_an_annotator_is_chosen_where_a_file_is_loaded(name):
+    with pytest.raises(AnnotationError, match=f"'{name}' is not a parameter of this function; mirflow.load"):
+        split_sides({name: "Ann"})
+
+
+def test_a_parameter_of_another_function_is_not_suggested_in_its_own_place():
+    with pytest.raises(AnnotationError, match=r"'grid' is not a parameter of this function$"):
+        Reading.of(grid="union")
