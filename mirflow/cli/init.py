@@ -16,7 +16,7 @@ from .output import echo
 @click.option("--reference", multiple=True, metavar="NAME", help="A folder of references. Repeat for several.")
 @click.option("--estimates", multiple=True, metavar="NAME", help="A folder of estimates. Repeat for several.")
 @click.option(
-    "--output", "-o", type=click.Path(dir_okay=False), help="Name of the file in FOLDER.", default="pipeline.yaml"
+    "--output", "-o", type=click.Path(dir_okay=False), help="The file, relative to FOLDER.", default="pipeline.yaml"
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init_command(
@@ -30,9 +30,11 @@ def init_command(
     path = folder / output
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; --force overwrites it, --output names another file")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"{path.parent}: no such folder; make it, or name another file with --output")
     from ..pipeline.draft import draft_pipeline
 
-    text = draft_pipeline(folder, reference=reference, estimates=estimates)
+    text = draft_pipeline(folder, reference=reference, estimates=estimates, place=path.parent)
     path.write_text(text, encoding="utf-8")
     echo(text, nl=False)
     echo(f"{path} written; next: mirflow run {shlex.quote(str(path))}", err=True)

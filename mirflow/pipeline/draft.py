@@ -128,7 +128,13 @@ class _Series:
         return self.pattern + (suffixes.pop() if len(suffixes) == 1 else ".{format}")
 
 
-def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estimates: Collection[str] = ()) -> str:
+def draft_pipeline(
+    folder: str | Path,
+    *,
+    reference: Collection[str] = (),
+    estimates: Collection[str] = (),
+    place: str | Path | None = None,
+) -> str:
     """Write the text of a pipeline file for the annotations in a folder.
 
     The two sides are recognised by names of folders and files (``reference``, ``gt``, ``estimates``, ``systems``, ...),
@@ -140,11 +146,13 @@ def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estim
         The root of the pipeline.
     reference, estimates : collection of str
         Names of folders that hold references, or estimates, beside the usual ones.
+    place : path or None
+        The folder of the file; None: `folder`.
 
     Returns
     -------
     str
-        YAML, for a file in `folder`.
+        YAML, for a file in `place`.
 
     Raises
     ------
@@ -189,7 +197,7 @@ def draft_pipeline(folder: str | Path, *, reference: Collection[str] = (), estim
             one.notes.append(
                 "no folder is named as one of estimates; those beside the references are taken for systems"
             )
-    return _write(root, pairs, files)
+    return _write(root, pairs, files, root if place is None else Path(place))
 
 
 def _unrecognised(root: Path, files: Sequence[_FoundFile], side: str, names: str) -> AnnotationError:
@@ -572,7 +580,7 @@ def _within(series: _Series, around: tuple[str, str] | None) -> _Series:
     return replace(series, pattern=series.pattern.replace("{track}", f"{before}{{track}}{behind}"), files=files)
 
 
-def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Sequence[_FoundFile]) -> str:
+def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Sequence[_FoundFile], place: Path) -> str:
     """The text of the pipeline, with what planning it says as comments."""
     taken: Counter[str] = Counter()
     entries: list[str] = []
@@ -588,8 +596,10 @@ def _write(root: Path, pairs: Sequence[tuple[_Series, _Series, str]], files: Seq
     head = [
         f"# Drafted by mirflow init for {root.resolve().name}; check the comments, then: mirflow run FILE",
         f"name: {_scalar(root.resolve().name)}",
-        "evaluations:",
     ]
+    if place.resolve() != root.resolve():
+        head.append(f"root: {_scalar(os.path.relpath(root.resolve(), place.resolve()))}  # relative to this file")
+    head.append("evaluations:")
     stem = re.sub(r"[^\w-]+", "-", root.resolve().name).strip("-") or "scores"
     used = {
         file for reference, estimates, _ in pairs for file in (*reference.files.values(), *estimates.files.values())

@@ -245,7 +245,7 @@ def _extremes_notes(ds: xr.Dataset, percent: bool) -> tuple[str, ...]:
         *(("ratios in percent",) if percent else ()),
         f"missing ({missing}): {MISSING[missing]}",
         f"undefined ({undefined}): {UNDEFINED[undefined]}",
-        f"n: {show_span(n)} tracks; left out: {attrs['left_out']} scores",
+        f"n: {show_span(n)} tracks; left out: {counted(int(attrs['left_out']), 'score')}",
         *((f"ties, in the order of the tracks: {'; '.join(ties[:_TIES])}{more}",) if ties else ()),
         *nothing,
         *caution_notes(attrs),

@@ -297,3 +297,18 @@ def test_real_collections(name: str, expected: dict[str, tuple[str, str]], share
     drafted = yaml.safe_load(text)["evaluations"]
     assert {one.get("name", one["task"]): (one["reference"], one["estimates"]) for one in drafted} == expected
     assert "# Problem" not in text
+
+
+def test_a_file_in_another_folder_names_the_root(tmp_path: Path) -> None:
+    songs = lay_out(tmp_path / "songs", {f"{side}/{{t}}.txt": BEATS for side in ("ref", "est")})
+    (tmp_path / "plans").mkdir()
+    invoke("init", songs, "--output", tmp_path / "plans" / "songs.yaml", code=0)
+    assert yaml.safe_load((tmp_path / "plans" / "songs.yaml").read_text())["root"] == "../songs"
+    invoke("run", tmp_path / "plans" / "songs.yaml", code=0)
+    invoke("init", songs, code=0)
+    assert "root" not in yaml.safe_load((songs / "pipeline.yaml").read_text())
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    songs = lay_out(tmp_path / "songs", {f"{side}/{{t}}.txt": BEATS for side in ("ref", "est")})
+    assert "plans: no such folder" in refused("init", songs, "--output", tmp_path / "plans" / "songs.yaml")
