@@ -44,7 +44,7 @@ class Allowed:
         Folders and files; without any writable one, files are not restricted.
     network : bool
     processes : bool
-        Whether it may start processes and Python, and talk to them by sockets of this host.
+        Whether it may start processes and Python, and talk to them by sockets that have a path.
     links : bool
         Whether it may make symbolic links where it writes.
     """
@@ -85,7 +85,7 @@ def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> 
     files = _FIRST
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL)):
         files |= right if version >= since else 0
-    ports = _TCP if version >= 4 and not allowed.network and not allowed.processes else 0
+    ports = _TCP if version >= 4 and not allowed.network else 0
     scopes = _SCOPES if version >= 6 else 0
     size = 8 if version < 4 else 16 if version < 6 else 24
     attributes = struct.pack("=QQQ", files, ports, scopes)[:size]
@@ -113,7 +113,9 @@ def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> 
 def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
     """Paths and the rights to what is below them."""
     package = Path(__file__).resolve().parents[2]
-    libraries = [sys.prefix, sys.base_prefix, *(path for path in sys.path if path and path != str(package.parent))]
+    # A checkout may hold a campaign beside the package; its path may be spelt in other ways, as by a link.
+    others = (path for path in sys.path if path and Path(path).resolve() != package.parent)
+    libraries = [sys.prefix, sys.base_prefix, *others]
     run = _EXECUTE if allowed.processes else 0
     for path in (*libraries, "/usr", "/lib", "/lib64", sys.executable):
         yield path, _READ | run
@@ -126,7 +128,9 @@ def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
     if allowed.processes:
         yield "/proc", _READ  # of children, whose numbers nobody knows yet
         yield "/dev/shm", _WRITE
-        yield str(package.parent), _READ_DIR  # where the package is found by a new process, if it lies in a checkout
+        # A new process lists the folder of a checkout to find the package. The names of all that lies below it can be
+        # listed then, as Landlock's rules hold for whole trees; contents cannot be read.
+        yield str(package.parent), _READ_DIR
 
 
 # The filter: classic BPF over the number of the call and its arguments.
