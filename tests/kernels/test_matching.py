@@ -222,3 +222,12 @@ def test_distances_decide_where_rounding_differs_at_the_edge() -> None:
     near = np.abs(times[:, None] - times) <= 0.07
     assert first.tolist() == near.argmax(axis=1).tolist()
     assert (last - first).tolist() == near.sum(axis=1).tolist()
+
+
+def test_the_first_reference_of_a_pair_may_be_near_by_its_distance_alone() -> None:
+    reference, estimate, one = np.array([0.001, 0.001]), np.array([0.101, 0.101]), np.array([1, 1])
+    assert (reference < estimate - 0.1).all()
+    assert (estimate - reference <= 0.1).all()
+    first, last = within_distance(reference, one, estimate, one, 0.1)
+    assert first.tolist() == [0, 1]
+    assert last.tolist() == [1, 2]
