@@ -18,7 +18,7 @@ from .annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from .annotations.classes import Classes
 from .annotations.schema import Kind, kind_of
 from .annotations.source import MemorySource, Source
-from .cells import WARNING, Cells, Status, concatenate_cells, no_cells
+from .cells import FAILED_METRIC, FAILED_METRICS, WARNING, Cells, Status, concatenate_cells, no_cells
 from .engine.block import BLOCK, TrackWork, block_size
 from .engine.runs import raise_failure
 from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
@@ -539,6 +539,7 @@ class Accumulator:
                 )
         scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
         dims = {measure.variable: measure.metric.dims for measure in self._rules.measures if measure.metric.dims}
+        dims[FAILED_METRICS] = (FAILED_METRIC,)
         try:
             return given.results(scalars, dims), given.named
         except (ValueError, OverflowError) as error:

@@ -64,6 +64,9 @@ CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
 }
 """What a dataset says of each variable of its cells."""
 
+FAILED_METRICS, FAILED_METRIC = "failed_metrics", "failed_metric"
+"""Result with an extra dim of cells of which some metrics failed: 1 for each of these metrics, by its identity."""
+
 WARNING = "warning: "
 """What the message of a cell begins with that has all its scores, but should be looked at."""
 
@@ -109,6 +112,17 @@ class Cells:
 
     def __len__(self) -> int:
         return len(self.system)
+
+    @property
+    def failed_metrics(self) -> Mapping[int, tuple[str, ...]]:
+        """Identities of the metrics that failed on a cell of which others have a score, for each such cell."""
+        sparse = self.extras.get(FAILED_METRICS)
+        if sparse is None:
+            return {}
+        found: dict[int, tuple[str, ...]] = {}
+        for cell, place in sorted(sparse.index.tolist()):
+            found[cell] = (*found.get(cell, ()), sparse.coords[0][place])
+        return found
 
     def take(self, cells: Int) -> Cells:
         """The given cells, in the given order, each at most once."""
@@ -242,6 +256,22 @@ def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
         shifted.append(index)
     values = np.concatenate([piece.value for _, piece in pieces])
     return replace(first, coords=coords, index=np.concatenate(shifted), value=values)
+
+
+def mark_failed_metrics(failures: Iterable[tuple[int, int]], metrics: tuple[str, ...]) -> dict[str, Sparse]:
+    """The result that says which metrics failed on which cells; nothing where none did.
+
+    Parameters
+    ----------
+    failures : iterable of (int, int)
+        The cell and the place of the metric.
+    metrics : tuple of str
+        Identities of all metrics that might have failed.
+    """
+    index = np.array(sorted(set(failures)), dtype=np.int64).reshape(-1, 2)
+    about = {"long_name": "1 where the metric failed and others have a score of the cell"}
+    marked = Sparse((FAILED_METRIC,), (metrics,), index, np.ones(len(index)), about)
+    return {FAILED_METRICS: marked} if len(index) else {}
 
 
 def relabel(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells import Status
+from ..cells import FAILED_METRIC, Status
 from ..errors import MirflowWarning, QueryError, counted
 from ..store.format import (
     CLASSES,
@@ -410,6 +410,8 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     import xarray as xr
 
     _check_settings(name, given)
+    # Each store tells of its own failures: those of several would be one variable with the names of all metrics.
+    given = {store: ds.drop_dims(FAILED_METRIC, errors="ignore") for store, ds in given.items()}
     labels = {dim: union(names_of(ds, dim) for ds in given.values()) for dim in CELL}
     meeting = _check_cells(name, given, labels)
     labels["metric"], left_out = _kept_metrics(name, given, meeting)

@@ -149,11 +149,11 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
 
 
 def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
-    """Count the failures of each metric from outside of mirflow, with the first one."""
+    """Count the failures of each metric from outside of mirflow, with one of them."""
     for one in evaluations:
         cells = counted(sum(one.status.values()), "cell")
         for metric, (count, reason) in one.broken.items():
-            echo(f"  {one.plan.name}: metric {metric!r} failed in {count} of {cells}: {reason}", err=True)
+            echo(f"  {one.plan.name}: metric {metric!r} failed in {count} of {cells}, as in {reason}", err=True)
 
 
 def _idle_line(report: RunReport, path: Path, store: str) -> str:
@@ -290,7 +290,7 @@ def evaluate_command(
     """
     from ..analysis.missing import find_problems
     from ..analysis.scores import as_scores
-    from ..engine.pair_scores import BROKEN
+    from ..cells import FAILED_METRICS
     from ..evaluation import evaluate_paths
     from ..readers.class_tables import read_classes
     from ..reports.summaries import failed_cells, partial_cells, problem_lines
@@ -315,7 +315,7 @@ def evaluate_command(
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
     if not (failed and pair and for_people(style)):
         emit(_evaluated(ds, pair, style, percent), style, output)
-    if failed or any(BROKEN in one for one in partial):
+    if failed or FAILED_METRICS in ds.data_vars:
         context.exit(FAILED)
 
 

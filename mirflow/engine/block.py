@@ -17,7 +17,7 @@ from ..annotations.audio import seconds_of
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
-from ..cells import SCORED, WARNING, Cells, Status, concatenate_cells
+from ..cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..interruption import recognized_interrupts
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
@@ -512,13 +512,17 @@ def _to_cells(
     # which its message says, keeps its weight, as does what was not scored: both are missing.
     undefined = np.isnan(scores.score) & scored[pairs.cell][:, np.newaxis]
     undefined[list(scores.partly)] = False
-    for pair, column in scores.broken:
-        undefined[pair, column] &= column < 0
     scalars = [measure for measure in work.measures if not measure.metric.dims]
+    column = {measure: place for place, measure in enumerate(scalars)}
+    for pair, place in scores.broken:
+        if work.measures[place] in column:
+            undefined[pair, column[work.measures[place]]] = False
     extras = name_extras(scores.extras, work.measures)
     scores = replace(scores, weight=np.where(undefined, 0.0, scores.weight), extras=extras)
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
     score[~scored] = np.nan
+    failures = [(int(pairs.cell[pair]), place) for pair, place in scores.broken]
+    extras |= mark_failed_metrics((one for one in failures if scored[one[0]]), tuple(map(str, work.measures)))
     for name, sparse in extras.items():
         kept = scored[sparse.index[:, 0]]
         extras[name] = replace(sparse, index=sparse.index[kept], value=sparse.value[kept])

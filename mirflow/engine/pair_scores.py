@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -103,6 +104,7 @@ class _Table:
 
     def __post_init__(self) -> None:
         self.scalars = [measure for measure in self.measures if not measure.metric.dims]
+        self.place = {measure: place for place, measure in enumerate(self.measures)}
         self.column = {measure: place for place, measure in enumerate(self.scalars)}
         self.score: Float = np.full((self.pairs, len(self.scalars)), np.nan)
         self.weight: Float = np.zeros((self.pairs, len(self.scalars)))
@@ -115,9 +117,9 @@ class _Table:
 
     def fail(self, pair: int, measure: Measure, why: str) -> None:
         """Enter a failure. Its weight is above 0: the score is missing, it is not that there is nothing to measure."""
-        column = self.column.get(measure, -1)
-        self.broken[pair, column] = why
-        if column >= 0:
+        self.broken[pair, self.place[measure]] = why
+        if measure in self.column:
+            column = self.column[measure]
             self.score[pair, column], self.weight[pair, column] = np.nan, 1.0
 
     def demand_ranges(self) -> None:
@@ -132,10 +134,8 @@ class _Table:
 
     def scores(self, kernel: Scores) -> Scores:
         """All of them, beside what the kernel says of the pairs; a pair on which all metrics failed is refused."""
-        columns: dict[int, set[int]] = {}
-        for pair, column in self.broken:
-            columns.setdefault(pair, set()).add(column)
-        lost = {pair for pair, some in columns.items() if len(some) == len(self.measures)}
+        numbers = Counter(pair for pair, _ in self.broken)
+        lost = {pair for pair, number in numbers.items() if number == len(self.measures)}
         refused = {pair: f"{BROKEN}{next(t for (p, _), t in self.broken.items() if p == pair)}" for pair in lost}
         return replace(
             kernel,

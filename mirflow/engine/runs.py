@@ -15,6 +15,8 @@ import numpy as np
 from ..cells import (
     EMPTY,
     FAILED,
+    FAILED_METRIC,
+    FAILED_METRICS,
     SCORED,
     WARNING,
     Cells,
@@ -51,7 +53,6 @@ from ..store.packs import open_pack
 from ..store.read import group_names, read_group
 from ..store.write import StoreWriter, software_versions
 from .block import EACH, BlockWork, works_of
-from .pair_scores import BROKEN
 from .schedule import choose_scheduler, execute
 
 if TYPE_CHECKING:
@@ -117,6 +118,9 @@ def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
         each = {name: relabel(cells.extras[name], (plan.annotators, scalars)) for name in EACH if name in cells.extras}
         # A store may have had to rename the dims.
         extras |= {name: replace(sparse, dims=("annotator", "metric")) for name, sparse in each.items()}
+    if FAILED_METRICS in cells.extras:
+        failed = relabel(cells.extras[FAILED_METRICS], (tuple(map(str, plan.measures)),))
+        extras |= {FAILED_METRICS: replace(failed, dims=(FAILED_METRIC,))} if len(failed.index) else {}
     return replace(
         cells, measures=scalars, score=cells.score[:, columns], weight=cells.weight[:, columns], extras=extras
     )
@@ -239,7 +243,8 @@ class EvaluationReport:
     warned : int
         Cells that were scored although reference and estimate hardly belong together: their messages say why.
     broken : mapping of str to (int, str)
-        Metrics from outside of mirflow that failed: on how many cells that others have scores of, and the first reason.
+        Metrics from outside of mirflow that failed: on how many cells that others have scores of, and one of these with
+        its message.
     content : GroupContent
         Contents of its group of the store.
     """
@@ -481,15 +486,17 @@ def _compute(
 
 
 def raise_failure(cells: Cells) -> None:
-    """Raise a RunError for the first cell without a score, if there is one."""
-    failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
-    if len(failed):
-        first = int(failed[0])
-        status = Status(int(cells.status[first])).name
-        raise RunError(
-            f"system {cells.system[first]!r}, track {cells.track[first]!r}: {status}: {cells.message[first]} "
-            "(stopped, as on_error is raise; what was computed is kept)"
-        )
+    """Raise a RunError for the first cell without a score, or of which a metric failed, if there is one."""
+    partly = cells.failed_metrics
+    first = min([*np.flatnonzero(np.isin(cells.status, list(FAILED))).tolist(), *partly], default=None)
+    if first is None:
+        return
+    where = f"system {cells.system[first]!r}, track {cells.track[first]!r}"
+    if names := partly.get(first, ()):
+        where += f", metric{'s' if names[1:] else ''} {', '.join(map(repr, names))}"
+    else:
+        where += f": {Status(int(cells.status[first])).name}"
+    raise RunError(f"{where}: {cells.message[first]} (stopped, as on_error is raise; what was computed is kept)")
 
 
 def _publish(
@@ -526,21 +533,20 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         int((scored & (cells.weight == 0).any(axis=1)).sum()),
         tuple(caution.text for caution in job.plan.cautions),
         int(warned.sum()),
-        _broken(job.plan, [cells.message[cell] for cell in np.flatnonzero(partly).tolist()]),
+        _broken(job.plan, cells),
     )
 
 
-def _broken(plan: EvaluationPlan, messages: Iterable[str]) -> dict[str, tuple[int, str]]:
-    """The metrics that failed on cells which others have scores of, by the messages of these cells."""
-    names = {one.metric.name.removesuffix(f".{one.metric.value}") for one in plan.measures if one.metric.origin}
+def _broken(plan: EvaluationPlan, cells: Cells) -> dict[str, tuple[int, str]]:
+    """The metrics that failed on cells of which others have scores; a function of several values counts once a cell."""
+    names = {str(one): one.metric.name.removesuffix(f".{one.metric.value}") for one in plan.measures}
+    failed = {cell: {names[identity] for identity in own} for cell, own in cells.failed_metrics.items()}
     found: dict[str, tuple[int, str]] = {}
-    for message in messages:
-        reasons = [one.strip("; ") for one in message.split(BROKEN)[1:]]
-        for name in sorted(names):
-            own = next((one for one in reasons if one.startswith((f"{name}: ", f"{name} "))), None)
-            if own is not None:
-                count, first = found.get(name, (0, own))
-                found[name] = count + 1, first
+    for name in sorted(set().union(*failed.values())):
+        own = [cell for cell, those in failed.items() if name in those]
+        shown = min(own, key=lambda cell: len(failed[cell]))  # whose message tells of few others
+        where = f"system {cells.system[shown]!r}, track {cells.track[shown]!r}"
+        found[name] = len(own), f"{where}: {cells.message[shown]}"
     return found
 
 

@@ -66,7 +66,7 @@ class Scores:
     partly : mapping of int to str
         Pairs of which some measures have no score (NaN), and why.
     broken : mapping of (int, int) to str
-        Pairs and measures, by their column, of which the computation of a score failed, and why.
+        Pairs and measures, by their place among all of them, of which the computation of a score failed, and why.
     """
 
     score: Float

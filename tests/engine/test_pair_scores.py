@@ -13,6 +13,7 @@ import xarray as xr
 import mirflow
 from mirflow.cells import Status
 from mirflow.engine.runs import RunReport
+from mirflow.errors import RunError, ScoreError
 from mirflow.metrics.base import get_task
 from mirflow.metrics.beat.kernel import Batch
 from mirflow.metrics.measures import Measure, Parameter, Weight, metric
@@ -129,6 +130,8 @@ def test_a_failure_costs_its_score_alone(folder: Path) -> None:
         "count_error": 2,
     }
     assert report.failed == 17
+    failed = ds.failed_metrics.sel(system="ada", track="t3").to_series()
+    assert failed[failed == 1].index.tolist() == ["count_error@5.0", "count_error", "batched"]
     assert ds.message.sel(system="ada", track="t3").item() == (
         "the metric failed: batched: RuntimeError: no pairs (own.py:26); "
         "the metric failed: count_error: ZeroDivisionError: thirteen beats (own.py:12)"
@@ -142,13 +145,85 @@ def test_a_failure_costs_its_score_alone(folder: Path) -> None:
 
 def test_the_command_counts_the_failures_of_each_metric_and_fails(folder: Path) -> None:
     edit(folder, "BROKEN = False", "BROKEN = True")
-    line = "beat: metric 'batched' failed in 15 of 16 cells: batched: RuntimeError: no pairs (own.py:26)"
+    reason = "the metric failed: batched: RuntimeError: no pairs (own.py:26)"
+    line = f"beat: metric 'batched' failed in 15 of 16 cells, as in system 'ada', track 't0': {reason}"
     for _ in range(2):  # scored, and stored
         assert line in invoke("run", folder / "p.yaml", "--scheduler", "serial", code=3).stderr
     invoke("run", folder / "p.yaml", "--scheduler", "serial", "--on-error", "ignore", code=0)
     pair = folder / "ref/t1.txt", folder / "est/ada/t1.txt"
     found = invoke("evaluate", *pair, "--task", "beat", "-m", f"{folder}/lab/own.py:batched", "-m", "f_measure", code=3)
     assert "the metric failed: batched: RuntimeError: no pairs" in found.stderr
+
+
+def test_a_failure_of_one_metric_stops_a_run_that_is_to_raise(folder: Path) -> None:
+    stops = pytest.raises(
+        RunError,
+        match=r"^system 'ada', track 't3', metrics 'count_error@5\.0', 'count_error': the metric failed: count_error: "
+        r"ZeroDivisionError: thirteen beats \(own\.py:12\) \(stopped, as on_error is raise; what was computed is kept",
+    )
+    with stops:
+        run(folder, on_error="raise")
+    with stops:  # as the journal knows
+        run(folder, on_error="raise")
+    run(folder)
+    with stops:  # as the store knows
+        run(folder, on_error="raise")
+    edit(folder, "== 13", "== 1300")
+    assert run(folder, on_error="raise").failed == 0
+    assert "failed_metrics" not in beats(folder)
+
+
+def test_a_failure_of_a_metric_with_dims_is_counted_and_stops(folder: Path) -> None:
+    edit(folder, "== 13", "== 1300")
+    tables = folder / "lab/tables.py"
+    demand = "    assert (onsets.references != 12).all(), 'twelve'\n"
+    tables.write_text(tables.read_text().replace("    both =", f"{demand}    both ="))
+    for _ in range(2):  # scored, and stored
+        (count, reason) = run(folder).evaluations[1].broken["counts"]
+        assert (count, reason.partition(": ")[0]) == (2, "system 'ada', track 't2'")
+    with pytest.raises(
+        RunError, match=r"^system 'ada', track 't2', metric 'counts': the metric failed: counts: Assertion"
+    ):
+        run(folder, on_error="raise", force=True)
+
+
+@pytest.mark.parametrize("failing", [True, False], ids=["failures in both", "failures in one"])
+def test_stores_with_failures_of_metrics_are_queried_as_one(folder: Path, failing: bool) -> None:
+    run(folder)
+    path = folder / "p.yaml"
+    path.write_text(path.read_text().replace("est/{system}", "new/{system}"))
+    (folder / "new").mkdir()
+    (folder / "est/ada").rename(folder / "new/eve")
+    if not failing:
+        (folder / "new/eve/t3.txt").unlink()
+    again = run(folder, store=folder / "other.zarr")
+    assert ("count_error" in again.evaluations[0].broken) == failing
+    both = mirflow.query([folder / "s.zarr", folder / "other.zarr"], "count_error@5.0", group="beat", missing="skip")
+    assert {"ada", "bob", "eve"} <= set(both["system"].values.tolist())
+
+
+def test_a_failure_of_one_metric_stops_scoring_in_memory_that_is_to_raise() -> None:
+    def fussy(reference: Any, estimate: Any) -> float:
+        if len(estimate) == 3:
+            raise ValueError("three onsets")
+        return 1.0
+
+    sides = {"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]}
+    scores = mirflow.score(sides, sides, "onset", metrics=["f_measure", fussy])
+    assert scores.failed_metrics.sel(track="b", failed_metric="fussy").item() == 1
+    stops = pytest.raises(
+        ScoreError, match=r"track 'b', metric 'fussy': the metric failed: fussy: ValueError: three on"
+    )
+    with stops:
+        mirflow.score(sides, sides, "onset", metrics=["f_measure", fussy], on_error="raise")
+    accumulator = mirflow.Accumulator("onset", metrics=["f_measure", fussy], on_error="raise")
+    with stops:
+        accumulator.update(sides, sides)
+    kept = mirflow.Accumulator("onset", metrics=["f_measure", fussy])
+    kept.update(sides, sides)
+    again = mirflow.Accumulator("onset", metrics=["f_measure", fussy])
+    again.load_state(kept.state())
+    assert json.dumps(again.state()) == json.dumps(kept.state())
 
 
 def test_values_of_a_parameter_are_shown_where_there_are_several(folder: Path) -> None:
