@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import metrics as sklearn
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from mirflow.errors import MetricError
-from mirflow.kernels.agreement import fleiss_kappa
+from mirflow.kernels.agreement import RATIOS, Outcomes, fleiss_kappa, margins, matthews_correlation
+from mirflow.ragged import Float
 
 # A widely reprinted example: 10 subjects, 14 raters, 5 categories.
 REPRINTED = [
@@ -124,3 +127,26 @@ def test_landis_and_koch(kappa: float, word: str) -> None:
     from mirflow.kernels.agreement import GraderAgreement
 
     assert GraderAgreement(kappa, 0, 0, 1, 1, 0, 0, 0).strength == word
+
+
+def test_ratios_of_decisions_are_those_of_scikit_learn() -> None:
+    reference, estimate = np.random.default_rng(0).integers(0, 2, (2, 100))
+    confusions = sklearn.confusion_matrix(reference, estimate).astype(float)
+    outcomes = Outcomes.of_confusion(confusions)
+    expected = {
+        "precision": sklearn.precision_score(reference, estimate),
+        "recall": sklearn.recall_score(reference, estimate),
+        "f_measure": sklearn.f1_score(reference, estimate),
+        "iou": sklearn.jaccard_score(reference, estimate),
+        "accuracy": sklearn.accuracy_score(reference, estimate),
+        "negative_accuracy": sklearn.recall_score(reference, estimate, pos_label=0),
+    }
+    assert {name: ratio(outcomes)[1] for name, ratio in RATIOS.items()} == pytest.approx(expected, abs=1e-12)
+    found = matthews_correlation(margins(confusions))
+    assert found == pytest.approx(sklearn.matthews_corrcoef(reference, estimate), abs=1e-12)
+
+
+@pytest.mark.parametrize("ratio", RATIOS.values(), ids=RATIOS)
+def test_a_ratio_of_no_decision_has_no_value(ratio: Callable[[Outcomes], Float]) -> None:
+    nothing = Outcomes(*np.zeros((4, 1)))
+    assert np.isnan(ratio(nothing)).all()
