@@ -44,6 +44,17 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def shorten(text: str, longest: int) -> str:
+    """The beginning of a text that is too long to be shown, which ends in three dots.
+
+    Examples
+    --------
+    >>> shorten("verse", 5), shorten("chorus", 5)
+    ('verse', 'ch...')
+    """
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 class MirflowError(Exception):
     """Base of all errors that mirflow raises on purpose."""
 
@@ -83,7 +94,7 @@ _LONGEST = 1000
 
 
 def _shortened(line: str) -> str:
-    """A line of a message; of one that is too long both ends.
+    """A line of a message; of one that is too long both ends, as a value may be long and the remedy comes last.
 
     Examples
     --------

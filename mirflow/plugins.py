@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .errors import MirflowError, MirflowWarning, PluginError
+from .errors import MirflowError, MirflowWarning, PluginError, shorten
 from .interruption import is_stop
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ METRICS, TASKS, READERS = "mirflow.metrics", "mirflow.tasks", "mirflow.readers"
 _PREFIX = "mirflow_file_"
 """Beginning of the names of modules that are files; the path follows, so that workers can import them by name."""
 
-_LONGEST = 300
+LONGEST = 300
 """Most characters of an error's text in a message."""
 
 
@@ -170,17 +170,6 @@ def _path_in(name: str) -> str:
     return os.fsdecode(bytes.fromhex(name.removeprefix(_PREFIX)))
 
 
-def cut_text(text: str) -> str:
-    """The beginning of a text that code from outside has made, and that a message is to quote.
-
-    Examples
-    --------
-    >>> cut_text("no beats"), len(cut_text("no beats" * 10_000))
-    ('no beats', 300)
-    """
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
 def describe_error(error: BaseException, module: str = "") -> str:
     """An error in one line, with the file and line where it was raised: of several places the last one in a module.
 
@@ -195,7 +184,7 @@ def describe_error(error: BaseException, module: str = "") -> str:
     >>> describe_error(ValueError("no beats"))
     'ValueError: no beats'
     """
-    text = cut_text(" ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split()))
+    text = shorten(" ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split()), LONGEST)
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     places = [(one.filename, one.lineno) for one in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:

@@ -17,7 +17,7 @@ import click
 
 from ..errors import MirflowError, MirflowWarning, PruneError, RunError, SchedulerError, StoreError, visible
 from ..interruption import Interrupted, stop_answering
-from ..reports.tables import shorten
+from ..reports.tables import shorten_quotes
 from . import output
 
 _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
@@ -102,7 +102,7 @@ class Commands(click.Group):
         if not isinstance(error, MirflowError | OSError):  # our mistake
             hint = "" if self.debug else "; please report it with what `mirflow --debug` prints"
             return _print_message(f"internal error: {type(error).__name__}: {error}{hint}", output.INTERNAL)
-        message = shorten(str(error))
+        message = shorten_quotes(str(error))
         if isinstance(error, OSError) and error.filename is not None:
             message = f"{error.filename}: {error.strerror}"
         code = output.STORE if isinstance(error, StoreError) else output.BAD_INPUT
@@ -126,7 +126,7 @@ def _discard(stream: TextIO) -> None:
 def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Print a warning of mirflow as a line, without the place in the code."""
     if issubclass(category, MirflowWarning):
-        output.echo(f"warning: {shorten(str(message))}", err=True)
+        output.echo(f"warning: {shorten_quotes(str(message))}", err=True)
     else:
         usual(message, category, *place, **more)
 

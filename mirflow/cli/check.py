@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ..errors import counted, place_of, visible
-from ..reports.tables import shorten
+from ..reports.tables import shorten_quotes
 from .common_options import ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, echo, emit, output_options
 
@@ -72,7 +72,7 @@ def check_command(
     if style == "table" and output is None:
         for one in checks:
             for line in lines_of_check(one):
-                click.echo(shorten(line))
+                click.echo(shorten_quotes(line))
     else:
         emit([checks.rows()], style, output)
     for note in checks.notes:

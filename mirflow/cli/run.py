@@ -12,7 +12,7 @@ import click
 
 from ..errors import counted, visible
 from ..interruption import Interrupted
-from ..reports.tables import shorten
+from ..reports.tables import shorten_quotes
 from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, query_options, typed
 from .output import FAILED, choose_format, echo, emit, for_people, output_options, tables_of
 
@@ -310,7 +310,7 @@ def evaluate_command(
     failed, partial = failed_cells(ds), partial_cells(ds)
     reasons = [*failed, *partial]
     few = len(reasons) <= _NAMED
-    for line in map(shorten, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
+    for line in map(shorten_quotes, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
         echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
     if not (failed and pair and for_people(style)):

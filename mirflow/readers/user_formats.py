@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from ..annotations.annotation import Annotation
 from ..annotations.arrays import from_arguments, from_columns
 from ..annotations.schema import KINDS
-from ..errors import AnnotationError, InvalidAnnotationError, PluginError
+from ..errors import AnnotationError, InvalidAnnotationError, PluginError, shorten
 from ..interruption import is_stop
-from ..plugins import READERS, cut_text, declare, describe_error, find
+from ..plugins import LONGEST, READERS, declare, describe_error, find
 from .formats import FORMATS
 
 _Function = TypeVar("_Function", bound=Callable[[bytes], Any])
@@ -76,7 +76,9 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
         elif not isinstance(found, Annotation):
             found = from_arguments(KINDS[reading.kind], found if isinstance(found, tuple) else (found,))
     except AnnotationError as error:
-        raise InvalidAnnotationError(cut_text(error.message), path=error.path or name, line=error.line) from error
+        raise InvalidAnnotationError(
+            shorten(error.message, LONGEST), path=error.path or name, line=error.line
+        ) from error
     except MemoryError:  # the file is too large, not invalid
         raise
     except BaseException as error:  # whatever the user's code raises costs the file, not the run

@@ -11,7 +11,7 @@ from ..analysis.evaluations import ScoresLike, evaluations_of, name_stores
 from ..analysis.scores import cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.source import Source
-from ..errors import AnnotationError, MirflowError, PipelineError, QueryError
+from ..errors import AnnotationError, MirflowError, PipelineError, QueryError, shorten
 from ..metrics.base import get_task, has_task
 from ..pipeline import find_files
 from ..pipeline.document import parse_document
@@ -27,17 +27,6 @@ LONGEST = 300
 """Characters of a label or a message that the page shows."""
 Roots = str | Path | Sequence[str | Path] | None
 Plans = Mapping[str, EvaluationFiles]
-
-
-def shorten(text: str, longest: int) -> str:
-    """Cut a text that is too long to be looked at.
-
-    Examples
-    --------
-    >>> shorten("verse", 5), shorten("chorus", 5)
-    ('verse', 'chor\N{HORIZONTAL ELLIPSIS}')
-    """
-    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def find_plans(ds: xr.Dataset, root: str | Path | None = None, trusted: bool = False) -> tuple[Plans, str]:

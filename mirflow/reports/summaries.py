@@ -35,7 +35,7 @@ from .layout import (
     with_deviations,
 )
 from .results import Result
-from .tables import Entry, Table, shorten, table_of
+from .tables import Entry, Table, shorten_quotes, table_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,7 +111,7 @@ def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = F
     cut : bool
         Whether long values in messages are cut, for people.
     """
-    show = shorten if cut else str
+    show = shorten_quotes if cut else str
     rows = tuple((group, one.system, one.track, one.status.name, one.scored, show(one.message)) for one in problems)
     return Table(("group", "system", "track", "status", "scored", "message"), rows, folds=("message",))
 
@@ -126,7 +126,7 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
     lines = []
     for what, own in (*named, *with_score):
         example = "" if len({one.message for one in own}) == 1 else "such as "
-        lines.append(f"{group}: {counted(len(own), 'cell')}: {what}: {example}{shorten(own[0].message)}")
+        lines.append(f"{group}: {counted(len(own), 'cell')}: {what}: {example}{shorten_quotes(own[0].message)}")
     if others := kinds[_KINDS:]:
         more = f"{sum(map(len, others))} more cells for {counted(len(others), 'other reason')}"
         lines.insert(len(named), f"{group}: {more}")

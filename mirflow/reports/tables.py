@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import QueryError, UnknownNameError, clean_text
+from ..errors import QueryError, UnknownNameError, clean_text, shorten
 from ..metrics.aggregates import AGGREGATES
 
 if TYPE_CHECKING:
@@ -26,20 +26,20 @@ _LONGEST = 80
 _QUOTED = re.compile(r"""(?<![^\s(\[{=:])(['"])(?P<value>.*?)\1(?=[\s,;:.)\]}?!]|$)""", re.DOTALL)
 
 
-def shorten(message: str) -> str:
+def shorten_quotes(message: str) -> str:
     """Cut long quoted values in a message.
 
     Examples
     --------
-    >>> len(shorten(f"not a chord: {'C' * 500!r}")) < 100
+    >>> len(shorten_quotes(f"not a chord: {'C' * 500!r}")) < 100
     True
-    >>> shorten("track 'a': not a chord: 'H:maj'")
+    >>> shorten_quotes("track 'a': not a chord: 'H:maj'")
     "track 'a': not a chord: 'H:maj'"
     """
 
     def cut(found: re.Match[str]) -> str:
         quote, value = found[1], found["value"]
-        return found[0] if len(value) <= _LONGEST else f"{quote}{value[: _LONGEST - 3]}...{quote}"
+        return f"{quote}{shorten(value, _LONGEST)}{quote}"
 
     return _QUOTED.sub(cut, message)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import Lock
 
-from ..errors import MirflowError
+from ..errors import MirflowError, shorten
 
 LONGEST = 300
 """Characters of a value; of a longer one the beginning is kept."""
@@ -54,7 +54,9 @@ class AuditLog:
             If it cannot be kept: the action must not be done then.
         """
         line: dict[str, str | int] = {"time": self._clock().isoformat(), "actor": actor, "action": action}
-        line |= {name: _shorten(value) for name, value in details.items() if value is not None}
+        for name, value in details.items():
+            if value is not None:
+                line[name] = value if isinstance(value, int) else shorten(value, LONGEST)
         text = (json.dumps(line) + "\n").encode()
         try:
             with self._lock:
@@ -126,7 +128,3 @@ def _spans(text: bytes, keys: Callable[[Mapping[str, str | int]], Iterable[str]]
             name = f"{json.dumps(key)}: ".encode()
             first = text.index(name) + len(name) + 1
             yield first, first + len(json.dumps(value)) - 2
-
-
-def _shorten(value: str | int) -> str | int:
-    return value if isinstance(value, int) or len(value) <= LONGEST else f"{value[:LONGEST]}..."

@@ -7,7 +7,7 @@ from mirflow.analysis.missing import CellProblem, count_scored, find_problems, g
 from mirflow.analysis.scores import as_scores, names_of
 from mirflow.cells import Status
 from mirflow.reports.summaries import problem_lines, problems_table
-from mirflow.reports.tables import shorten
+from mirflow.reports.tables import shorten_quotes
 from tests.groups import make_group
 
 
@@ -74,11 +74,11 @@ class TestKinds:
 class TestShorten:
     def test_long_values_are_cut_and_nothing_else(self):
         path = "/folder" * 30
-        text = shorten(f"{path}/a.lab:3: track 'x': not a chord: {'C' * 100!r}; it's written like 'C'")
+        text = shorten_quotes(f"{path}/a.lab:3: track 'x': not a chord: {'C' * 100!r}; it's written like 'C'")
         assert text == f"{path}/a.lab:3: track 'x': not a chord: '{'C' * 77}...'; it's written like 'C'"
 
     @pytest.mark.parametrize("value", ["it's " * 30, "a 'b' c " * 20, "C" * 80])
     def test_whatever_is_quoted(self, value):
-        text = shorten(f"not a chord: {value!r}")
+        text = shorten_quotes(f"not a chord: {value!r}")
         assert text.startswith(f"not a chord: {value!r}"[:60])
         assert len(text) <= max(len("not a chord: ") + 82, 100)

@@ -23,7 +23,7 @@ def test_names_cannot_forge_lines(tmp_path: Path) -> None:
     log.record("ada", "submit", system='x"}\n{"actor": "eve"}', note="n" * 1000)
     (line,) = log.read()
     assert line["actor"] == "ada"
-    assert len(str(line["note"])) == 303
+    assert len(str(line["note"])) == 300
     assert len((tmp_path / "audit.jsonl").read_text().splitlines()) == 1
 
 

@@ -21,14 +21,14 @@ from ...analysis.query_options import Query
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
 from ...analysis.selection import find_measures
 from ...cells import QUOTES_NOTHING, Status
-from ...errors import QueryError
+from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates
 from ...metrics.measures import DESCRIBED
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..figures.lanes import BAD, GOOD, HALF
-from ..origins import Origin, shorten
+from ..origins import Origin
 from ..results import Result
 from .embed import Parts, pack_floats, pack_json
 from .numbers import EvaluationNumbers

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
+from ...errors import shorten
 from ...metrics.pedal import PEDALS, pedal_of
 from ...ragged import Bool, Column, Float, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.keys import MODES, UNNAMED, parse_key
 from ...theory.percussion import STAFF, staff_row
 from ..figures.lanes import matches, sheet_notes
-from ..origins import LONGEST, shorten
+from ..origins import LONGEST
 
 LEVEL = 6
 
