@@ -311,16 +311,19 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
 
     works = grader_work(rows, log)
     called = number_graders((one.grader for one in rows), seed)
+    listened = any(one.heard is not None for one in rows)
     found = []
     for name, shown in {**called, "": "all"}.items():
         work, again = works[name], works[name].agreement
         spent = (work.median_seconds, work.total_seconds / 3600) if log else ()
-        values = (again.same, again.weighted_kappa, again.difference, *spent)
+        heard = (work.median_heard,) if listened else ()
+        values = (again.same, again.weighted_kappa, again.difference, *spent, *heard)
         found.append((shown, work.judged, again.repeats, *(show_number(one, people) for one in values)))
     notes = (
         "same: share of the hidden repeats with the same broad category; weighted_kappa: of both times, linear weights",
         "difference: mean absolute difference of the fine judgements of both times",
         *(("seconds: median of a pair; hours: in all",) if log else ()),
+        *(("heard: median share of a recording that was heard before its judgement",) if listened else ()),
     )
     columns = (
         "grader",
@@ -330,6 +333,7 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
         "weighted_kappa",
         "difference",
         *(("seconds", "hours") if log else ()),
+        *(("heard",) if listened else ()),
     )
     return Table(columns, tuple(found), "graders and their agreement with themselves", notes if people else ())
 

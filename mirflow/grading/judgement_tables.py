@@ -23,7 +23,7 @@ from .pool import JUDGED_AS, Pool
 
 Known = Literal["keep", "leave out"]
 Unjudged = Literal["refuse", "zero", "skip"]
-COLUMNS = ("grader", "query", "candidate", "repeat", "broad", "fine", "cannot_hear", "known", "time")
+COLUMNS = ("grader", "query", "candidate", "repeat", "broad", "fine", "cannot_hear", "known", "time", "heard")
 """Of a table of judgements as they were made; only the first three and one of broad and fine have to be there."""
 _CLOSED = ("query", "candidate", "grader", "broad", "fine")
 _SUMS = ("psum", "wcsum", "sdsum", "greater0", "greater1")
@@ -60,6 +60,8 @@ class GraderJudgement:
         The grader recognised the piece.
     time : datetime or None
         When it was made, with its time zone.
+    heard : float or None
+        Share of the candidate's recording that the grader had heard by then, from 0 to 1; None: not known.
     """
 
     grader: str
@@ -71,6 +73,7 @@ class GraderJudgement:
     cannot_hear: bool = False
     known: bool = False
     time: datetime | None = None
+    heard: float | None = None
 
     @property
     def pair(self) -> Pair:
@@ -120,7 +123,7 @@ def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
     if not {"broad", "fine"} & set(table.columns):
         raise InvalidAnnotationError("neither a column broad nor fine", path=table.name)
     for line, grader, query, candidate, *rest in zip(table.lines, *needed, *others, strict=True):
-        repeat, broad, fine, cannot_hear, known, time = rest
+        repeat, broad, fine, cannot_hear, known, time, heard = rest
         try:
             one = GraderJudgement(
                 grader,
@@ -132,6 +135,7 @@ def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
                 _truth("cannot_hear", cannot_hear),
                 _truth("known", known),
                 to_time(time) if time else None,
+                _share(heard),
             )
         except ValueError as error:
             message = f"{error} (grader {grader!r}, query {query!r}, candidate {candidate!r})"
@@ -155,6 +159,16 @@ def _number(text: str) -> float | None:
         raise ValueError(f"the fine judgement is not a number: {text!r}") from None
     if not math.isfinite(value):
         raise ValueError(f"the fine judgement is not finite: {text!r}")
+    return value
+
+
+def _share(text: str) -> float | None:
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        value = math.nan
+    if value is not None and not 0 <= value <= 1:
+        raise ValueError(f"heard is a share from 0 to 1, not {text!r}")
     return value
 
 
@@ -190,7 +204,8 @@ def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathL
     for one in judgements:
         flags = int(one.cannot_hear), int(one.known)
         time = one.time.isoformat() if one.time is not None else ""
-        rows.append((one.grader, one.query, one.candidate, int(one.repeat), one.broad, one.fine, *flags, time))
+        heard = None if one.heard is None else round(one.heard, 4)
+        rows.append((one.grader, one.query, one.candidate, int(one.repeat), one.broad, one.fine, *flags, time, heard))
     write_table(path, COLUMNS, rows)
 
 

@@ -287,12 +287,15 @@ class GraderWork:
         Time on a pair; NaN without events.
     total_seconds : float
         Time on all pairs.
+    median_heard : float
+        Share of a recording that was heard before its judgement, from 0 to 1; NaN where it is not known.
     """
 
     judged: int
     agreement: SelfAgreement
     median_seconds: float
     total_seconds: float
+    median_heard: float
 
 
 def grader_work(
@@ -315,7 +318,13 @@ def grader_work(
     {'h': 0, 'g': 1, '': 1}
     """
     rows = latest(judgements)
-    judged = Counter(one.grader for one in rows if one.counts and not one.repeat)
+    first = [one for one in rows if one.counts and not one.repeat]
+    judged = Counter(one.grader for one in first)
+    heard: dict[str, list[float]] = defaultdict(list)
+    for one in first:
+        if one.heard is not None:
+            heard[one.grader].append(one.heard)
+            heard[""].append(one.heard)
     agreement = {one.grader: one for one in self_agreement(rows)}
     seconds = {grader: [*own.values()] for grader, own in time_on_task(events).items()}
     judged[""], seconds[""] = judged.total(), [one for own in seconds.values() for one in own]
@@ -325,6 +334,7 @@ def grader_work(
             agreement[name] if name in agreement else _self_agreement(name, ()),
             median(seconds[name]) if seconds.get(name) else float("nan"),
             sum(seconds.get(name, ())),
+            median(heard[name]) if name in heard else float("nan"),
         )
         for name in dict.fromkeys([*graders, *(one.grader for one in rows), ""])
     }

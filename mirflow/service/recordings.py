@@ -9,13 +9,15 @@ import hmac
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 
-from ..errors import GradingError
+from ..errors import AnnotationError, GradingError
 from ..pipeline.campaign import Audience, Campaign
+from ..readers.audio_files import FileSignal
 from ..readers.patterns import Pattern
 from .accounts import Role, Viewer
 
@@ -149,6 +151,25 @@ def find_recording(root: Path, pattern: str, piece: str) -> Path:
     if "\0" in piece or not path.resolve().is_relative_to(folder.resolve()):
         raise GradingError(f"{piece!r} is no name of a recording in {folder}")
     return path
+
+
+def find_duration(path: Path) -> float | None:
+    """The seconds of a recording; None where it is not there, or cannot be decoded here."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return _duration(str(path), stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=100_000)
+def _duration(path: str, size: int, modified: int) -> float | None:
+    try:
+        signal = FileSignal(path)
+    except AnnotationError:
+        return None
+    signal.close()
+    return signal.frames / signal.rate
 
 
 def _files(pattern: str, root: Path, name: str) -> dict[str, Path]:

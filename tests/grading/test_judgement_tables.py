@@ -78,12 +78,15 @@ class TestFile:
             ("g,q,c,VS,high,", r":2: the fine judgement is not a number: 'high'"),
             ("g,q,c,VS,inf,", r":2: the fine judgement is not finite"),
             ("g,q,c,VS,5,monday", r":2: not a time: 'monday'"),
+            ("g,q,c,VS,5,,80%", r":2: heard is a share from 0 to 1, not '80%'"),
+            ("g,q,c,VS,5,,1.5", r":2: heard is a share from 0 to 1, not '1.5'"),
             (",q,c,VS,5,", r":2: the row names no grader"),
         ],
     )
     def test_what_is_wrong_is_told_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
         path = tmp_path / "j.csv"
-        path.write_text(f"grader,query,candidate,broad,fine,time\n{row}\n")
+        columns = ["grader", "query", "candidate", "broad", "fine", "time", "heard"][: row.count(",") + 1]
+        path.write_text(f"{','.join(columns)}\n{row}\n")
         with pytest.raises(InvalidAnnotationError, match=message):
             read_judgements(path)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mirflow.errors import GradingError
-from mirflow.service.grading.grading_tables import Participation, StoredAssignment
+from mirflow.service.grading.grading_tables import Participation, StoredAssignment, StoredPair
 from mirflow.service.grading.overview import close_round
 from mirflow.service.service import Service, open_service
 
@@ -105,6 +105,38 @@ def test_what_was_not_listened_to_is_no_judgement_yet(service: Service) -> None:
     grader.judge(second, broad="NS", fine=1)
     found = overview(service)["quantities"]
     assert (found["judgements that are made"], found["asked and not judged yet"]) == (1, 3)
+
+
+def test_organisers_see_how_much_of_the_recordings_was_heard(tmp_path: Path) -> None:
+    service = make_service(tmp_path, listen=1)  # recordings of 8 s
+    grader = Grader(service)
+    first, second, third, fourth = grader.asked()
+    grader.judge(first, broad="NS", fine=1, heard=2.0)
+    grader.judge(second, broad="NS", fine=1, heard=2.0)
+    grader.judge(second, heard=4.0)
+    grader.judge(third, broad="NS", fine=1, heard=9.5)
+    grader.judge(fourth, broad="NS", fine=1, heard=0.5)  # does not count yet
+    [row] = overview(service)["graders"]
+    assert row["share heard"] == 0.5
+    assert '<td class="number">0.5</td>' in Browser(service, "olga", "organiser").get(f"{ROUND}overview").text
+    close_round(service, "similarity", tmp_path / "now", interim=True, unjudged="skip")
+    made = list(csv.DictReader((tmp_path / "now" / "made.csv").read_text().splitlines()))
+    assert sorted(one["heard"] for one in made) == ["0.0625", "0.25", "0.5", "1.0"]
+    key = tmp_path / "grading" / "pool.key.csv"
+    lines = printed("grading", "overview", tmp_path / "now" / "made.csv", "--key", key).splitlines()
+    (shown,) = (line for line in lines if line.startswith("all "))
+    assert shown.split()[-1] == "0.5000"
+
+
+def test_a_share_that_is_not_known_is_none(tmp_path: Path) -> None:
+    service = make_service(tmp_path, listen=1)
+    grader = Grader(service)
+    piece = next(one.piece for one in rows(service, StoredPair) if one.id == rows(service, StoredAssignment)[0].pair_id)
+    (tmp_path / "grading" / "audio" / f"{piece}.wav").write_bytes(b"no recording")
+    grader.judge(grader.asked()[0], broad="NS", fine=1, heard=2.0)
+    grader.judge(grader.asked()[1], broad="NS", fine=1, heard=None)  # a page without scripts
+    [row] = overview(service)["graders"]
+    assert (row["judgements"], row["share heard"]) == (2, None)
 
 
 def test_a_closed_round_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ from ...grading.judgement_tables import (
     write_judgements,
 )
 from ...grading.pool import Pool, read_key
+from ..recordings import find_duration
 from ..service import Service
 from .grading_tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
 from .judging import LARGEST, is_heard
@@ -99,9 +100,16 @@ def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
                 one.unplayable,
                 one.known,
                 one.saved,
+                _share_heard(one, opened),
             )
         )
     return found
+
+
+def _share_heard(one: StoredAssignment, opened: OpenRound) -> float | None:
+    """The share of a candidate's recording that was heard before the last change of its judgement."""
+    seconds = None if one.heard is None or one.saved is None else find_duration(opened.recording(one.pair.piece))
+    return None if not seconds or one.heard is None else min(one.heard / seconds, 1.0)
 
 
 def events_of(session: Session, opened: OpenRound) -> list[Row]:
@@ -231,6 +239,7 @@ def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgeme
         row: Row = {"grader": name, "judgements": work.judged}
         row["median seconds"] = None if math.isnan(work.median_seconds) else round(work.median_seconds, 1)
         row["minutes"] = round(work.total_seconds / 60, 1)
+        row["share heard"] = _float(work.median_heard)
         row["repeats"] = again.repeats
         row["same word"] = _float(again.same)
         row["difference of numbers"] = _float(again.difference)
