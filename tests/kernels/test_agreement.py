@@ -150,3 +150,12 @@ def test_ratios_of_decisions_are_those_of_scikit_learn() -> None:
 def test_a_ratio_of_no_decision_has_no_value(ratio: Callable[[Outcomes], Float]) -> None:
     nothing = Outcomes(*np.zeros((4, 1)))
     assert np.isnan(ratio(nothing)).all()
+
+
+def test_counts_of_outcomes_are_read_along_any_axis() -> None:
+    both = Outcomes.of_confusion(np.array([[3.0, 1.0], [2.0, 4.0]]))
+    counts = np.array([both.hit, both.false_alarm, both.miss, both.rejection])
+    for axis in (0, 1):
+        found = Outcomes.of_counts(counts if axis == 0 else counts.T, axis)
+        assert found.precision().tolist() == [0.6, 0.8]
+        assert found.negative_accuracy().tolist() == both.negative_accuracy().tolist()
