@@ -10,9 +10,11 @@ from pathlib import Path
 
 from mirflow.service.accounts import Role, Viewer, team_of
 from mirflow.service.service import Service, open_service
+from mirflow.service.submissions.confinement import Confinement
 from mirflow.service.submissions.entries import enter, find_submission, results_of
 from mirflow.service.submissions.submission_tables import Released, Submission
 from mirflow.service.submissions.uploads import Upload, receive
+from mirflow.service.submissions.worker import Worker
 
 from .accounts import BASE, Clock, find_or_add
 from .databases import with_database
@@ -166,3 +168,10 @@ def scores(service: Service, id: str, split: str) -> dict[str, Released]:
     with service.database.read() as session:
         found = results_of(session, service.campaign, find_submission(session, id, Viewer(0, "o", "organiser", 0)))
         return {row.metric: row for one in found if one.split == split for row in one.scores}
+
+
+def worker_of(service: Service, confinement: Confinement, name: str = "") -> Worker:
+    """A worker that shares a confinement with others."""
+    worker = Worker(service, name)
+    worker.jobs.confinement = confinement
+    return worker
