@@ -61,7 +61,7 @@ class AllJudged:
     grader : str (judgements,)
         Empty: not told.
     copied : bool (judgements,)
-        True where graders heard another query, whose judgements are also those of a query before.
+        True for copies: the same judgement of the query that graders heard is also listed for an earlier query.
     source : str
         What they were read from; empty: a collection.
     """
@@ -75,7 +75,7 @@ class AllJudged:
     source: str
 
     def once(self) -> AllJudged:
-        """Those that were made: a judgement of a query and its mutations is one."""
+        """Keep the judgements that graders made: one for a query and all of its mutations."""
         made = ~self.copied
         _, pair = np.unique(self.pair[made], return_inverse=True)
         level, fine, query, grader = self.level[made], self.fine[made], self.query[made], self.grader[made]
