@@ -97,10 +97,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def process(command: list[str], address: str, cwd: Path) -> Iterator[psutil.Process]:
+def process(
+    command: list[str], address: str, cwd: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[psutil.Process]:
     """A server, from its first answer on."""
     quiet = subprocess.DEVNULL
-    started = subprocess.Popen(command, cwd=cwd, stdout=quiet, stderr=quiet, start_new_session=True)
+    started = subprocess.Popen(command, cwd=cwd, env=environment, stdout=quiet, stderr=quiet, start_new_session=True)
     try:
         for _ in range(600):
             try:
@@ -123,11 +125,11 @@ def ask_by_wrk(wrk: str, script: Path, address: str, readers: int, seconds: floa
     return float(line[1]), float(line[2]), float(line[3]), float(line[4]), int(line[5])
 
 
-async def ask_by_sockets(address: str, readers: int, seconds: float) -> Result:
-    """Load by connections of asyncio."""
+async def ask_by_sockets(address: str, readers: int, seconds: float, headers: str = "") -> Result:
+    """Load by connections of asyncio; further headers end in line breaks."""
     host, _, path = address.removeprefix("http://").partition("/")
     name, port = host.split(":")
-    request = f"GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    request = f"GET /{path} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n".encode()
     spent: list[float] = []
     errors = 0
     until = time.perf_counter() + seconds

@@ -1,4 +1,4 @@
-"""Answers to readers: made once for each generation of the stores that they show, and kept as bytes."""
+"""Answers to readers: made once for each state of what they show, and kept as bytes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Kept:
 
 
 class Answers:
-    """Answers by address and generation.
+    """Answers by address, and by all else that they depend on: generations of stores, the reader, the database.
 
     Parameters
     ----------
@@ -87,39 +87,40 @@ class Answers:
         self._bytes = 0
         self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
         self._made: dict[tuple[str, str], asyncio.Future[Kept]] = {}
-        self._front: dict[tuple[bytes, bytes], tuple[tuple[str, ...], str]] = {}
+        self._front: dict[tuple[bytes, bytes], tuple[tuple[str, ...] | None, str]] = {}
         self._pools = [ThreadPoolExecutor(AT_ONCE, thread_name_prefix=name) for name in ("answers", "choices")]
         self._waiting = 0
 
-    def generation(self, names: Sequence[str]) -> str:
-        """Text that changes when one of some stores is published anew.
+    def generation(self, names: Sequence[str] | None) -> str:
+        """Text that changes when one of some stores is published anew; None: of all, which may appear and be removed.
 
         Raises
         ------
         UnknownNameError, StoreError
             If one of them is not there.
         """
-        tokens = " ".join(f"{name}@{self.stores.current(name).token}" for name in names)
+        tokens = " ".join(f"{name}@{self.stores.current(name).token}" for name in names or self.stores)
         return digest(f"{self._salt} {tokens}")
 
     async def answer(
         self,
         request: Request,
-        names: Sequence[str],
+        names: Sequence[str] | None,
         make: Callable[[], Content],
         *,
         variant: str = "",
         query: str | None = None,
         chosen: bool = False,
         view: str = "",
+        state: str = "",
     ) -> Response:
         """The answer to a request: a kept one, or one that is made now, once for all who wait for it.
 
         Parameters
         ----------
         request : Request
-        names : sequence of str
-            Stores that the answer depends on.
+        names : sequence of str or None
+            Stores that the answer depends on, if it has neither a view nor a state; None: all.
         make : callable
             Makes it; runs in a thread.
         variant : str
@@ -131,16 +132,20 @@ class Answers:
         view : str
             What tells that which somebody sees after logging in from what all others see; whoever sees the same gets
             the same answer, and neither browsers nor proxies keep it. Empty: everybody sees it.
+        state : str
+            Changes with whatever else the answer depends on, read before it is made. The tag of such an answer is of
+            its contents: that of the state would tell everybody of changes that the answer does not show.
         """
-        generation = digest(f"{self._salt} seen as {view}") if view else self.generation(names)
+        changing = view or state
+        generation = digest(f"{self._salt} seen as {view} in {state}") if changing else self.generation(names)
         target = f"{request.url.path}?{request.url.query if query is None else query} {variant}"
-        etag = digest(f"{generation} {target}")
-        if is_known(request.headers.get("if-none-match", ""), etag):
+        etag = "" if state else digest(f"{generation} {target}")
+        if etag and is_known(request.headers.get("if-none-match", ""), etag):
             keep = "private, no-store" if view else "no-cache"
             shared = {} if view else self._shared
             return Response(status_code=304, headers={"ETag": f'W/"{etag}"', "Cache-Control": keep, **shared})
         kept = await self._get((generation, target), etag, make, self._pools[chosen], private=bool(view))
-        if not variant and not view and kept.status == 200:
+        if not variant and not changing and kept.status == 200:
             self._set_front(request.scope, names, (generation, target))
         return KeptResponse(kept)
 
@@ -191,13 +196,13 @@ class Answers:
         while self._bytes > self._most_bytes:
             self._bytes -= _size(*self._kept.popitem(last=False))
 
-    def _set_front(self, scope: Scope, names: Sequence[str], key: tuple[str, str]) -> None:
+    def _set_front(self, scope: Scope, names: Sequence[str] | None, key: tuple[str, str]) -> None:
         """Let a kept answer be found by what a server knows of a request before any route is looked for."""
         address = scope["raw_path"], scope["query_string"]
         if key in self._kept and sum(map(len, address)) <= LONGEST_ADDRESS:
             if len(self._front) > MOST_ADDRESSES:
                 self._front.clear()
-            self._front[address] = tuple(names), key[1]
+            self._front[address] = None if names is None else tuple(names), key[1]
 
     def find(self, scope: Scope) -> Kept | None:
         """The kept answer to a request, if it shows the generations of now."""
@@ -288,7 +293,11 @@ def _size(key: tuple[str, str], kept: Kept) -> int:
 
 def digest(text: str) -> str:
     """A short digest of a text, for tags of answers."""
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return _digest(text.encode())
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.blake2b(body, digest_size=8).hexdigest()
 
 
 def is_known(given: str, etag: str) -> bool:
@@ -297,8 +306,8 @@ def is_known(given: str, etag: str) -> bool:
 
 
 def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, str]) -> Kept:
-    """An answer with its headers, compressed if that makes it smaller."""
-    kind = content.media_type
+    """An answer with its headers, compressed if that makes it smaller; without a tag it gets that of its contents."""
+    kind, etag = content.media_type, etag or _digest(content.body)
     headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
     if content.status == 200:
         # What everybody sees may be kept by browsers, which have to ask whether it still holds.

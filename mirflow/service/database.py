@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from sqlalchemy import (
     create_engine,
     event,
     make_url,
+    select,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
@@ -33,7 +35,7 @@ from sqlalchemy.types import TypeDecorator
 from ..errors import MirflowError
 from . import migrations
 
-__all__ = ["Base", "Database", "DatabaseError", "Session", "Token", "User", "UtcDateTime"]
+__all__ = ["UNSEEN", "Base", "Database", "DatabaseError", "PageState", "Session", "Token", "User", "UtcDateTime"]
 
 WAIT = 30.0
 """Seconds to wait for another writer."""
@@ -41,6 +43,8 @@ SILENCE = 60.0
 """Seconds after which a writer of PostgreSQL that says nothing loses its transaction."""
 _TABLES = (".submissions.submission_tables", ".grading.grading_tables")
 """Modules that declare tables."""
+UNSEEN: dict[str, Any] = {"info": {"unseen": True}}
+"""Arguments of tables that change often, and whose rows no page of results shows."""
 _WRITERS = 0x6D697266
 """Key of the lock that writers of PostgreSQL take."""
 _EXAMPLE = "postgresql+psycopg://mirflow@localhost/chords"
@@ -110,6 +114,7 @@ class Token(Base):
     """A personal link, a token of the command line, or a session; only its digest is kept."""
 
     __tablename__ = "token"
+    __table_args__ = UNSEEN
 
     id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
@@ -120,6 +125,15 @@ class Token(Base):
     revoked: Mapped[dt.datetime | None]
     used: Mapped[dt.datetime | None]
     user: Mapped[User] = relationship(back_populates="tokens")
+
+
+class PageState(Base):
+    """A token of the rows that pages of results show: each transaction that changes one of them draws another."""
+
+    __tablename__ = "page_state"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token: Mapped[str]
 
 
 class Database:
@@ -243,7 +257,8 @@ class Database:
 
         Its transaction begins at once, and not with its first statement as SQLAlchemy's do: all of the block excludes
         other writers, so that what is read in it, the clock included, stays true until its changes are kept. A thread
-        must not begin another one within it, which would wait for itself.
+        must not begin another one within it, which would wait for itself. Changes of
+        all tables but those that are `UNSEEN` change `page_state`, too.
 
         Parameters
         ----------
@@ -260,13 +275,26 @@ class Database:
         # seconds, and each would hold a connection meanwhile. What takes longer is left to the database to refuse.
         mine = self._turn.acquire(timeout=wait)
         try:
-            writing = self._writing.execution_options(wait=wait)
+            changed: set[str] = set()
+            writing = self._writing.execution_options(wait=wait, changed=changed)
             with Session(writing, expire_on_commit=False) as session, session.begin():
                 session.connection()
                 yield session
+                session.flush()
+                if changed:
+                    # Random rather than counted: a backup that is restored does not count to the same numbers again.
+                    session.merge(PageState(id=1, token=secrets.token_hex(8)))
         finally:
             if mine:
                 self._turn.release()
+
+    def page_state(self) -> str:
+        """A token that every transaction changes whose changes pages of results may show, in whichever process.
+
+        What is read after it is at least as new as the token.
+        """
+        with self.read() as session:
+            return session.scalar(select(PageState.token)) or ""
 
     def close(self) -> None:
         """Close all connections."""
@@ -287,6 +315,7 @@ def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
     if sqlite:
         event.listen(engine, "connect", _configure if foreign_keys else _configure_for_upgrade)
     event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
+    event.listen(engine, "before_cursor_execute", _note_change)
     return engine
 
 
@@ -338,6 +367,15 @@ def _begin_sqlite(connection: Any) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
         connection.exec_driver_sql("BEGIN")
+
+
+def _note_change(connection: Any, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool) -> None:
+    """Note the table that a statement changes, for the transaction that executes it."""
+    changed = connection.get_execution_options().get("changed")
+    if changed is not None and (context.isinsert or context.isupdate or context.isdelete):
+        table = context.compiled.statement.table
+        if not table.info.get("unseen"):
+            changed.add(table.name)
 
 
 def _begin_postgres(connection: Any) -> None:

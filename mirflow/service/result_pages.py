@@ -24,14 +24,15 @@ from ..site.build import NEWS
 from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom, with_authority
 from ..site.front_page import front, news_of
 from ..site.page_contents import StoreContents
+from ..site.pages import PageViewer
 from .accounts import Viewer
 from .answers import Content, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
-from .viewer_pages import PRIVATE, pages_of, viewer_of
-from .views import Views
+from .viewer_pages import PRIVATE, pages_of
+from .views import Views, seen_as
 
 _HTML = "text/html; charset=utf-8"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -69,23 +70,32 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
 def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRoute:
     async def endpoint(request: Request) -> Response:
         service: Service = request.app.state.service
-        parts = request.path_params
-        names = [parts["store"]] if "store" in parts else list(service.shelf)
+        parts, viewer = request.path_params, request.state.viewer
+        store: str | None = parts.get("store")
         asked = partial(make, Asked(views, service, request), **parts)
+        query = None if make is _report_track else ""  # the others read none
         try:
-            if request.state.viewer is not None or parts.get("store") in views.hidden:
-                found = await run_in_threadpool(asked)
-                return Response(found.body, media_type=found.media_type, headers=PRIVATE)
-            variant = "" if "store" in parts else await run_in_threadpool(views.digest)
-            if make in (_archive, _archive_json):
-                variant += service.years_token()
-            query = None if make is _report_track else ""  # the others read none
-            return await service.answers.answer(request, names, asked, variant=variant, query=query)
+            variant = service.years_token() if make in (_archive, _archive_json) else ""
+            if not views.depends_on_state(store, viewer):
+                names = None if store is None else [store]
+                return await service.answers.answer(request, names, asked, variant=variant, query=query)
+            state = await run_in_threadpool(_state, views, service, viewer, **parts)
+            return await service.answers.answer(
+                request, (), asked, variant=variant, query=query, view=seen_as(viewer), state=state
+            )
         except (UnknownNameError, StoreError, QueryError) as error:
             raise HTTPException(404) from error
 
     endpoint.__name__ = make.__name__.strip("_")
     return GuardedRoute(path, endpoint, role=None)
+
+
+def _state(views: Views, service: Service, viewer: Viewer | None, **parts: str) -> str:
+    """A text that changes whenever a page does, as somebody sees it."""
+    store, track = parts.get("store"), parts.get("track")
+    # Recordings are files of the organiser, which may be added at any time.
+    audio = service.recordings.of_track(store, track, viewer) if store in views.splits and track is not None else None
+    return f"{views.state(store, viewer)} {audio or ''}"
 
 
 @dataclass(frozen=True)
@@ -124,8 +134,12 @@ class Asked:
         return self.views.ask(store, self.viewer, partial(report_of, self.service))
 
     def render(self, template: str, **context: Any) -> Content:
-        """Fill in a template."""
-        text = pages_of(self.service, self.viewer).render(template, viewer=viewer_of(self.request), **context)
+        """Fill in a template.
+
+        The page is kept for all sessions of its reader: it has no token of this one, and no form that needs it.
+        """
+        reader = None if self.viewer is None else PageViewer(self.viewer.name, self.viewer.role, "")
+        text = pages_of(self.service, self.viewer).render(template, viewer=reader, **context)
         return Content(text.encode(), _HTML)
 
 

@@ -2,6 +2,9 @@
 
 Of an open split anybody sees the public copy, and who is logged in a part of the full store. Of a hidden split there is
 only what was released, from the database: its store is never opened here.
+
+Pages are kept as bytes by `answers.py`. `Views.state` names all that a page depends on beside its address and its
+reader: generations of stores, the database, the times of the campaign file that have passed, the progress of rounds.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from sqlalchemy.orm import Session
 
 from ..errors import QueryError, StoreError, UnknownNameError, counted
 from ..metrics.base import get_task, has_task
-from ..pipeline.campaign import Split, pipeline_of
+from ..pipeline.campaign import Campaign, Split, pipeline_of
 from ..pipeline.model import Evaluation
 from ..reports.leaderboard import (
     VERSION,
@@ -61,6 +64,8 @@ Marks = Mapping[str, Mapping[str, str]]
 
 MOST_VIEWS = 16
 """Parts of stores that are kept for those who are logged in."""
+MOST_READERS = 1_000
+"""Readers of whom is kept which part of a store they see, until the database changes."""
 SEEN_BY = "seen_by"
 """Coordinate of systems that not everybody sees."""
 
@@ -125,7 +130,9 @@ class Views:
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         opened = [name for name, split in self.splits.items() if not split.hidden]
         self._full = service.open_stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
+        self._moments = [] if campaign is None or not self.splits else moments_of(campaign)
         self._views: OrderedDict[str, View] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, ...], str] = OrderedDict()
         self._lock = Lock()
 
     @property
@@ -203,17 +210,48 @@ class Views:
                 continue
         return found
 
-    def digest(self) -> str:
-        """A text that changes when something is released of hidden splits, judged, or happens, that all may know.
+    def depends_on_state(self, store: str | None, viewer: Viewer | None) -> bool:
+        """True if what somebody sees of a store, or of all (None), depends on more than public generations."""
+        if viewer is not None:
+            return True
+        if store is not None:
+            return store in self.hidden
+        return bool(self.splits) or self._grading is not None
 
-        It is empty where nothing happens but new generations of stores.
+    def state(self, store: str | None, viewer: Viewer | None) -> str:
+        """A text that changes whenever what somebody sees of a store does, or of all stores (None).
+
+        It is read before the page is made: a page may show more than it says, and never less.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            If there is no such store, or nothing of it is to be seen.
         """
-        grading = self.grading(None)
-        if not self.splits and not grading:
-            return ""
-        boards = [found.board for name in self.hidden if (found := self._released(name, None)) is not None]
-        told = msgspec.json.encode((boards, [(one.time, one.title) for one in self.history(None)], grading))
-        return hashlib.sha256(told).hexdigest()[:16]
+        service = self._service
+        database = "" if service.database is None else service.database.page_state()
+        now = service.clock()
+        passed = sum(moment <= now for moment in self._moments)
+        names = [store] if store is not None else [*self.splits, *service.shelf]
+        stores = [self._generations(name, viewer, demanded=store is not None) for name in dict.fromkeys(names)]
+        grading = self.grading(viewer) if store is None else []
+        return msgspec.json.encode((database, passed, stores, grading, service.has_archive())).decode()
+
+    def _generations(self, name: str, viewer: Viewer | None, *, demanded: bool) -> tuple[str, list[str]]:
+        """The generations of a store that a page shows; none of a hidden split, which is in the database alone."""
+        if name in self.hidden:
+            return name, []
+        shown = [self._service.shelf] if viewer is None or name not in self._full else [self._full, self._service.shelf]
+        found = []
+        for place, stores in enumerate(shown):
+            try:
+                found.append(stores.current(name).token)
+            except StoreError:
+                # Of what was never public there is no public copy, from which only news are taken.
+                if demanded and place == 0:
+                    raise
+                found.append("")
+        return name, found
 
     def history(self, viewer: Viewer | None) -> list[NewsItem]:
         """The history of the campaign, as far as somebody may know it, the newest first."""
@@ -236,7 +274,15 @@ class Views:
             return dict.fromkeys(self.splits, frozenset(sent))
 
     def _view(self, whole: Snapshot, viewer: Viewer) -> View:
-        """The part of a full store that a viewer sees."""
+        """The part of a full store that a viewer sees, looked up once in each state of the database."""
+        assert self._service.database is not None
+        # The state is read first: what is looked up after it may be newer, and nobody finds it under that state again.
+        asked = self._service.database.page_state(), whole.name, whole.token, seen_as(viewer)
+        with self._lock:
+            known = self._seen.get(asked, "")
+            if known in self._views:
+                self._views.move_to_end(known)
+                return self._views[known]
         with self._session() as session:
             seen = visible_systems(session, whole.name, viewer)
             marks = {name: marks_of(one, viewer) for name, one in seen.items()}
@@ -251,6 +297,9 @@ class Views:
             self._views.move_to_end(key)
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
+            self._seen[asked] = key
+            while len(self._seen) > MOST_READERS:
+                self._seen.popitem(last=False)
             return self._views[key]
 
     def _text(self, whole: Snapshot, marks: Marks) -> str:
@@ -294,6 +343,26 @@ class Views:
                     title = f"{one.name} ({name}): final ranking of {counted(len(placed), 'system')}"
                     found.append(Change(id, one.final, name, one.name, title, at_most(lines)))
         return found
+
+
+def seen_as(viewer: Viewer | None) -> str:
+    """A text of all that pages of results take of their reader: the account, its name, role and team; empty of none.
+
+    Two sessions of an account see the same.
+    """
+    if viewer is None:
+        return ""
+    return msgspec.json.encode((viewer.user, viewer.name, viewer.role, viewer.team)).decode()
+
+
+def moments_of(campaign: Campaign) -> list[dt.datetime]:
+    """The times at which pages of a campaign change by themselves."""
+    times: list[dt.datetime | None] = [campaign.opens, campaign.closes]
+    for split in campaign.splits.values():
+        times += [split.opens, split.closes, split.embargo]
+        if split.final is not None:
+            times += [split.final.frozen, split.final.published]
+    return [one for one in times if one is not None]
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:

@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import func, make_url, select, text, update
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from mirflow.service.accounts import add_user
+from mirflow.service.accounts import add_user, issue
 from mirflow.service.backup import BackupError, make_backup
 from mirflow.service.database import Database, DatabaseError, User, _write_ahead
 from mirflow.service.grading.grading_tables import Participation, StoredAssignment, StoredJudgement, StoredPair
@@ -28,7 +28,7 @@ from mirflow.service.grading.rounds import open_rounds
 from mirflow.service.migrations import newest
 from mirflow.service.service import open_service
 from mirflow.service.submissions.entries import SubmissionError
-from mirflow.service.submissions.submission_tables import Submission
+from mirflow.service.submissions.submission_tables import Submission, WorkerReport
 from mirflow.service.submissions.worker import Worker
 
 from .accounts import BEGIN
@@ -352,3 +352,47 @@ def test_backups_of_postgresql_are_its_own(server: str, tmp_path: Path, monkeypa
         worker.work_off()
     assert state(restored, id).state == "scored"
     assert state(service, id).state == "received"
+
+
+def change_and_fail(database: Database) -> None:
+    with database.write() as session:
+        session.execute(update(User).values(lab="elm"))
+        raise DatabaseError("not kept")
+
+
+def test_the_state_of_pages_changes_with_what_is_changed_and_seen(url: str) -> None:
+    database, other = Database(url), Database(url)
+    database.create()
+    states = [other.page_state()]
+
+    def changed() -> bool:
+        """Whether another process sees a state that there never was."""
+        states.append(other.page_state())
+        assert database.page_state() == states[-1]
+        return states[-1] not in states[:-1]
+
+    with database.write() as session:
+        ada = add_user(session, "ada", "reader", BEGIN)
+        assert not changed()
+    assert changed()
+    with database.write() as session:
+        session.merge(User(id=ada.id, role="submitter"))
+    assert changed()
+    with database.write() as session:
+        session.execute(update(User).values(lab="oak"))
+    assert changed()
+    with database.write() as session:
+        issue(session, ada, "token", BEGIN, None)  # which no page of results shows
+        session.merge(WorkerReport(name="host:1:a", began=BEGIN, seen=BEGIN))
+        assert session.scalars(select(User.name)).all() == ["ada"]
+    assert not changed()
+    with database.write():
+        pass
+    with pytest.raises(DatabaseError, match="not kept"):
+        change_and_fail(database)
+    assert not changed()
+    with database.write() as session:
+        session.delete(session.get_one(User, add_user(session, "bob", "reader", BEGIN).id))
+    assert changed()
+    other.close()
+    database.close()

@@ -605,3 +605,17 @@ class TestProgressOnTheFrontPage:
         assert "0 of 16 pairs judged, until 2027-01-01 23:59 UTC" in self.front(service)
         service.clock.advance(days=1)
         assert self.front(service) == ""
+
+    def test_is_counted_now_and_then_but_a_round_that_is_closed_leaves_at_once(self, tmp_path: Path) -> None:
+        service = make_service(tmp_path, more="    public: true\n")
+        service.clock = Clock()
+        ada, nobody = Grader(service), Browser(service)
+        before = nobody.get("/").text
+        ada.finish_page()
+        assert nobody.get("/").text == before
+        service.clock.advance(seconds=10)
+        assert nobody.get("/").text != before
+        assert service.database is not None
+        with service.database.write() as session:
+            session.scalars(select(Round)).one().closed = service.clock()
+        assert "judged" not in nobody.get("/").text

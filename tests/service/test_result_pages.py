@@ -101,6 +101,17 @@ def test_a_publish_is_seen_at_the_next_request(client: TestClient, store: Path) 
     assert "new one" in client.get("/").text
 
 
+def test_a_store_that_appears_is_on_the_front_page(tmp_path: Path, demo_store: Path) -> None:
+    later = tmp_path / "later.zarr"
+    client = TestClient(create_app(Service("Results", {"demo": demo_store, "later": later})))
+    assert client.get("/").text == client.get("/").text
+    publish(later, "ada")
+    assert "/stores/later/" in client.get("/").text
+    shutil.rmtree(tmp_path / ".later.zarr.d")
+    later.unlink()
+    assert "/stores/later/" not in client.get("/").text
+
+
 def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service: Service, store: Path) -> None:
     shelf = service.shelf
     snapshot = shelf.read(shelf.current("onsets"))

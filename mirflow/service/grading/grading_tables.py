@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from ..database import Base
+from ..database import UNSEEN, Base
 
 
 class Round(Base):
@@ -86,7 +86,7 @@ class StoredAssignment(Base):
     """A pair that a grader is asked to judge, and the newest state of the judgement."""
 
     __tablename__ = "grading_assignment"
-    __table_args__ = (UniqueConstraint("participation_id", "pair_id", "repeat"),)
+    __table_args__ = (UniqueConstraint("participation_id", "pair_id", "repeat"), UNSEEN)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
@@ -118,7 +118,7 @@ class StoredJudgement(Base):
     """A change of a judgement as it was sent; rows are only added."""
 
     __tablename__ = "grading_judgement"
-    __table_args__ = (UniqueConstraint("assignment_id", "client", "number"),)
+    __table_args__ = (UniqueConstraint("assignment_id", "client", "number"), UNSEEN)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     assignment_id: Mapped[int] = mapped_column(ForeignKey("grading_assignment.id"), index=True)
@@ -135,7 +135,7 @@ class StoredEvent(Base):
     """Something that a grader did besides judging; rows are only added."""
 
     __tablename__ = "grading_event"
-    __table_args__ = (UniqueConstraint("participation_id", "client", "number"),)
+    __table_args__ = (UniqueConstraint("participation_id", "client", "number"), UNSEEN)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
@@ -154,6 +154,7 @@ class Loudness(Base):
     """Loudness of a recording, measured once for each of its contents."""
 
     __tablename__ = "grading_loudness"
+    __table_args__ = UNSEEN
 
     path: Mapped[str] = mapped_column(primary_key=True)
     size: Mapped[int]

@@ -23,7 +23,7 @@ from .rounds import OpenRound, Rounds
 HELD = dt.timedelta(hours=24)
 """How long a pair is kept for a grader who was asked and has not judged."""
 COUNTED_FOR = dt.timedelta(seconds=10)
-"""How long the progress of rounds on the front page is believed."""
+"""How long judgements on the front page are believed, unless a round is opened or closed."""
 _SEEDS = 2**63
 
 
@@ -273,7 +273,7 @@ class OpenRoundsProgress:
 
     def __init__(self, service: Service, rounds: Rounds) -> None:
         self._service, self._rounds = service, rounds
-        self._counted: tuple[dt.datetime, list[OpenRoundProgress]] | None = None
+        self._counted: tuple[str, dt.datetime, dt.datetime, list[OpenRoundProgress]] | None = None
 
     def seen_by(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
         """The progress of the rounds that are public, and of all for those who may grade."""
@@ -281,10 +281,13 @@ class OpenRoundsProgress:
         return [one for one in self._current() if one.public or may_grade]
 
     def _current(self) -> list[OpenRoundProgress]:
-        now, known = self._service.clock(), self._counted
-        if known is None or now - known[0] >= COUNTED_FOR:
-            assert self._service.database is not None
+        assert self._service.database is not None
+        now, state, known = self._service.clock(), self._service.database.page_state(), self._counted
+        if known is None or known[0] != state or not known[1] <= now < known[2]:
+            rounds = self._rounds.all()
             with self._service.database.read() as session:
-                opened = [one for one in self._rounds.all() if not is_closed(session, one, now)]
-                known = self._counted = now, [progress_of(session, one) for one in opened]
-        return known[1]
+                found = [progress_of(session, one) for one in rounds if not is_closed(session, one, now)]
+            times = [time for one in rounds for time in (one.config.opens, one.config.closes) if time is not None]
+            until = min([now + COUNTED_FOR, *(time for time in times if time > now)])
+            known = self._counted = state, now, until, found
+        return known[3]

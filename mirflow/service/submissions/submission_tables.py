@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from ..database import Base, User
+from ..database import UNSEEN, Base, User
 
 State = Literal[
     "received",
@@ -120,6 +120,7 @@ class SubmissionProgress(Base):
     """Progress of the worker with a submission: files that are checked, or tracks that are scored."""
 
     __tablename__ = "progress"
+    __table_args__ = UNSEEN
 
     submission_id: Mapped[int] = mapped_column(ForeignKey("submission.number"), primary_key=True)
     stage: Mapped[str]
@@ -218,6 +219,7 @@ class WorkerReport(Base):
     """A worker, and when it last reported that it works."""
 
     __tablename__ = "worker"
+    __table_args__ = UNSEEN
 
     name: Mapped[str] = mapped_column(primary_key=True)
     began: Mapped[dt.datetime]
@@ -244,7 +246,7 @@ class Notification(Base):
     """
 
     __tablename__ = "notification"
-    __table_args__ = (Index("notification_due", "channel", "due"),)
+    __table_args__ = (Index("notification_due", "channel", "due"), UNSEEN)
 
     id: Mapped[int] = mapped_column(primary_key=True)
     key: Mapped[str] = mapped_column(unique=True, default=lambda: f"msg_{secrets.token_hex(16)}")
