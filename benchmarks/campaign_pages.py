@@ -4,9 +4,9 @@
                                         [--seconds 4] [--rounds 3] [--changes]
 
 Fills the same campaign for each checkout: systems on an open and on a hidden split, two in three of them public. Its
-server runs while readers ask for the front page, the board of the hidden split and, logged in, for that of the open one,
-as fast as they get them. With ``--changes`` the database is changed every second, as by a worker. The bodies of all
-checkouts are compared first, but for names of assets.
+server runs while readers ask for the front page, the board of the hidden split and, logged in, for that of the open
+one, as fast as they get them. With ``--changes`` the database is changed every second, as by a worker. The bodies of
+all checkouts are compared first, without names of assets and times.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import secrets
 import subprocess
 import sys
 import tempfile
-import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -108,8 +107,8 @@ def measure(asked: argparse.Namespace, folder: Path) -> None:
             token = subprocess.run(words, env=environment, check=True, capture_output=True, text=True).stdout.strip()
             port = free_port()
             bases[name] = f"http://127.0.0.1:{port}"
-            command = [sys.executable, "-m", "mirflow", "serve", "campaign.yaml", "--port", str(port)]
-            stack.enter_context(process(command, f"{bases[name]}/about", own, environment))
+            command = [sys.executable, "-m", "mirflow", "serve", "campaign.yaml", "--no-worker", "--port", str(port)]
+            stack.enter_context(process(command, f"{bases[name]}/health", own, environment))
             if asked.changes:
                 stack.enter_context(changed(own, environment, 1.0))
             headers[name] = f"Authorization: Bearer {token}\r\n"

@@ -257,8 +257,9 @@ class Database:
 
         Its transaction begins at once, and not with its first statement as SQLAlchemy's do: all of the block excludes
         other writers, so that what is read in it, the clock included, stays true until its changes are kept. A thread
-        must not begin another one within it, which would wait for itself. Changes of
-        all tables but those that are `UNSEEN` change `page_state`, too.
+        must not begin another one within it, which would wait for itself.
+
+        Changes of all tables but those that are `UNSEEN` change `page_state`, too.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from .service import Service
-from .submissions.heartbeats import last_report
+from .submissions.heartbeats import last_report, work_state
 from .submissions.notifications import counts
 from .submissions.submission_tables import OPEN, Submission
 
@@ -95,13 +95,23 @@ class Monitoring:
                 parts["disk"] = {"ok": False}
         if service.campaign is not None and service.campaign.evaluations and service.database is not None:
             try:
-                last = last_report(service.database)
-                seconds = None if last is None else (service.clock() - last).total_seconds()
-                parts["worker"] = {"ok": not self.idle(), "seconds_since_report": seconds}
+                now = service.clock()
+                workers = work_state(service.database, now)
+                parts["worker"] = {
+                    "ok": not self.idle(),
+                    "seconds_since_report": _age(workers.reported, now),
+                    "scoring": workers.scoring,
+                    "seconds_in_trouble": _age(workers.troubled, now),
+                }
             except (SQLAlchemyError, OSError):
                 parts["worker"] = {"ok": False}
         fine = all(part["ok"] for part in parts.values())
         return fine, {"ok": fine, **parts}
+
+
+def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
+    """Seconds since a time; clocks of other hosts may be ahead."""
+    return None if time is None else max(0.0, (now - time).total_seconds())
 
 
 class _Figures(Collector):

@@ -10,12 +10,15 @@ from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from mirflow.service import monitoring
 from mirflow.service.app import create_app
 from mirflow.service.service import Service, open_service
+from mirflow.service.submissions.claims import LEASE
 from mirflow.service.submissions.heartbeats import last_report, reporting
+from mirflow.service.submissions.submission_tables import Submission, Trouble
 from mirflow.service.submissions.worker import Worker
 
 from ..waiting import until
@@ -23,6 +26,7 @@ from .accounts import BASE, BEGIN, Browser, Clock, program
 from .campaigns import CAMPAIGN, estimates, submit, write_bare_campaign
 from .databases import VARIABLE, with_database
 
+IDLE_WORKER = {"scoring": False, "seconds_in_trouble": None}
 IDLE = "No worker has reported for"
 
 
@@ -65,21 +69,47 @@ def test_a_worker_that_reports_is_healthy_until_it_is_silent(service: Service) -
     clock(service).advance(minutes=4)
     status, parts = health(client)
     assert status == 200
-    assert parts["worker"] == {"ok": True, "seconds_since_report": 240.0}
+    assert parts["worker"] == {**IDLE_WORKER, "ok": True, "seconds_since_report": 240.0}
     assert parts["database"] == {"ok": True}
     assert parts["disk"]["ok"]
     clock(service).advance(minutes=2)
     status, parts = health(client)
     assert (status, parts["ok"]) == (503, False)
-    assert parts["worker"] == {"ok": False, "seconds_since_report": 360.0}
+    assert parts["worker"] == {**IDLE_WORKER, "ok": False, "seconds_since_report": 360.0}
 
 
 def test_a_server_that_begins_waits_for_its_worker(service: Service) -> None:
     app = client_of(service)
-    assert app.get("/health").json()["worker"] == {"ok": True, "seconds_since_report": None}
+    assert app.get("/health").json()["worker"] == {**IDLE_WORKER, "ok": True, "seconds_since_report": None}
     clock(service).advance(minutes=5)
     answer = app.get("/health")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
+
+
+def test_health_says_whether_a_worker_scores(service: Service) -> None:
+    client = client_of(service)
+    submit(service, "oak", estimates())
+    report(service)
+    assert not health(client)[1]["worker"]["scoring"]
+    assert service.database is not None
+    with service.database.write() as session:
+        row = session.scalars(select(Submission)).one()
+        row.state, row.worker, row.lease = "scoring", "host:1:a", service.clock() + LEASE
+    assert health(client)[1]["worker"]["scoring"]
+    clock(service).now += LEASE  # of which nothing was heard since
+    assert health(client)[1]["worker"] == {**IDLE_WORKER, "ok": True, "seconds_since_report": LEASE.total_seconds()}
+
+
+def test_health_tells_a_worker_that_reports_from_one_that_can_work(service: Service) -> None:
+    client = client_of(service)
+    assert service.database is not None
+    with service.database.write() as session:
+        session.add(Trouble(id=1, message="/srv/secret: the disk is full", since=BEGIN))
+    clock(service).advance(seconds=90)
+    report(service)
+    answer = client.get("/health")
+    assert answer.json()["worker"] == {**IDLE_WORKER, "ok": True, "seconds_since_report": 0, "seconds_in_trouble": 90}
+    assert "secret" not in answer.text
 
 
 def test_a_full_disk_is_not_healthy(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

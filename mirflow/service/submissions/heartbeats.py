@@ -7,13 +7,14 @@ import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..database import Database
 from ..service import Service
-from .submission_tables import WorkerReport
+from .submission_tables import Submission, Trouble, WorkerReport
 
 EVERY = 15.0
 """Seconds between two reports of a worker."""
@@ -57,6 +58,34 @@ def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[Non
     finally:
         ended.set()
         thread.join()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkState:
+    """The state of a campaign's workers.
+
+    Parameters
+    ----------
+    reported : datetime or None
+        When one of them last reported; None: none ever did.
+    scoring : bool
+        Whether one is scoring a submission, and goes on claiming it.
+    troubled : datetime or None
+        Since when one reports and cannot work, such as for a full disk; None: nothing is wrong.
+    """
+
+    reported: dt.datetime | None
+    scoring: bool
+    troubled: dt.datetime | None
+
+
+def work_state(database: Database, now: dt.datetime) -> WorkState:
+    """The state of the workers of a campaign, each of which has a database of its own."""
+    claimed = select(Submission.number).where(Submission.state == "scoring", Submission.lease > now)
+    with database.read() as session:
+        reported = session.scalar(select(func.max(WorkerReport.seen)))
+        scoring = session.scalar(claimed.limit(1)) is not None
+        return WorkState(reported, scoring, session.scalar(select(func.min(Trouble.since))))
 
 
 def last_report(database: Database) -> dt.datetime | None:
