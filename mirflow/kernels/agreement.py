@@ -105,10 +105,10 @@ def fleiss_kappa(counts: npt.ArrayLike) -> GraderAgreement:
     expected = float((share**2).sum())
     # Chance agrees always where one category is all there is; its share is then exactly 1.
     kappa = (observed - expected) / (1 - expected) if expected != 1 else float("nan")
-    unanimous, scattered = _mean(chosen.max(axis=1, initial=0) == number), _mean(agreeing == 0)
-    return GraderAgreement(
-        kappa, observed, expected, len(table), len(chosen), unanimous, 1 - unanimous - scattered, scattered
-    )
+    alike, apart = chosen.max(axis=1, initial=0) == number, agreeing == 0
+    # Each share is counted: 1 less the two others may be just below 0.
+    unanimous, divided, scattered = _mean(alike), _mean(~(alike | apart)), _mean(apart)
+    return GraderAgreement(kappa, observed, expected, len(table), len(chosen), unanimous, divided, scattered)
 
 
 def _table(counts: npt.ArrayLike) -> Float:

@@ -159,3 +159,10 @@ def test_counts_of_outcomes_are_read_along_any_axis() -> None:
         found = Outcomes.of_counts(counts if axis == 0 else counts.T, axis)
         assert found.precision().tolist() == [0.6, 0.8]
         assert found.negative_accuracy().tolist() == both.negative_accuracy().tolist()
+
+
+@pytest.mark.parametrize("items", range(2, 60))
+def test_the_share_of_divided_items_is_never_below_zero(items: int) -> None:
+    for unanimous in range(items + 1):
+        found = fleiss_kappa([[3, 0, 0]] * unanimous + [[1, 1, 1]] * (items - unanimous))
+        assert found.divided == 0
