@@ -60,7 +60,7 @@ def restrict(allowed: Allowed) -> Iterator[str]:
     """Restrict this process and its children irrevocably; yields what the kernel enforces: folders, signals, calls."""
     if sys.platform != "linux":
         return
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = ctypes.CDLL(None)
     if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
         return
     version = landlock_version()
@@ -77,7 +77,7 @@ def landlock_version() -> int:
     """The version of Landlock's interface that the kernel has; 0: none, or it is not enabled."""
     if sys.platform != "linux":
         return 0
-    found = int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, ctypes.c_size_t(0), 1))
+    found = int(ctypes.CDLL(None).syscall(_CREATE, None, ctypes.c_size_t(0), 1))
     return max(found, 0)
 
 
