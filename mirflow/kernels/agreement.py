@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import MetricError
 from ..ragged import Float
+from .ratios import divide
 
 _STRENGTHS = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 """The largest kappa of each word."""
@@ -184,27 +185,27 @@ class Outcomes:
 
     def precision(self) -> Float:
         """Equation 4 of the MIREX chapter; NaN where nothing was estimated."""
-        return _ratio(self.hit, self.hit + self.false_alarm)
+        return divide(self.hit, self.hit + self.false_alarm, np.nan)
 
     def recall(self) -> Float:
         """Equation 5, accuracy on positive examples; NaN where the reference has none."""
-        return _ratio(self.hit, self.hit + self.miss)
+        return divide(self.hit, self.hit + self.miss, np.nan)
 
     def f_measure(self) -> Float:
         """Equation 6, the harmonic mean of precision and recall; NaN where neither side has anything."""
-        return _ratio(2 * self.hit, 2 * self.hit + self.false_alarm + self.miss)
+        return divide(2 * self.hit, 2 * self.hit + self.false_alarm + self.miss, np.nan)
 
     def iou(self) -> Float:
         """Intersection over union, the index of Jaccard; NaN where neither side has anything."""
-        return _ratio(self.hit, self.hit + self.false_alarm + self.miss)
+        return divide(self.hit, self.hit + self.false_alarm + self.miss, np.nan)
 
     def accuracy(self) -> Float:
         """Share of the decisions that are right; NaN where there is none."""
-        return _ratio(self.hit + self.rejection, self.hit + self.false_alarm + self.miss + self.rejection)
+        return divide(self.hit + self.rejection, self.hit + self.false_alarm + self.miss + self.rejection, np.nan)
 
     def negative_accuracy(self) -> Float:
         """Accuracy on negative examples, or specificity; NaN where there is none."""
-        return _ratio(self.rejection, self.rejection + self.false_alarm)
+        return divide(self.rejection, self.rejection + self.false_alarm, np.nan)
 
 
 def margins(matrix: Float) -> Float:
@@ -265,8 +266,3 @@ RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(
     }
 )
 """Everything that is read off the counts, by name."""
-
-
-def _ratio(above: Float, below: Float) -> Float:
-    found: Float = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), np.nan)
-    return np.divide(above, below, out=found, where=below > 0)

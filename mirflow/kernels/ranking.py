@@ -10,6 +10,7 @@ import numpy as np
 from ..ragged import Bool, Column, Float, Int, offsets_of, ranges, rows_of
 from .intervals import batches
 from .ragged_ops import sum_by
+from .ratios import divide
 
 _TABLE = 2**20
 """Entries of a table, so that it stays in the cache."""
@@ -183,7 +184,7 @@ class Ordered:
         positive = self.positives
         negative = self.counts - positive
         above = sum_by(self.row, np.where(self.relevant, rank, 0.0), len(self.counts)) - positive * (positive + 1) / 2
-        return _ratio(above, positive * negative)
+        return divide(above, positive * negative, np.nan)
 
     def average_precision(self) -> Float:
         """Average precision of each row: float64 (rows,), NaN without relevant items.
@@ -199,7 +200,7 @@ class Ordered:
         ends = np.flatnonzero(self.last)
         gained = np.diff(np.concatenate([[0], np.cumsum(self.relevant)[ends]]))
         total = sum_by(self.row[ends], gained * (found[ends] / size[ends]), len(self.counts))
-        return _ratio(total, positive)
+        return divide(total, positive, np.nan)
 
     def precision_at(self, k: int) -> Float:
         """Share of relevant items among the first `k`: float64 (rows,); over `k` also where there are fewer."""
@@ -212,15 +213,10 @@ def roc_auc(having: Float, every: Float) -> Float:
     other = every - having
     gained, passed = (np.diff(one, axis=1, prepend=0.0) for one in (having, other))
     above = (gained * (other[:, -1:] - other + passed / 2)).sum(axis=1)
-    return _ratio(above, having[:, -1] * other[:, -1])
+    return divide(above, having[:, -1] * other[:, -1], np.nan)
 
 
 def average_precision(having: Float, every: Float) -> Float:
     """The mean of the precision at each track that has the tag, those of one affinity taken in at once."""
-    precision = np.divide(having, every, out=np.zeros_like(having), where=every > 0)
-    return _ratio((np.diff(having, axis=1, prepend=0.0) * precision).sum(axis=1), having[:, -1])
-
-
-def _ratio(above: Float, below: Float) -> Float:
-    found: Float = np.full(len(above), np.nan)
-    return np.divide(above, below, out=found, where=below > 0)
+    precision = divide(having, every)
+    return divide((np.diff(having, axis=1, prepend=0.0) * precision).sum(axis=1), having[:, -1], np.nan)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..errors import MetricError
 from ..ragged import Bool, Float, Int
+from .ratios import divide
 
 Weights = Literal["nominal", "linear", "quadratic"]
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -177,21 +178,15 @@ def _mean_kappa(sums: Float, apart: Float) -> Float:
     common = both.sum(axis=(2, 3))
     observed = common * np.einsum("npij,ij->np", both, apart)
     expected = np.einsum("npj,npj->np", both.sum(axis=3) @ apart, both.sum(axis=2))
-    kappa = 1 - _ratio(observed, expected)
+    kappa = 1 - divide(observed, expected, np.nan)
     known = ~np.isnan(kappa)
-    return _ratio(np.where(known, common * kappa, 0.0).sum(axis=1), np.where(known, common, 0.0).sum(axis=1))
+    return divide(np.where(known, common * kappa, 0.0).sum(axis=1), np.where(known, common, 0.0).sum(axis=1), np.nan)
 
 
 def _disagreement(categories: int, weights: Weights) -> Float:
     place = np.arange(categories, dtype=np.float64)
     distance: Float = np.abs(place[:, np.newaxis] - place)
     return {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
-
-
-def _ratio(above: Float, below: Float) -> Float:
-    """A quotient; NaN where what is below is not above 0."""
-    found: Float = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), np.nan)
-    return np.divide(above, below, out=found, where=below > 0)
 
 
 def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
@@ -249,25 +244,25 @@ def intraclass_sums(ratings: Ratings, form: Form) -> Sums:
 
 def _one_way(sums: Float, form: Form) -> Float:
     items, number, squares, total, between, everything = sums[:, :6].T
-    mean_between = _ratio(between - _ratio(total**2, number), items - 1)
-    mean_within = _ratio(np.maximum(everything - between, 0), number - items)
-    usual = _ratio(number - _ratio(squares, number), items - 1)
+    mean_between = divide(between - divide(total**2, number, np.nan), items - 1, np.nan)
+    mean_within = divide(np.maximum(everything - between, 0), number - items, np.nan)
+    usual = divide(number - divide(squares, number, np.nan), items - 1, np.nan)
     spread = mean_between if form == "1,k" else mean_between + (usual - 1) * mean_within
-    return _ratio(mean_between - mean_within, spread)
+    return divide(mean_between - mean_within, spread, np.nan)
 
 
 def _two_way(sums: Float, form: Form) -> Float:
     items, number, _, total, between, everything = sums[:, :6].T
     graders = sums.shape[1] - 6
-    correction = _ratio(total**2, number)
-    columns = _ratio((sums[:, 6:] ** 2).sum(axis=1), items) - correction
-    of_items = _ratio(between - correction, items - 1)
+    correction = divide(total**2, number, np.nan)
+    columns = divide((sums[:, 6:] ** 2).sum(axis=1), items, np.nan) - correction
+    of_items = divide(between - correction, items - 1, np.nan)
     rest = np.maximum(everything - between - columns, 0)
-    error = _ratio(rest, (items - 1) * (graders - 1))
+    error = divide(rest, (items - 1) * (graders - 1), np.nan)
     spread = of_items + (graders - 1) * error
     if form == "2,1":
-        spread = spread + _ratio(graders * (columns / (graders - 1) - error), items)
-    return _ratio(of_items - error, spread)
+        spread = spread + divide(graders * (columns / (graders - 1) - error), items, np.nan)
+    return divide(of_items - error, spread, np.nan)
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> float:
@@ -330,7 +325,7 @@ def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
 def _alpha(sums: Float, apart: Float) -> Float:
     share, observed = sums[:, :-1], sums[:, -1]
     expected = np.einsum("ni,ij,nj->n", share, apart, share, optimize=True)
-    return 1 - _ratio((share.sum(axis=1) - 1) * observed, expected)
+    return 1 - divide((share.sum(axis=1) - 1) * observed, expected, np.nan)
 
 
 def _ordinal_alpha(sums: Float) -> Float:
@@ -340,4 +335,4 @@ def _ordinal_alpha(sums: Float) -> Float:
     middle = np.cumsum(share, axis=1) - share / 2
     apart = (middle[:, :, np.newaxis] - middle[:, np.newaxis]) ** 2
     expected = np.einsum("ni,nij,nj->n", share, apart, share, optimize=True)
-    return 1 - _ratio((share.sum(axis=1) - 1) * np.einsum("nij,nij->n", met, apart), expected)
+    return 1 - divide((share.sum(axis=1) - 1) * np.einsum("nij,nij->n", met, apart), expected, np.nan)

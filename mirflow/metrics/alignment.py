@@ -41,6 +41,7 @@ from ..annotations.schema import LATEST
 from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
+from ..kernels.ratios import divide
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Grid, Pairs, Scores, Task, read_pair, refuse_grid
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
@@ -205,7 +206,7 @@ def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, I
 def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[Float, Float]:
     """Share of the time in which the segment between two events overlaps with its counterpart."""
     overlap, total = segments(stamps, float(measure["duration"]) or None)
-    return np.divide(overlap, total, out=np.full_like(total, np.nan), where=total > 0), total
+    return divide(overlap, total, np.nan), total
 
 
 @_of_events(

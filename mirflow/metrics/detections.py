@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.ragged_ops import sum_by
+from ..kernels.ratios import divide, harmonic_mean
 from ..ragged import Float, Int, rows_of
 from .base import Sparse
 from .events import COUNTED, MADMOM, MATCHINGS, Events
@@ -81,8 +82,7 @@ class Detected:
 
     def rate(self, whole: Int) -> Float:
         """The share of matched events in some number of them, 1 in none: float64 (pairs,)."""
-        share: Float = np.divide(self.hits, whole, out=np.ones(len(self.hits)), where=whole > 0)
-        return share
+        return divide(self.hits, whole, 1.0)
 
 
 Detect = Callable[[Any, Measure], Detected]
@@ -96,16 +96,13 @@ def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Read:
     if name == "recall":
         return found.rate(found.references), found.references.astype(np.float64)
     if name == "f_measure":
-        precision, recall = found.rates()
-        either = precision + recall
-        f = np.divide(2 * precision * recall, either, out=np.zeros(len(either)), where=either > 0)
-        return f, 0.5 * (found.references + found.estimates).astype(np.float64)
+        return harmonic_mean(*found.rates()), 0.5 * (found.references + found.estimates).astype(np.float64)
     if name == "accuracy":
         union = found.references + found.estimates - found.hits
         return found.rate(union), union.astype(np.float64)
     hits = found.hits.astype(np.float64)
     if name == "mean_error":
-        return np.divide(found.total, hits, out=np.full(len(hits), np.nan), where=hits > 0), hits
+        return divide(found.total, hits, np.nan), hits
     return found.deviation, hits
 
 

@@ -39,6 +39,7 @@ from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown, suggest
 from ..kernels.intervals import batches
 from ..kernels.matching import match
+from ..kernels.ratios import divide, harmonic_mean
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ..theory.percussion import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
@@ -88,13 +89,10 @@ class ClassHits:
     def rate(self, what: str, empty: float) -> Float:
         """Precision, recall or F-measure of each class; `empty` is a share of nothing: float64 (pairs, classes)."""
         if what == "precision":
-            return _share(self.hits, self.estimates, empty)
+            return divide(self.hits, self.estimates, empty)
         if what == "recall":
-            return _share(self.hits, self.references, empty)
-        precision, recall = self.rate("precision", empty), self.rate("recall", empty)
-        product, both = precision * recall, precision + recall
-        f: Float = np.divide(2 * product, both, out=np.zeros(product.shape), where=product > 0)
-        return f
+            return divide(self.hits, self.references, empty)
+        return harmonic_mean(self.rate("precision", empty), self.rate("recall", empty))
 
     def weight(self, what: str) -> Float:
         """The denominator of a rate: float64 (pairs, classes)."""
@@ -106,11 +104,6 @@ class ClassHits:
         """The classes that count: those of either side, or all: bool (pairs, classes)."""
         some: Bool = self.references + self.estimates > 0
         return np.ones_like(some) if measure["absent"] == "counted" else some
-
-
-def _share(part: Int, whole: Int, empty: float) -> Float:
-    share: Float = np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0)
-    return share
 
 
 def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False) -> ClassHits:
@@ -262,7 +255,7 @@ def means(name: str, drums: Drums, measure: Measure) -> Read:
     total = np.zeros(len(number))
     for place in range(single.shape[1]):  # in their order, whatever the number of pairs
         total += single[:, place]
-    return np.divide(total, number, out=np.full(len(number), empty), where=number > 0), number
+    return divide(total, number, empty), number
 
 
 @family(

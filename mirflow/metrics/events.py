@@ -12,6 +12,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.schema import LATEST
 from ..errors import warn_caller
 from ..kernels.matching import Matching, match, match_greedily, match_nearest_first, within_distance
+from ..kernels.ratios import harmonic_mean
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Pairs, refuse_unjudged
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
@@ -128,8 +129,7 @@ def f_measure_of(hits: Int, references: Int, estimates: Int) -> Float:
     >>> f_measure_of(np.array([1, 0]), np.array([2, 2]), np.array([1, 0])).tolist()
     [0.6666666666666666, 0.0]
     """
-    precision, recall = hits / np.maximum(estimates, 1), hits / np.maximum(references, 1)
-    return np.divide(2 * precision * recall, precision + recall, out=np.zeros(len(hits)), where=hits > 0)
+    return harmonic_mean(hits / np.maximum(estimates, 1), hits / np.maximum(references, 1))
 
 
 def matched(references: Float, estimates: Float, window: float, matching: str, delay: float = 0.0) -> dict[str, Column]:

@@ -34,6 +34,7 @@ from ..annotations.annotation import Annotation
 from ..errors import AnnotationError
 from ..kernels.intervals import batches, merge, rank, steps_between
 from ..kernels.ragged_ops import sum_by
+from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged
 from ..theory.keys import (
     FIFTH_DOWN,
@@ -141,7 +142,7 @@ class KeySeconds:
         of_relation = np.array([points.get(relation, 0.0) for relation in range(len(RELATIONS))])
         # Not a product of matrices, whose order of additions depends on how many pairs there are.
         scored, seconds = ((self.totals * each).cumsum(axis=1)[:, -1] for each in (of_relation, np.ones(1)))
-        return np.divide(scored, seconds, out=np.full(len(seconds), np.nan), where=seconds > 0), seconds
+        return divide(scored, seconds, np.nan), seconds
 
 
 _WEIGHT = Weight("seconds with a key in the reference", "s")

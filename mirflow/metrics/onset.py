@@ -36,6 +36,7 @@ import numpy as np
 
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
+from ..kernels.ratios import divide
 from ..ragged import Float, Int, rows_of
 from . import onset_madmom as madmom
 from .base import Convention, Pairs, Shared, Sparse, Task, read_pair, score_by
@@ -91,7 +92,7 @@ class ClassCounts:
         with np.errstate(divide="ignore", invalid="ignore"):
             single = f_measure_of(self.matched, self.reference, self.estimate)
         total = sum_by(self.pair, single, pairs)
-        return np.divide(total, number, out=np.zeros(pairs), where=number > 0), number
+        return divide(total, number), number
 
 
 def count_classes(pairs: Pairs, window: float, matching: str) -> ClassCounts:
@@ -214,18 +215,13 @@ def _f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
 @_of_hits("Precision", Weight("number of estimated onsets", "onsets"), key="Precision")
 def _precision(onsets: Onsets, measure: Measure) -> tuple[Float, Int]:
     """Share of the estimated onsets that have a match within the window."""
-    return _share(onsets.hits(measure), onsets.estimates), onsets.estimates
+    return divide(onsets.hits(measure), onsets.estimates), onsets.estimates
 
 
 @_of_hits("Recall", Weight("number of reference onsets", "onsets"), key="Recall")
 def _recall(onsets: Onsets, measure: Measure) -> tuple[Float, Int]:
     """Share of the reference onsets that have a match within the window."""
-    return _share(onsets.hits(measure), onsets.references), onsets.references
-
-
-def _share(hits: Int, whole: Int) -> Float:
-    share: Float = np.divide(hits, whole, out=np.zeros(len(hits)), where=whole > 0)
-    return share
+    return divide(onsets.hits(measure), onsets.references), onsets.references
 
 
 @_of_classes(

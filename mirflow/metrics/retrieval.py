@@ -39,6 +39,7 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..errors import refuse_unknown
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import ideal, meet_judged, repeated
+from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
@@ -278,10 +279,6 @@ def _count(hits: Hits, k: int) -> Float:
     return np.bincount(hits.pair[_within(hits.rank, k)], minlength=len(hits.relevant)).astype(np.float64)
 
 
-def _ratio(part: Float, whole: Float) -> Float:
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
-
-
 def _depth_of(judged: JudgedRankings, k: int) -> Float:
     """Number of items that count in each ranking: `k`, even if it is shorter, or all."""
     return np.full(len(judged), float(k)) if k else judged.returned.astype(np.float64)
@@ -312,7 +309,7 @@ def _average_precision(judged: JudgedRankings, measure: Measure) -> Read:
     inside = _within(hits.rank, int(measure["k"]))
     total = sum_by(hits.pair[inside], hits.number[inside] / hits.rank[inside], len(judged))
     relevant = hits.relevant.astype(np.float64)
-    return _ratio(total, relevant), relevant
+    return divide(total, relevant), relevant
 
 
 @_metric(
@@ -341,7 +338,7 @@ def _precision(judged: JudgedRankings, measure: Measure) -> Read:
     """Share of the first k ranks that hold a relevant item; a shorter list has empty ranks."""
     hits, k = _hits(judged, measure), int(measure["k"])
     depth = _depth_of(judged, k)
-    return _ratio(_count(hits, k), depth), depth * _answerable(hits)
+    return divide(_count(hits, k), depth), depth * _answerable(hits)
 
 
 @_metric(
@@ -356,7 +353,7 @@ def _recall(judged: JudgedRankings, measure: Measure) -> Read:
     """Share of the relevant items that stand in the first k ranks."""
     hits = _hits(judged, measure)
     relevant = hits.relevant.astype(np.float64)
-    return _ratio(_count(hits, int(measure["k"])), relevant), relevant
+    return divide(_count(hits, int(measure["k"])), relevant), relevant
 
 
 @_metric(
@@ -372,7 +369,7 @@ def _f_measure(judged: JudgedRankings, measure: Measure) -> Read:
     """Harmonic mean of precision and recall at k."""
     hits, k = _hits(judged, measure), int(measure["k"])
     mean = (_depth_of(judged, k) + hits.relevant) / 2
-    return _ratio(_count(hits, k), mean), mean * _answerable(hits)
+    return divide(_count(hits, k), mean), mean * _answerable(hits)
 
 
 @_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature="@manning2008, section 8.4")
@@ -382,7 +379,7 @@ def _r_precision(judged: JudgedRankings, measure: Measure) -> Read:
     inside = hits.rank <= hits.relevant[hits.pair]
     found = np.bincount(hits.pair[inside], minlength=len(judged)).astype(np.float64)
     relevant = hits.relevant.astype(np.float64)
-    return _ratio(found, relevant), relevant
+    return divide(found, relevant), relevant
 
 
 @_metric(
@@ -400,7 +397,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
     owner, place = judged.wanted_place
     with np.errstate(over="ignore", invalid="ignore"):  # a gain beyond all numbers is refused by its weight
         best = _discounted(owner, place, judged.wanted.columns["grade"], k, len(judged), exponential)
-        return _ratio(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
+        return divide(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
 
 
 @_metric(

@@ -41,6 +41,7 @@ from ..annotations.validation import inspect
 from ..errors import InvalidAnnotationError
 from ..kernels.matching import nearest
 from ..kernels.ragged_ops import medians, sum_by
+from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
@@ -279,7 +280,7 @@ class JudgedNotes:
         """The share of some notes in each pair, and the number of notes."""
         counts = self.notes.counts.astype(np.float64)
         number = np.bincount(self.notes.pair[chosen], minlength=len(counts))
-        return np.divide(number, counts, out=np.full(len(counts), np.nan), where=counts > 0), counts
+        return divide(number, counts, np.nan), counts
 
     def mean(self, values: Float) -> tuple[Float, Float]:
         """The mean of values over the aligned notes of each pair that have one, and their number."""
@@ -287,7 +288,7 @@ class JudgedNotes:
         pair, size = self.notes.pair[chosen], len(self.notes.counts)
         number = np.bincount(pair, minlength=size).astype(np.float64)
         total = sum_by(pair, values[chosen], size)
-        return np.divide(total, number, out=np.full(size, np.nan), where=number > 0), number
+        return divide(total, number, np.nan), number
 
     def deviation(self, values: Float) -> tuple[Float, Float]:
         """The standard deviation (of the notes as the whole population), and the number of notes."""

@@ -35,6 +35,7 @@ from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Met, meet_judged, repeated
+from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
@@ -164,8 +165,7 @@ class JudgedCandidates:
         """The mean over graders of what a candidate's categories count: float64 (candidates,), NaN without any."""
         graders = self.chosen.sum(axis=1)
         total = sum(weight * self.chosen[:, level] for level, weight in enumerate(weights))
-        mean: Float = np.divide(total, graders, out=np.full(len(graders), np.nan), where=graders > 0)
-        return mean
+        return divide(total, graders, np.nan)
 
     def relevance(self, by: str) -> Float:
         """The mean broad level or the mean fine judgement, rounded so that equal means are equal."""
@@ -266,7 +266,7 @@ class ListPairs:
             places = places - missing
             nothing[missing > 0] = np.nan  # where every place was left out there is nothing to measure
         total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
-        score = np.divide(total, places, out=nothing, where=places > 0)
+        score = divide(total, places, nothing)
         some = np.bincount(rows_of(self.judged.counts)[known], minlength=len(self.judged.counts))[self.row] > 0
         return np.where(some, score, np.nan), np.where(some, places, 0), np.where(some, missing, 0), known
 
@@ -367,7 +367,7 @@ def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, 
     pair = rows_of(places)
     here = np.arange(offsets[-1]) - offsets[pair] + 1
     recall = (running[1:] - running[offsets[pair]]) / here
-    mean = np.divide(sum_by(pair, recall, len(places)), places, out=np.full(len(places), np.nan), where=places > 0)
+    mean = divide(sum_by(pair, recall, len(places)), places, np.nan)
     return mean, places.astype(np.float64)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..kernels.ragged_ops import sum_by
+from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
@@ -82,7 +83,7 @@ class Ranked:
             kept = np.arange(len(pair)) - offsets_of(counts)[:-1][pair] < most
             tempo, strength, pair, counts = tempo[kept], strength[kept], pair[kept], np.minimum(counts, most)
         total = sum_by(pair, strength, len(counts))[pair]
-        share = np.divide(strength, total, out=1 / counts[pair], where=total > 0)
+        share = divide(strength, total, 1 / counts[pair])
         return cls(tempo, share, counts, pair)
 
     @classmethod

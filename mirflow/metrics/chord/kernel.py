@@ -9,6 +9,7 @@ import numpy as np
 
 from ...kernels.intervals import Timeline, batches, fragmentation, frames_before, merge, rank, steps_between
 from ...kernels.ragged_ops import sum_by
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.chords import OCTAVE
 from .rules import RULES, VOCABULARIES, Chords, compare, to_25
@@ -414,10 +415,10 @@ def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
     key = np.where(inside, confusion.pair * kinds + quality, confusion.pairs * kinds)
     right, seconds = (found[:-1] for found in confusion.sum(key, confusion.pairs * kinds + 1))
     occurs = seconds > 0
-    share = np.divide(right, seconds, out=np.zeros_like(right), where=occurs).reshape(confusion.pairs, kinds)
+    share = divide(right, seconds).reshape(confusion.pairs, kinds)
     number = np.count_nonzero(occurs.reshape(confusion.pairs, kinds), axis=1).astype(np.float64)
     total = np.cumsum(share, axis=1)[:, -1]  # one after the other, whatever the number of pairs
-    return np.divide(total, number, out=np.zeros_like(total), where=number > 0), number
+    return divide(total, number), number
 
 
 _LARGEST_TABLE = 1 << 22

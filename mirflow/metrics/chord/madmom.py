@@ -13,6 +13,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.ragged_ops import sum_by
+from ...kernels.ratios import divide
 from ...ragged import Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import OCTAVE, ChordTable, encode_vocabulary, quality_semitones
 from ...theory.harte import (
@@ -27,7 +28,7 @@ from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES
 from ..measures import Measure, Weight, family, metrics_in
 from .kernel import ChordSide, ChordTimelines, cut, fragmented, lay_out
-from .metrics import VERDICTS, Evidence, clean, judge, ratio, single_evidence, sort_out
+from .metrics import VERDICTS, Evidence, clean, judge, single_evidence, sort_out
 from .rules import Chords
 
 _EXTENDED: Mapping[str, tuple[int, ...]] = MappingProxyType(
@@ -266,7 +267,7 @@ _LITERATURE = "@bock2016madmom"
 def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Read:
     """Right seconds over comparable seconds under one rule."""
     right, comparable = totals.rules[rule]
-    return np.divide(right, comparable, out=np.full(len(right), np.nan), where=comparable > 0), comparable
+    return divide(right, comparable, np.nan), comparable
 
 
 @family(
@@ -294,7 +295,7 @@ def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Read:
 )
 def segmentation(name: str, totals: TrackTotals, measure: Measure) -> Read:
     """1 - the share of the time outside the largest pieces into which one side cuts the other's runs."""
-    over, under = (1 - ratio(side, totals.span) for side in totals.fragmentation)
+    over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
     found = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}
     return found[name], totals.span
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD
@@ -136,17 +137,6 @@ _RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
 """Needs of metrics: see `Totals`."""
 
 
-def ratio(part: Float, whole: Float) -> Float:
-    """``part / whole``, and 0 where there is nothing to divide by.
-
-    Examples
-    --------
-    >>> ratio(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
-    [0.25, 0.0]
-    """
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-
-
 _HARTE = "section 8.3.2 of @harte2010; @mauch2010"
 _EXCEPTIONS = {
     "majmin": "0 where no reference label is a major or minor triad or no chord, such as an all-sus reference",
@@ -200,7 +190,7 @@ _EXCEPTIONS = {
 def recalls(rule: str, totals: Totals, measure: Measure) -> Read:
     """Right seconds over comparable seconds under one rule."""
     right, comparable = totals.rules[rule]
-    return ratio(right, comparable), comparable
+    return divide(right, comparable), comparable
 
 
 _LENGTH = Weight("length of the reference", "s")
@@ -232,7 +222,7 @@ _LENGTH = Weight("length of the reference", "s")
 )
 def segmentation(name: str, totals: Totals, measure: Measure) -> Read:
     """1 - the share of the time outside the largest pieces into which one side cuts the other's runs."""
-    over, under = (1 - ratio(side, totals.span) for side in totals.fragmentation)
+    over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
     return {"overseg": over, "underseg": under, "seg": np.minimum(over, under)}[name], totals.span
 
 
@@ -256,7 +246,7 @@ _of_all_seconds = partial(_on_request, needs=_RULES, standard_aggregate="wcsr", 
 )
 def csr(totals: Totals, measure: Measure) -> Read:
     """Share of the reference's whole length on which the estimate is right; what the rule cannot compare is wrong."""
-    return ratio(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
+    return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
 
 @_of_all_seconds(
@@ -267,7 +257,7 @@ def csr(totals: Totals, measure: Measure) -> Read:
 )
 def csr_framewise(totals: Totals, measure: Measure) -> Read:
     """Share of all frames on which the estimate is right."""
-    return ratio(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
+    return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
 
 @_on_request(
@@ -280,7 +270,7 @@ def overlap_2008(totals: Totals, measure: Measure) -> Read:
     """Share of the reference's length on which both sides are of the same of 25 classes: 24 triads and no chord."""
     found = totals.confusions["25"]
     right, seconds = found.sum(found.pair, found.pairs)
-    return ratio(right, seconds), seconds
+    return divide(right, seconds), seconds
 
 
 @_on_request(

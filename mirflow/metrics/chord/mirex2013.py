@@ -16,12 +16,13 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches, merge, rank
 from ...kernels.ragged_ops import sum_by
+from ...kernels.ratios import divide
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
 from ..base import Convention, Grid, Pairs, Scores, Shared
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import Evidence, Read, judge, ratio, single_evidence
+from .metrics import Evidence, Read, judge, single_evidence
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1
@@ -251,7 +252,7 @@ def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tu
         np.maximum.at(largest, items, shared)
         # Both sums round, so that their difference may fall below 0 by a unit in the last place.
         outside = np.maximum(total - sum_by(rows_of(side.counts), largest, len(end)), 0.0)
-        found.append(ratio(outside, end))
+        found.append(divide(outside, end))
     return found[0], found[1], end
 
 
@@ -414,7 +415,7 @@ _ENHARMONIC = "less where its spelling decides its class, as of A:min7(*5,b6): a
 def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
     """Share of the evaluated time on which the estimate is right."""
     seconds, whole = judged.seconds(rule)
-    return ratio(seconds[:, RIGHT].sum(axis=1), whole), whole
+    return divide(seconds[:, RIGHT].sum(axis=1), whole), whole
 
 
 @family(
@@ -444,7 +445,7 @@ def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
 def shares(outcome: str, judged: Judged, measure: Measure) -> Read:
     """Share of the evaluated time with one outcome."""
     seconds, whole = judged.seconds(str(measure["rule"]))
-    return ratio(seconds[:, Outcome[outcome]], whole), whole
+    return divide(seconds[:, Outcome[outcome]], whole), whole
 
 
 @family(

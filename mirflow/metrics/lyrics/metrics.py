@@ -12,6 +12,7 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, encode
 from ...errors import AnnotationError
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, usable_pair
@@ -53,7 +54,7 @@ _rate = partial(
 def _share(above: Column, below: Column) -> Read:
     """A ratio with its denominator; NaN where that is 0."""
     weight = below.astype(np.float64)
-    return np.divide(above, weight, out=np.full(len(weight), np.nan), where=weight > 0), weight
+    return divide(above, weight, np.nan), weight
 
 
 @_rate("Word error rate", aliases=("wer",))

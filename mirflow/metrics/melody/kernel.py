@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...kernels.ragged_ops import SortedRows, holding, nearest, sum_by
+from ...kernels.ratios import divide
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges
 
 RESAMPLINGS = ("linear", "nearest", "hold")
@@ -257,7 +258,7 @@ def mean_hop(series: Series) -> Float:
     """The mean distance of the samples of each row, 0 of a single one: float64 (rows,), seconds."""
     span = series.times[series.last] - series.times[series.first]
     steps = series.counts - 1
-    return np.divide(span, steps, out=np.zeros(len(span)), where=steps > 0)
+    return divide(span, steps)
 
 
 def most_frames(samples: Int) -> Int:
@@ -289,7 +290,7 @@ def hop_times(counts: Int, hop: float) -> Float:
     """
     intervals = counts - 1
     stop = hop * intervals
-    step = np.divide(stop, intervals, out=np.zeros(len(counts)), where=intervals > 0)
+    step = divide(stop, intervals)
     times = ranges(np.zeros(len(counts), dtype=np.int64), counts) * np.repeat(step, counts)
     times[np.cumsum(counts) - 1] = stop
     return np.asarray(np.round(times, _DECIMALS))

@@ -12,6 +12,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches
+from ...kernels.ratios import divide
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
@@ -190,7 +191,7 @@ _metric = partial(
 def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of the voiced frames of the reference that the estimate calls voiced."""
     voiced = tally.sum("frames", kernel.VOICED)
-    return _ratio(tally.sum("estimate", kernel.VOICED), voiced, np.where(tally.sum("frames") > 0, 1.0, 0.0)), voiced
+    return divide(tally.sum("estimate", kernel.VOICED), voiced, np.where(tally.sum("frames") > 0, 1.0, 0.0)), voiced
 
 
 @_metric(
@@ -209,7 +210,7 @@ def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of the unvoiced frames of the reference that the estimate calls voiced."""
     unvoiced = tally.sum("frames", unset=kernel.VOICED)
     fill = np.where(tally.sum("frames") > 0, float(measure["of_none"]), 0.0)
-    return _ratio(tally.sum("estimate", unset=kernel.VOICED), unvoiced, fill), unvoiced
+    return divide(tally.sum("estimate", unset=kernel.VOICED), unvoiced, fill), unvoiced
 
 
 @_metric("Raw Pitch Accuracy", _REWARD, key="Raw Pitch Accuracy", aliases=("RPA", "raw_pitch"), parameters=_PITCHED)
@@ -235,9 +236,9 @@ def raw_chroma_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
 def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of all frames that are right: voiced with the right pitch, or unvoiced on both sides."""
     frames, voiced, reward = tally.sum("frames"), tally.sum("frames", kernel.VOICED), tally.sum("reference")
-    right = _ratio(voiced * tally.sum("both", kernel.PITCH), reward, np.zeros(len(voiced)))
+    right = divide(voiced * tally.sum("both", kernel.PITCH), reward)
     silent = tally.sum("frames", unset=kernel.VOICED) - tally.sum("estimate", unset=kernel.VOICED)
-    return _ratio(right + silent, frames, np.zeros(len(voiced))), frames
+    return divide(right + silent, frames), frames
 
 
 METRICS = metrics_in(globals())
@@ -246,11 +247,7 @@ METRICS = metrics_in(globals())
 def _share(tally: kernel.FrameTally, bit: int) -> Read:
     """Share of the reference's voicing on frames that have a bit."""
     reward = tally.sum("reference")
-    return _ratio(tally.sum("reference", bit), reward, np.zeros(len(reward))), reward
-
-
-def _ratio(part: Float, whole: Float, fill: Float) -> Float:
-    return np.divide(part, whole, out=fill.astype(np.float64), where=whole != 0)
+    return divide(tally.sum("reference", bit), reward), reward
 
 
 _BATCH = 2**17

@@ -13,6 +13,7 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
@@ -128,7 +129,7 @@ _error = partial(_metric, weight=_REFERENCES, orientation="lower", perfect=0.0, 
 
 
 def _over(part: Float, whole: Float) -> Read:
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0), whole
+    return divide(part, whole), whole
 
 
 @_metric("Precision", _ESTIMATES, key="Precision")

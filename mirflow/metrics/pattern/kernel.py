@@ -9,6 +9,7 @@ import numpy as np
 
 from ...kernels.intervals import rank
 from ...kernels.ragged_ops import common
+from ...kernels.ratios import divide, harmonic_mean
 from ...ragged import Float, Int, Ragged, offsets_of
 
 
@@ -97,8 +98,8 @@ class PatternComparison:
         """F-measure of each pattern against each: float64 (patterns of the reference, of the estimate)."""
         precision = divide(self._common, self.reference.notes[:, None].astype(np.float64))
         recall = divide(self._common, self.estimate.notes.astype(np.float64))
-        first = self._layer(harmonic(precision, recall))
-        return harmonic(first.by_estimate, first.by_reference)
+        first = self._layer(harmonic_mean(precision, recall))
+        return harmonic_mean(first.by_estimate, first.by_reference)
 
     def _layer(self, likeness: Float) -> Layer:
         return Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
@@ -139,23 +140,6 @@ class Layer:
     def by_reference(self) -> Float:
         """The mean, over the occurrences of the reference pattern, of their greatest likeness."""
         return np.add.reduceat(self._best_column, self._rows, axis=0) / self._reference[:, None]
-
-
-def divide(part: Float, whole: Float) -> Float:
-    """``part / whole``, and 0 where there is nothing to divide by."""
-    part, whole = np.broadcast_arrays(part, whole)
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
-
-
-def harmonic(precision: Float, recall: Float) -> Float:
-    """F-measures, 0 where both are 0.
-
-    Examples
-    --------
-    >>> harmonic(np.array([0.5, 0.0]), np.array([1.0, 0.0])).tolist()
-    [0.6666666666666666, 0.0]
-    """
-    return divide(2 * precision * recall, precision + recall)
 
 
 def _prototypes(patterns: Patterns) -> list[Float]:

@@ -11,12 +11,13 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...annotations.schema import LATEST
 from ...errors import AnnotationError, MetricError
+from ...kernels.ratios import harmonic_mean
 from ...ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, empty_rows, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Value
 from ..util import BOUNDED
-from .kernel import PatternComparison, Patterns, PatternSide, harmonic, number_notes
+from .kernel import PatternComparison, Patterns, PatternSide, number_notes
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -130,7 +131,7 @@ def _recall(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
 
 def _f_measure(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
     precision, recall = pair.both(kind, measure)
-    score = harmonic(np.array([precision[0]]), np.array([recall[0]]))
+    score = harmonic_mean(np.array([precision[0]]), np.array([recall[0]]))
     return float(score[0]), (precision[1] + recall[1]) / 2
 
 

@@ -18,6 +18,7 @@ from ...errors import AnnotationError
 from ...kernels.agreement import MATCHED, NONE
 from ...kernels.intervals import NOTHING
 from ...kernels.ragged_ops import sum_by
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged
 from ..base import Pairs, Shared, Sparse
 from ..cleaning import Cleaned, usable_pair
@@ -179,7 +180,7 @@ _of_each = partial(
 def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
     """Share of the time on which the estimate has the label of the reference."""
     whole = times.sum(measure, lambda found: np.ones(len(found.pair), dtype=np.bool_))
-    return kernel.ratio(times.sum(measure, _same), whole, 0.0), _seconds(measure, whole)
+    return divide(times.sum(measure, _same), whole), _seconds(measure, whole)
 
 
 @_of_labels(
@@ -194,7 +195,7 @@ def _iou(times: LabelTimes, measure: Measure) -> kernel.Scored:
     same = times.sum(measure, _same)
     reference = times.sum(measure, lambda found: found.left != NOTHING)
     union = reference + times.sum(measure, lambda found: found.right != NOTHING) - same
-    return kernel.ratio(same, union, 0.0), _seconds(measure, union)
+    return divide(same, union), _seconds(measure, union)
 
 
 @_of_each(

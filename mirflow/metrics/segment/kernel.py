@@ -13,6 +13,7 @@ from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutua
 from ...kernels.intervals import NOTHING, Runs, merge, paint, rank, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
+from ...kernels.ratios import divide, harmonic_mean
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Shared
 from ..events import MATCHINGS
@@ -268,14 +269,6 @@ def find_boundaries(spans: LabelledSpans, decimals: int | None = DECIMALS) -> Bo
     return Boundaries(time[fresh], np.bincount(pair[fresh], minlength=len(spans.counts)).astype(np.int64))
 
 
-def f_measure(precision: Float, recall: Float, beta: float) -> Float:
-    """The weighted harmonic mean, 0 where both are 0 and NaN where one is."""
-    product = (1 + beta**2) * precision * recall
-    whole = beta**2 * precision + recall
-    both = (precision == 0) & (recall == 0)
-    return np.divide(product, whole, out=np.where(both, 0.0, np.nan), where=(whole != 0) & ~both)
-
-
 def f_weight(precision_weight: Float, recall_weight: Float, beta: float) -> Float:
     """The denominator of an F-measure whose precision and recall have the same numerator."""
     return (beta**2 * recall_weight + precision_weight) / (1 + beta**2)
@@ -287,10 +280,8 @@ def detect(
     """Precision, recall and F-measure of boundaries, with their weights."""
     hits = MATCHINGS[matching](references.time, references.counts, estimates.time, estimates.counts, window).counts
     found, wanted = estimates.counts.astype(np.float64), references.counts.astype(np.float64)
-    both = (found > 0) & (wanted > 0)
-    precision = np.divide(hits, found, out=np.zeros(len(hits)), where=both)
-    recall = np.divide(hits, wanted, out=np.zeros(len(hits)), where=both)
-    f = f_measure(precision, recall, beta)
+    precision, recall = divide(hits, found), divide(hits, wanted)
+    f = harmonic_mean(precision, recall, beta)
     return (precision, found), (recall, wanted), (f, f_weight(found, wanted, beta))
 
 
@@ -321,12 +312,6 @@ class PairScores(Shared):
 
     def _scores(self, kind: str, given: Given) -> Any:
         return self.once((kind, *sorted(given.items())), lambda: getattr(self, kind)(given))
-
-
-def ratio(part: Float, whole: Float, otherwise: float = np.nan) -> Float:
-    """``part / whole``, and `otherwise` where there is nothing to divide by."""
-    result: Float = np.divide(part, whole, out=np.full(len(part), otherwise), where=whole != 0)
-    return result
 
 
 class LabelAgreement:
@@ -385,7 +370,7 @@ class LabelAgreement:
         # Grouped so that a side with one class gives exactly 0, and not what rounding leaves of it.
         frames = np.log(table.frames[table.pair])
         gain = (np.log(table.count) - np.log(rows)) + (frames - np.log(columns))
-        return np.maximum(ratio(table.sum_cells(table.count * gain), table.frames, 0.0), 0.0)
+        return np.maximum(divide(table.sum_cells(table.count * gain), table.frames, 0.0), 0.0)
 
     @cached_property
     def entropies(self) -> tuple[Float, Float]:
@@ -395,7 +380,7 @@ class LabelAgreement:
     def _entropy(self, side: FrameLabels) -> Float:
         frames = self.table.frames
         surprise = np.log(frames[side.pair]) - np.log(side.frames)
-        return ratio(self.sum_classes(side, side.frames * surprise), frames, 0.0)
+        return divide(self.sum_classes(side, side.frames * surprise), frames, 0.0)
 
     @cached_property
     def conditional(self) -> tuple[Float, Float]:
@@ -404,7 +389,7 @@ class LabelAgreement:
         rows, columns = table.left.frames[table.row], table.right.frames[table.column]
         cells = np.log2(table.count)
         given = (table.sum_cells(table.count * (np.log2(of) - cells)) for of in (columns, rows))
-        under, over = (ratio(bits, table.frames, 0.0) for bits in given)
+        under, over = (divide(bits, table.frames, 0.0) for bits in given)
         return under, over
 
     @cached_property
@@ -416,8 +401,8 @@ class LabelAgreement:
 def pairwise(agreement: LabelAgreement, beta: float, undefined: float = np.nan) -> Three:
     """Precision, recall and F-measure of pairs of frames of one class; `undefined` where a side has no such pair."""
     both, reference, estimate, _ = agreement.pairs
-    precision, recall = ratio(both, estimate, undefined), ratio(both, reference, undefined)
-    f = f_measure(precision, recall, beta)
+    precision, recall = divide(both, estimate, undefined), divide(both, reference, undefined)
+    f = harmonic_mean(precision, recall, beta)
     return (precision, estimate), (recall, reference), (f, f_weight(estimate, reference, beta))
 
 
@@ -427,7 +412,7 @@ def rand(agreement: LabelAgreement) -> Scored:
     frames = agreement.table.frames
     cells, reference, estimate = agreement.squares
     neither = (frames**2 - reference - estimate + cells) / 2
-    return ratio(both + neither, every), np.maximum(every, 0.0)
+    return divide(both + neither, every, np.nan), np.maximum(every, 0.0)
 
 
 def conditional_entropy(
@@ -449,9 +434,9 @@ def conditional_entropy(
         counts = [side.counts.astype(np.float64) for side in sides] if labels is None else list(labels)
         most = [np.log2(np.maximum(count, 1.0)) for count in counts]
     under, over = (
-        np.where(bits > 0, np.maximum(1 - ratio(given, bits, 0.0), 0.0), single_label)
+        np.where(bits > 0, np.maximum(1 - divide(given, bits, 0.0), 0.0), single_label)
         for given, bits in zip(agreement.conditional, most, strict=True)
     )
     weights = [bits * agreement.seconds for bits in most]
-    f = f_measure(over, under, beta)
+    f = harmonic_mean(over, under, beta)
     return (over, weights[1]), (under, weights[0]), (f, f_weight(weights[1], weights[0], beta))

@@ -14,6 +14,7 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
+from ...kernels.ratios import divide
 from ...ragged import Column, Float, Ragged
 from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
@@ -269,10 +270,10 @@ def adjusted_rand_index(scores: FittedScores, measure: Measure) -> kernel.Scored
     """The Rand index with what chance gives taken off."""
     agreement = scores.agreement(measure)
     both, reference, estimate, every = agreement.pairs
-    chance = kernel.ratio(reference * estimate, every, 0.0)
+    chance = divide(reference * estimate, every)
     reach = (reference + estimate) / 2 - chance
     trivial = agreement.single | agreement.distinct
-    score = kernel.ratio(both - chance, np.where(trivial, 0.0, reach))
+    score = divide(both - chance, np.where(trivial, 0.0, reach), np.nan, signed=True)
     return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
 
 
@@ -308,7 +309,7 @@ def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> kerne
     agreement = scores.agreement(measure)
     reach = np.maximum(*agreement.entropies) - agreement.expected
     trivial = agreement.single | agreement.distinct
-    score = kernel.ratio(agreement.information - agreement.expected, np.where(trivial, 0.0, reach))
+    score = divide(agreement.information - agreement.expected, np.where(trivial, 0.0, reach), np.nan, signed=True)
     weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
     return np.where(trivial, 1.0, score), weight
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...kernels.ragged_ops import sum_by
+from ...kernels.ratios import divide
 from ...ragged import Float, Int, rows_of
 from ..base import Pairs, Shared
 from ..measures import Measure, Parameter, Weight, metric, metrics_in
 from ..pair import documented, row_of_intervals
 from ..util import Array, validate_intervals
-from .kernel import Scored, encode, ratio, take
+from .kernel import Scored, encode, take
 
 ONE_SIDE = "one side"
 """What the metrics need."""
@@ -43,9 +44,9 @@ class Lengths:
     def variation(self) -> Float:
         """Standard deviation of the lengths over their mean; NaN without segments, or where all have no length."""
         number = self.counts.astype(np.float64)
-        mean = ratio(self.seconds, number)
+        mean = divide(self.seconds, number, np.nan)
         squares = sum_by(self.row, (self.length - mean[self.row]) ** 2, len(number))
-        return ratio(np.sqrt(ratio(squares, number, 0.0)), mean)
+        return divide(np.sqrt(divide(squares, number)), mean, np.nan)
 
     def balance(self) -> Float:
         """Entropy of the shares of time of the labels over that of equal shares; NaN with less than two labels."""
@@ -56,7 +57,7 @@ class Lengths:
         labels = np.bincount(row, minlength=len(self.counts)).astype(np.float64)
         whole = self.seconds[row]
         entropy = sum_by(row, time / whole * (np.log(whole) - np.log(time)), len(self.counts))
-        return np.minimum(ratio(entropy, np.log(np.maximum(labels, 1.0))), 1.0)
+        return np.minimum(divide(entropy, np.log(np.maximum(labels, 1.0)), np.nan), 1.0)
 
 
 class OneSide(Shared):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.ragged_ops import medians, sum_by
+from ...kernels.ratios import divide
 from ...ragged import Float, Int
 from ..measures import Family, Measure, Parameter, Weight, family
 from .kernel import VELOCITY, Matches, NoteBatch, parts_of
@@ -53,7 +54,7 @@ def statistic_of(differences: Float, pair: Int, number: Int, statistic: str) -> 
 
     def mean(values: Float) -> Float:
         total = sum_by(pair, values, len(number))
-        return np.asarray(np.divide(total, number, out=np.full(len(number), np.nan), where=number > 0))
+        return divide(total, number, np.nan)
 
     if statistic == "standard_deviation":
         return np.asarray(np.sqrt(mean((differences - mean(differences)[pair]) ** 2)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...kernels.matching import match_heaviest, match_in_order, match_ranges
 from ...kernels.ragged_ops import sum_by
+from ...kernels.ratios import divide, harmonic_mean
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Shared
 from ..measures import LABELS, Measure
@@ -295,7 +296,7 @@ class NoteBatch(Shared):
         starts, ends = (one.start[reference], other.start[estimate]), (one.end[reference], other.end[estimate])
         whole = np.maximum(*ends) - np.minimum(*starts)
         shared = np.minimum(*ends) - np.maximum(*starts)
-        return np.asarray(np.divide(shared, whole, out=np.ones(len(whole)), where=whole > 0))
+        return divide(shared, whole, 1.0)
 
     def sum_overlaps(self, matches: Matches, floored: bool) -> Float:
         """The sum of the overlap ratios of each pair's matched notes: float64 (pairs,)."""
@@ -462,17 +463,11 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.
     (array([0.66666667]), array([1.5]))
     """
     found, wanted = estimates.astype(np.float64), references.astype(np.float64)
-    some = hits > 0
-    if what != "recall":
-        precision = np.divide(hits, found, out=np.zeros(len(hits)), where=some)
     if what == "precision":
-        return precision, found
-    recall = np.divide(hits, wanted, out=np.zeros(len(hits)), where=some)
+        return divide(hits, found), found
     if what == "recall":
-        return recall, wanted
-    product, whole = (1 + beta**2) * precision * recall, beta**2 * precision + recall
-    f = np.divide(product, whole, out=np.zeros(len(hits)), where=some)
-    return f, (beta**2 * wanted + found) / (1 + beta**2)
+        return divide(hits, wanted), wanted
+    return harmonic_mean(divide(hits, found), divide(hits, wanted), beta), (beta**2 * wanted + found) / (1 + beta**2)
 
 
 SHOWN: Mapping[str, str] = MappingProxyType({"": "start", "_end": "end", "_pitch": "pitch"})

@@ -13,6 +13,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..base import Convention, Grid, Pairs, Scores, refuse_grid
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
@@ -273,7 +274,7 @@ def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
         matches = block.matches(rule)
     number = np.bincount(matches.pair, minlength=len(block)).astype(np.float64)
     total = block.sum_overlaps(matches, rule.floored)
-    return np.divide(total, number, out=np.zeros(len(block)), where=number > 0), number
+    return divide(total, number), number
 
 
 def evidence(
