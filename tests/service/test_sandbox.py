@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import mirflow
-from mirflow.service.submissions.sandbox import landlock_version
+from mirflow.service.submissions.sandbox import _CALLS, _KILLS, _PROGRAMS, landlock_version
 
 pytestmark = pytest.mark.skipif(landlock_version() < 1, reason="this kernel lacks Landlock")
 
@@ -140,3 +141,19 @@ print(json.dumps([before, sorted(os.listdir("/proc/self/fd"))]))
 """,
     )
     assert before == after
+
+
+@pytest.mark.parametrize(
+    ("column", "header"),
+    [(0, "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), (1, "/usr/include/asm-generic/unistd.h")],
+    ids=["x86-64", "64-bit ARM"],
+)
+def test_numbers_of_system_calls_are_those_of_the_kernel_s_headers(column: int, header: str) -> None:
+    if not Path(header).exists():
+        pytest.skip(f"this host lacks {header}")
+    defined = re.findall(r"^#define __NR(?:3264)?_(\w+) (\d+)$", Path(header).read_text(), re.MULTILINE)
+    numbers = {name: int(number) for name, number in defined}
+    calls = {name: call[column] for name, call in {**_CALLS, **_PROGRAMS, **_KILLS}.items() if call[column] >= 0}
+    known = {name: number for name, number in calls.items() if name in numbers}
+    assert len(known) > 60
+    assert known == {name: numbers[name] for name in known}
