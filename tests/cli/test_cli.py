@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import click
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import mirflow.cli
+from mirflow.analysis.query_options import OPTIONS, Query, QueryOptions
 from mirflow.cli import Commands, cli
 from mirflow.cli import output as exits
 from mirflow.errors import (
@@ -645,6 +647,29 @@ class TestOptionsForBothSides:
         result = invoke("evaluate", beats, beats, "--task", "beat", "--estimate-time-unt", "ms")
         assert result.exit_code == 2
         assert "--estimate-time-unit" in result.output
+
+
+class TestOptionsOfQueries:
+    """Each is declared once."""
+
+    def test_keywords_have_the_names_and_types_of_the_fields(self) -> None:
+        fields = get_type_hints(Query)
+        by_position = ("metric", "aggregate", "by")
+        assert get_type_hints(QueryOptions) == {name: fields[name] for name in OPTIONS if name not in by_position}
+
+    @pytest.mark.parametrize("name", OPTIONS)
+    def test_the_command_has_the_option(self, name: str) -> None:
+        declared = OPTIONS[name]
+        command = cli.get_command(click.Context(cli), "query")
+        assert command is not None
+        (found,) = [one for one in command.params if one.name == name]
+        assert isinstance(found, click.Option)
+        assert {*found.opts} == {f"--{name}", *declared.flags}
+        assert found.multiple == (declared.many or declared.pairs)
+        assert str(found.help).startswith(declared.help.split(".")[0])
+        if declared.choices is not None:
+            assert isinstance(found.type, click.Choice)
+            assert [*found.type.choices] == [*declared.choices()]
 
 
 @pytest.mark.parametrize("task", tasks())

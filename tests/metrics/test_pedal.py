@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
 from mirflow.errors import AnnotationError, MirflowError
 from mirflow.metrics import pedal
-from mirflow.readers import read
 from tests.commands import printed
 
 NUMBERS = {"sustain": 64, "sostenuto": 66, "soft": 67}
@@ -51,9 +51,10 @@ def test_stretches_of_files_are_those_of_transkun(shared_data: Path) -> None:
         wanted = known.get("transkun_pedals [start,end,-cc]")
         if wanted is None or name.startswith("24_"):  # two instruments; the pedal in a track without notes
             continue
-        held = read(folder / f"inputs/{name}.mid", task="pedal")
-        numbers = np.array([-NUMBERS[label] for label in held.labels or ()], dtype=np.float64)
-        found = np.column_stack([held.columns["start"], held.columns["end"], numbers])
+        held = mirflow.load(folder / f"inputs/{name}.mid", "pedal")
+        assert isinstance(held, xr.Dataset)
+        numbers = [-NUMBERS[label] for label in held.label.values.tolist()]
+        found = np.column_stack([held.start, held.end, np.array(numbers, dtype=np.float64)])
         assert len(found) == len(wanted), name
         ours, theirs = (np.array(sorted(map(tuple, rows))).reshape(-1, 3) for rows in (found.tolist(), wanted))
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9, err_msg=name)

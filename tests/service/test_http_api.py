@@ -17,6 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import mirflow
+from mirflow.analysis.query_options import OPTIONS
 from mirflow.reports.leaderboard import leaderboard, to_json
 from mirflow.service import http_api
 from mirflow.service.app import create_app
@@ -246,3 +247,13 @@ class TestDescription:
                 for value in wrong:
                     answer = client.get(path.format(store="demo", evaluation="chord"), params={one["name"]: value})
                     assert answer.status_code == 400, (path, one["name"], value)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_queries_have_the_parameter_of_each_option(name: str) -> None:
+    declared = OPTIONS[name]
+    (operation,) = [one for one in http_api.OPERATIONS if one.path.endswith("/query")]
+    (found,) = [one for one in operation.parameters if one.name == (declared.parameter or name)]
+    assert found.help == declared.help
+    assert found.many == declared.many
+    assert (found.kind == "pairs") == declared.pairs
