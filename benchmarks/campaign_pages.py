@@ -45,9 +45,9 @@ PAGES = {
 
 def fill(folder: Path, systems: int, tracks: int) -> None:
     """Make a campaign in which systems were scored; print the token of a reader."""
-    from mirflow.service.accounts import add_user, issue, team_of
-    from mirflow.service.service import open_service
-    from mirflow.service.submissions.submission_tables import Released, Submission
+    from mirflow.campaign.server.accounts import add_user, issue, team_of
+    from mirflow.campaign.server.service import open_service
+    from mirflow.campaign.server.submissions.submission_tables import Released, Submission
 
     (folder / "campaign.yaml").write_text(CAMPAIGN)
     service = open_service([folder / "campaign.yaml"])
@@ -77,8 +77,8 @@ def fill(folder: Path, systems: int, tracks: int) -> None:
 def changed(folder: Path, environment: dict[str, str], every: float) -> Iterator[None]:
     """A process that changes a submission now and then, until the block ends."""
     script = (
-        "import sys, time; from mirflow.service.service import open_service\n"
-        "from mirflow.service.submissions.submission_tables import Submission\n"
+        "import sys, time; from mirflow.campaign.server.service import open_service\n"
+        "from mirflow.campaign.server.submissions.submission_tables import Submission\n"
         "service = open_service(['campaign.yaml'])\n"
         "while True:\n"
         "    with service.database.write() as session:\n"

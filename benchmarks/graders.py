@@ -25,11 +25,11 @@ import httpx2
 import numpy as np
 from sqlalchemy import func, select
 
-from mirflow.grading.csv_tables import write_table
-from mirflow.grading.pool import pool, write_pool
-from mirflow.service.accounts import LIFETIMES, add_user, issue
-from mirflow.service.grading.grading_tables import StoredAssignment, StoredJudgement
-from mirflow.service.service import Service, open_service
+from mirflow.campaign.grading.csv_tables import write_table
+from mirflow.campaign.grading.pool import pool, write_pool
+from mirflow.campaign.server.accounts import LIFETIMES, add_user, issue
+from mirflow.campaign.server.graders.grading_tables import StoredAssignment, StoredJudgement
+from mirflow.campaign.server.service import Service, open_service
 
 ROUND = "/grading/similarity/"
 QUERIES, EACH, SYSTEMS = 60, 5, 6

@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 METRICS, TASKS, READERS = "mirflow.metrics", "mirflow.tasks", "mirflow.readers"
 """Groups of the entry points by which installed packages declare metrics, tasks and readers."""
+
+COMMANDS, DOCUMENTS = "mirflow.commands", "mirflow.documents"
+"""Groups of the entry points of commands, and of kinds of YAML files that `mirflow check` and `schema` know."""
 
 _PREFIX = "mirflow_file_"
 """Beginning of the names of modules that are files; the path follows, so that workers can import them by name."""
@@ -200,7 +204,7 @@ def installed(group: str) -> Iterable[EntryPoint]:
     return entry_points(group=group)
 
 
-_declared: dict[str, dict[str, Any]] = {TASKS: {}, READERS: {}}
+_declared: defaultdict[str, dict[str, Any]] = defaultdict(dict)
 
 
 def declare(group: str, name: str, value: Any) -> None:
@@ -214,7 +218,7 @@ def declared(group: str) -> Mapping[str, Any]:
 
 
 def find(group: str, name: str) -> Any:
-    """A task or a reader that is declared, or else that of the entry point of this name; None if there is none.
+    """Look up what is declared in a group, or else load the entry point of this name; None if there is neither.
 
     Raises
     ------
@@ -234,7 +238,7 @@ def find(group: str, name: str) -> Any:
 
 
 def find_all(group: str) -> Mapping[str, Any]:
-    """All tasks or readers that are declared or installed, by their names; warns of those that cannot be loaded."""
+    """All that is declared or installed in a group, by name; warns of entry points that cannot be loaded."""
     for point in installed(group):
         try:
             find(group, point.name)

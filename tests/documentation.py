@@ -22,9 +22,9 @@ from typing import Any
 import yaml
 from click.testing import CliRunner
 
+from mirflow.campaign.file import Campaign
 from mirflow.cli import cli
 from mirflow.pipeline import Evaluation, Pipeline
-from mirflow.pipeline.campaign import Campaign
 from mirflow.published.mapping import TableMapping
 
 ROOT = Path(__file__).parents[1]

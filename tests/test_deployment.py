@@ -14,8 +14,8 @@ import click
 import pytest
 import yaml
 
+from mirflow.campaign.file import Limits
 from mirflow.cli import cli
-from mirflow.pipeline.campaign import Limits
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

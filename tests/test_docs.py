@@ -28,7 +28,7 @@ PAGES = sorted(
     page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md") if not {"_build", "tasks"} & {*page.parts}
 )
 ELSEWHERE = {"service.md"}
-"""Pages whose commands need people between them: tests/service/test_walkthrough.py."""
+"""Pages whose commands need people between them: tests/campaign/server/test_walkthrough.py."""
 EXAMPLES = [page for page in PAGES if page not in ELSEWHERE and any(block.is_example for block in blocks(DOCS / page))]
 _STORE = re.compile(r"stores/([\w-]+)\.zarr")
 _DATA = re.compile(r"^\$ mirflow evaluate \w+/ref\d|shared/data", re.MULTILINE)

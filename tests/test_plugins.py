@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,20 @@ from mirflow.metrics.base import get_task
 from mirflow.metrics.user_metrics import installed_metrics
 from mirflow.plugins import declared, import_module
 from mirflow.readers.options import Reading
-from tests.commands import printed, rows
+from tests.commands import printed, refused, rows
 
 LAB = '''
+import click
 import mirflow
 from mirflow.metrics.measures import Weight, metric
 
 NAMES = []
+
+
+@click.command("clap")
+def clap_command():
+    """Clap once."""
+    click.echo("clap")
 
 
 @mirflow.pair_metric(title="Swing error", unit="s", orientation="lower", tasks=["beat"], values=["early", "late"],
@@ -76,6 +84,10 @@ claps = my_lab:TASK
 
 [mirflow.readers]
 claps = my_lab:read_claps
+
+[mirflow.commands]
+clap = my_lab:clap_command
+names = my_lab:NAMES
 """
 
 
@@ -94,7 +106,7 @@ def package(lab: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-lab\nVersion: 1.5\n")
     (about / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(lab)
-    monkeypatch.setattr("mirflow.plugins._declared", {"mirflow.tasks": {}, "mirflow.readers": {}})
+    monkeypatch.setattr("mirflow.plugins._declared", defaultdict(dict))
     monkeypatch.delitem(sys.modules, "my_lab", raising=False)
     return lab
 
@@ -224,6 +236,16 @@ def test_installed_packages_declare_tasks_and_readers(package: Path) -> None:
     assert "claps" in printed("metrics", "claps")
     (row,) = rows("query", store)
     assert (row["metric"], row["value"]) == ("count_error", 1.0)
+
+
+def test_installed_packages_declare_commands(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mirflow.cli.cli.commands", {})
+    assert printed("clap") == "clap\n"
+    assert "Clap once." in printed("clap", "--help")
+    broken = "'names' in the entry points 'mirflow.commands' is a list, not a command"
+    assert broken in refused("names")
+    with pytest.warns(MirflowWarning, match=broken):
+        assert "Clap once." in printed("--help")
 
 
 def test_a_pipeline_names_the_files_that_declare(lab: Path) -> None:

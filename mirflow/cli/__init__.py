@@ -1,4 +1,4 @@
-"""The command line: every file of this folder that declares commands adds them."""
+"""The command line: the commands that the files of this folder declare, and those of entry points."""
 
 from __future__ import annotations
 
@@ -15,13 +15,27 @@ from typing import Any, TextIO
 
 import click
 
-from ..errors import MirflowError, MirflowWarning, PruneError, RunError, SchedulerError, StoreError, visible
+from ..errors import (
+    MirflowError,
+    MirflowWarning,
+    PluginError,
+    PruneError,
+    RunError,
+    SchedulerError,
+    StoreError,
+    visible,
+)
 from ..interruption import Interrupted, stop_answering
+from ..plugins import COMMANDS, find, find_all
 from ..reports.tables import shorten_quotes
 from . import output
 
 _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
+
+
+def _files() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(__path__)]
 
 
 class Commands(click.Group):
@@ -31,21 +45,42 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands in the order of their places."""
-        self.get_command(context, "")  # none has this name, so that all files are imported
+        for file in _files():
+            self._add_file(file)
+        for name in find_all(COMMANDS):
+            try:
+                self._add_installed(name)
+            except PluginError as error:
+                warnings.warn(str(error), MirflowWarning, stacklevel=2)
         return sorted(self.commands, key=lambda name: (getattr(self.commands[name], "place", 0), name))
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Find a command, first in the file of its name, so that one command does not import the others."""
-        if name not in self.commands:
-            files = [module.name for module in pkgutil.iter_modules(__path__)]
-            for file in [name] if name in files else files:
-                declared = vars(import_module(f"{__name__}.{file}")).values()
-                found = [command for command in declared if isinstance(command, click.Command)]
-                groups = [group for group in found if isinstance(group, click.Group)]
-                for command in found:
-                    if not any(command in group.commands.values() for group in groups):
-                        self.add_command(command)
-        return super().get_command(context, name)
+        """Find a command: in the file of its name, among those of installed packages, in the other files."""
+        if name in self.commands:
+            return self.commands[name]
+        files = _files()
+        if name in files:
+            self._add_file(name)
+        elif not self._add_installed(name):
+            for file in files:
+                self._add_file(file)
+        return self.commands.get(name)
+
+    def _add_file(self, file: str) -> None:
+        found = [one for one in vars(import_module(f"{__name__}.{file}")).values() if isinstance(one, click.Command)]
+        members = [id(one) for group in found if isinstance(group, click.Group) for one in group.commands.values()]
+        for command in found:
+            if id(command) not in members:
+                self.add_command(command)
+
+    def _add_installed(self, name: str) -> bool:
+        """Add the command of an entry point; False where there is none of this name."""
+        command = find(COMMANDS, name)
+        if isinstance(command, click.Command):
+            self.add_command(command, name)
+        elif command is not None:
+            raise PluginError(f"{name!r} in the entry points {COMMANDS!r} is a {type(command).__name__}, not a command")
+        return command is not None
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; standalone, leave the process with its exit code, whatever it raises."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..errors import counted, place_of, visible
+from ..errors import place_of, visible
 from ..reports.tables import shorten_quotes
 from .common_options import ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, echo, emit, output_options
@@ -59,10 +59,10 @@ def check_command(
     Options of reading (--columns, --time-unit, ...) apply to the --reference as well; with --reference- in front, as in
     --reference-time-unit ms, to it alone.
     """
-    from ..pipeline.campaign import is_campaign
+    if len(paths) == 1 and paths[0].suffix.lower() in (".yaml", ".yml"):
+        from ..plugins import DOCUMENTS, find
 
-    if len(paths) == 1 and is_campaign(paths[0]):
-        _check_campaign(paths[0])
+        find(DOCUMENTS, "campaign").check(paths[0])
         return
     from ..api import check
 
@@ -79,29 +79,6 @@ def check_command(
         echo(note, err=True)
     if any(one.worst == "error" for one in checks):
         context.exit(FAILED)
-
-
-def _check_campaign(path: Path) -> None:
-    """Print what a campaign file leads to, for those who are about to serve it."""
-    from ..pipeline.campaign import check_campaign, load_campaign
-    from ..store.packs import open_pack
-
-    found, campaign = check_campaign(path, open_pack), load_campaign(path)
-    for split, evaluations in found.tracks.items():
-        for name, tracks in evaluations.items():
-            echo(f"{split}: {name}: {counted(tracks, 'track')}")
-    notes = list(found.notes)
-    if campaign.grading:
-        from .serve import demand_packages
-
-        demand_packages()
-        from ..service.grading.rounds import check_round
-    for one in campaign.grading:
-        pairs, note = check_round(one, path.resolve().parent / campaign.root)
-        echo(f"{one.name}: {counted(pairs, 'pair')} to judge")
-        notes += [f"grading.{one.name}: {note}"] if note else []
-    for note in notes:
-        echo(f"note: {note}", err=True)
 
 
 def lines_of_check(check: FileCheck) -> list[str]:

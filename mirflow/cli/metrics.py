@@ -53,7 +53,9 @@ def schema_command(mapping: bool, leaderboard: bool, campaign: bool) -> None:
     elif leaderboard:
         from ..reports.leaderboard import json_schema
     elif campaign:
-        from ..pipeline.campaign import json_schema
+        from ..plugins import DOCUMENTS, find
+
+        json_schema = find(DOCUMENTS, "campaign").json_schema
     else:
         from ..pipeline import json_schema
     echo(json.dumps(json_schema(), indent=2))

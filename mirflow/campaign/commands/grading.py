@@ -1,0 +1,536 @@
+"""Commands of ``mirflow grading``: from the lists of systems to judgements that are scored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...cli.common_options import LEVEL, Command, CommandFamily, ReadingCommand
+from ...cli.output import choose_format, echo, emit, for_people, output_options
+from ...errors import GradingError, counted
+from .graders import agreement_tables, show_number
+
+if TYPE_CHECKING:
+    from ...reports.tables import Entry, Table
+    from ..grading.assignment import By
+    from ..grading.judgement_tables import Closed, GraderJudgement, GradingEvent, Known, Unjudged
+    from ..grading.pool import Pool
+    from ..grading.query_draw import PieceTable
+    from ..grading.rater_agreement import RoundProgress
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_OUT = click.Path(dir_okay=False, path_type=Path)
+_SEED = 2**63
+_NAMED = 5
+"""Short lists that are named."""
+
+
+@click.group("grading", cls=CommandFamily, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
+def grading_command() -> None:
+    """From the lists of systems to judgements by people that are scored: draw, pool, assign, overview, close, groups.
+
+    Each step reads and writes tables; the pages for graders (mirflow serve) read the same ones.
+    """
+
+
+def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
+    """A table of quantities on the standard error, as the output is a file."""
+    from ...reports.tables import Table, to_text
+
+    echo(to_text(Table(("what", "value"), tuple(rows), title)), nl=False, err=True)
+
+
+def _refuse_existing(*paths: Path, force: bool) -> None:
+    for path in paths:
+        if path.exists() and not force:
+            raise click.UsageError(f"{path} exists; graders may have begun with it: name another, or add --force")
+
+
+_force = click.option("--force", is_flag=True, help="Write over files that exist.")
+
+
+def _numbers_of_each(ctx: click.Context, param: click.Parameter, given: str | None) -> int | Mapping[str, int] | None:
+    """One number, or one for each value."""
+    if given is None:
+        return None
+    from ..grading.query_draw import read_each
+
+    try:
+        return read_each(given)
+    except GradingError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@grading_command.command("draw", cls=Command, short_help="Draw queries from a collection.")
+@click.argument("pieces", type=_FILE)
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the queries to write.")
+@click.option("--number", "-n", type=click.IntRange(1), help="How many queries, at random.")
+@click.option(
+    "--each",
+    metavar="NUMBER|VALUE=NUMBER,...",
+    callback=_numbers_of_each,
+    help="How many of each value of --by, in place of --number: 10, or Essen=6,RISM=5.",
+)
+@click.option("--by", metavar="COLUMN", help="Column for --each, such as genre.")
+@click.option("--where", "-w", help="Only pieces for which it holds: \"genre == 'Rock' and year < 1980\".")
+@click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces not to draw: a table or a list.")
+@click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
+@click.option("--seed", type=click.IntRange(0, _SEED), help="Of the random numbers. Default: a new one, printed.")
+@_force
+def draw_command(
+    pieces: Path,
+    output: Path,
+    number: int | None,
+    each: int | Mapping[str, int] | None,
+    by: str | None,
+    where: str | None,
+    leave_out: tuple[Path, ...],
+    piece: str | None,
+    seed: int | None,
+    force: bool,
+) -> None:
+    """Draw queries from PIECES, a table with a row for each piece of the collection, and write their rows."""
+    from ..grading.query_draw import count_by, draw, drawing_notes, read_names, read_pieces, write_queries
+
+    _refuse_existing(output, force=force)
+    if (number is None) == (each is None) or (each is None) != (by is None):
+        raise click.UsageError("say --number, or --each with --by")
+    seed = _new_seed() if seed is None else seed
+    collection = read_pieces(pieces, piece)
+    left_out = {name for path in leave_out for name in read_names(path)} & set(collection.names)
+    found = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
+    write_queries(collection, found, output, drawing_notes(pieces.name, seed, each, by, where))
+    rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
+    rows += [
+        (f"queries of {by} {value}", many) for value, many in (count_by(collection, found, by) if by else {}).items()
+    ]
+    _print([*rows, ("queries", len(found)), ("seed", seed)], f"{output}: queries drawn")
+
+
+def _new_seed() -> int:
+    import secrets
+
+    return secrets.randbits(31)
+
+
+@grading_command.command("pool", cls=ReadingCommand, short_help="Pool the first candidates of all systems.")
+@click.argument("lists", nargs=-1, required=True, metavar="LISTS...")
+@click.option("--queries", "-q", type=_FILE, required=True, help="Table of the queries, as draw writes it.")
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the pairs to judge to write.")
+@click.option("--key", type=_OUT, help="Where to write who returned what. Default: OUTPUT with .key.csv.")
+@click.option("--top", "-n", type=click.IntRange(1), default=5, show_default=True, help="Candidates of each system.")
+@click.option("--pieces", type=_FILE, help="Table of the pieces, for --same and their names.")
+@click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
+@click.option("--same", multiple=True, metavar="COLUMN", help="Leave out candidates with the query's value: artist.")
+@click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces that are no candidates.")
+@click.option("--judged-as", metavar="COLUMN", help="Column of --queries: the query that graders hear instead.")
+@click.option("--seed", help="Secret that the ids are made of. Default: a new one, kept in the key.")
+@_force
+def pool_command(
+    lists: tuple[str, ...],
+    queries: Path,
+    output: Path,
+    key: Path | None,
+    top: int,
+    pieces: Path | None,
+    piece: str | None,
+    same: tuple[str, ...],
+    leave_out: tuple[Path, ...],
+    judged_as: str | None,
+    seed: str | None,
+    force: bool,
+    options: Mapping[str, Any],
+) -> None:
+    """Pool the first candidates of all systems for each query, each once, under ids that do not reveal the systems.
+
+    LISTS are what the task retrieval reads: "runs/{system}.csv", "{system}/{track}.txt", matrices of distances. The
+    query itself, and candidates that --same or --leave-out names, are left out, and the next in rank move up.
+    """
+    import secrets
+
+    from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
+    from ..grading.query_draw import read_names, read_pieces, read_queries
+
+    if same and pieces is None:
+        raise click.UsageError(f"--same {same[0]} needs --pieces, the table that has this column")
+    _refuse_existing(output, key or key_path(output), force=force)
+    asked = read_queries(queries)
+    heard = {} if judged_as is None else read_pieces(queries, "query").values(judged_as)
+    collection: PieceTable | None = None if pieces is None else read_pieces(pieces, piece)
+    left_out = {name for path in leave_out for name in read_names(path)}
+    rankings = read_rankings(lists, asked, () if collection is None else collection.names, **options)
+    secret = seed or secrets.token_hex(16)
+    found = pool(rankings, asked, top, secret, pieces=collection, same=same, exclude=left_out, judged_as=heard)
+    place = write_pool(found, output, key)
+    _print(summarise_pool(found, top), f"{output}: candidates pooled")
+    short = found.short(top)
+    for system, query, many in short[:_NAMED]:
+        echo(f"warning: system {system!r} has {many} of {top} candidates for {query!r}", err=True)
+    if len(short) > _NAMED:
+        echo(f"warning: {counted(len(short) - _NAMED, 'other list')} with fewer candidates than {top}", err=True)
+    echo(f"{place} names the systems: only for the organiser", err=True)
+
+
+@grading_command.command("clip", cls=Command, short_help="Cut clips from the middle of recordings.")
+@click.argument("recordings", nargs=-1, required=True, type=_FILE, metavar="RECORDINGS...")
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the clips."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Length of a clip."
+)
+@click.option("--to", type=click.Choice(("wav", "flac", "ogg", "mp3")), help="Format. Default: that of the recording.")
+@_force
+def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to: str | None, force: bool) -> None:
+    """Cut the middle of each recording into a folder, under the same name; shorter recordings are copied whole."""
+    from ..grading.clips import clip
+
+    clips = [output / (f"{path.stem}.{to}" if to else path.name) for path in recordings]
+    twice = next((path for path, many in Counter(clips).items() if many > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"two recordings would be {twice}; cut them into different folders")
+    _refuse_existing(*clips, force=force)
+    for recording, path in zip(recordings, clips, strict=True):
+        clip(recording, path, seconds)
+    echo(f"{output}: {counted(len(clips), 'clip')} of at most {seconds:g} s", err=True)
+
+
+@grading_command.command("assign", cls=Command, short_help="Assign graders to pairs.")
+@click.argument("pool", type=_FILE)
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the assignments to write.")
+@click.option("--graders", "-g", required=True, metavar="NUMBER|FILE", help="How many, or a list of their names.")
+@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders of each pair.")
+@click.option(
+    "--by", type=click.Choice(("query", "pair")), default="query", show_default=True, help="What one turn is."
+)
+@click.option("--repeats", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share judged again.")
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Of a judgement."
+)
+@click.option("--seed", type=click.IntRange(0, _SEED), help="Of the orders. Default: a new one, kept in the table.")
+@_force
+def assign_command(
+    pool: Path,
+    output: Path,
+    graders: str,
+    per_pair: int,
+    by: By,
+    repeats: float,
+    minutes: float,
+    seed: int | None,
+    force: bool,
+) -> None:
+    """Assign graders to the pairs of POOL, the least judged first, and print how much work it is.
+
+    Whenever graders stop, the numbers of judgements of two pairs differ by at most one, if they keep pace. The pages
+    for graders assign by the same rule as they come, and need no table.
+    """
+    from ..grading.assignment import assign, summarise, tabulate_work, write_plan
+    from ..grading.pool import key_path, read_key, read_pairs
+    from ..grading.query_draw import read_names
+
+    _refuse_existing(output, force=force)
+    if graders.isdecimal():
+        names = [f"grader{number:0{len(graders)}}" for number in range(1, int(graders) + 1)]
+    else:
+        names = read_names(graders)
+    seed = _new_seed() if seed is None else seed
+    plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)
+    write_plan(plan, output, minutes)
+    work = summarise(plan, minutes)
+    rows: list[tuple[str, Entry]] = []
+    if key_path(pool).exists():
+        key = read_key(key_path(pool))
+        rows = [("systems", len(key.systems)), ("candidates returned", len(key.returned))]
+    rows += [*tabulate_work(work), ("seed", seed)]
+    _print(rows, f"{output}: graders assigned")
+
+
+@grading_command.command("overview", cls=Command, short_help="Show progress and agreement.")
+@click.argument("judgements", type=_FILE)
+@click.option("--key", type=_FILE, required=True, help="The key that pool wrote.")
+@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders of each pair.")
+@click.option("--events", type=_FILE, help="Log of events, JSON lines, for the time on task.")
+@click.option("--level", type=LEVEL, help="Intervals of weighted kappa, alpha and ICC, such as 0.95. Default: none.")
+@output_options
+def overview_command(
+    judgements: Path,
+    key: Path,
+    per_pair: int,
+    events: Path | None,
+    level: float | None,
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """Show a round's progress, the agreement of its graders, and the effect of the middle category, without names.
+
+    JUDGEMENTS is a table as for close, of a round that may go on.
+    """
+    from ..grading.judgement_tables import read_events, read_judgements
+    from ..grading.pool import read_key
+    from ..grading.rater_agreement import collection_of, progress
+
+    style = choose_format(style, output)
+    people = for_people(style)
+    pool = read_key(key)
+    rows = read_judgements(judgements)
+    log = read_events(events) if events is not None else []
+    tables = [_progress_table(progress(rows, pool.pairs, per_pair)), _grader_table(rows, log, pool.seed, people)]
+    tables += agreement_tables(collection_of(rows), people, level)
+    if any(one.broad for one in rows):
+        tables.append(_ranking_table(rows, pool, people))
+    emit(tables, style, output)
+
+
+def _progress_table(found: RoundProgress) -> Table:
+    from ...reports.tables import Table
+
+    rows: list[tuple[str, Entry]] = [
+        ("pairs", found.pairs),
+        ("graders", found.graders),
+        ("judgements wanted", found.wanted),
+        ("judgements made", found.judged),
+        ("share", f"{found.share:.1%}"),
+        *((f"pairs with {counted(number, 'judgement')}", many) for number, many in found.by_count.items()),
+        ("hidden repeats", found.repeats),
+        ("could not be heard", found.cannot_hear),
+        ("of pieces that the grader knew", found.known),
+    ]
+    return Table(("what", "number"), tuple(rows), "progress")
+
+
+def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], seed: str, people: bool) -> Table:
+    """A row for each grader, by number: work, agreement with the own repeats, and time."""
+    from ...reports.tables import Table
+    from ..grading.judgement_tables import number_graders
+    from ..grading.rater_agreement import grader_work
+
+    works = grader_work(rows, log)
+    called = number_graders((one.grader for one in rows), seed)
+    listened = any(one.heard is not None for one in rows)
+    found = []
+    for name, shown in {**called, "": "all"}.items():
+        work, again = works[name], works[name].agreement
+        spent = (work.median_seconds, work.total_seconds / 3600) if log else ()
+        heard = (work.median_heard,) if listened else ()
+        values = (again.same, again.weighted_kappa, again.difference, *spent, *heard)
+        found.append((shown, work.judged, again.repeats, *(show_number(one, people) for one in values)))
+    notes = (
+        "same: share of the hidden repeats with the same broad category; weighted_kappa: of both times, linear weights",
+        "difference: mean absolute difference of the fine judgements of both times",
+        *(("seconds: median of a pair; hours: in all",) if log else ()),
+        *(("heard: median share of a recording that was heard before its judgement",) if listened else ()),
+    )
+    columns = (
+        "grader",
+        "judged",
+        "repeats",
+        "same",
+        "weighted_kappa",
+        "difference",
+        *(("seconds", "hours") if log else ()),
+        *(("heard",) if listened else ()),
+    )
+    return Table(columns, tuple(found), "graders and their agreement with themselves", notes if people else ())
+
+
+def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) -> Table:
+    """Scores and ranks of the systems by what the middle category counts."""
+    from ...reports.tables import Table
+    from ..grading.rater_agreement import without_middle
+
+    ranking = without_middle(rows, pool)
+    order = ranking["rank"].values[0].argsort(kind="stable").tolist()
+    schemes = ranking["scheme"].values.tolist()
+    systems = ranking["system"].values.tolist()
+    found: list[tuple[Entry, ...]] = []
+    for place in order:
+        entries: list[Entry] = []
+        for one in range(len(schemes)):
+            score = show_number(ranking["score"].values[one, place].item(), people)
+            rank = ranking["rank"].values[one, place].item()
+            entries += [f"{score} ({rank:g})" if score is not None else None] if people else [score, rank]
+        found.append((systems[place], *entries))
+    if not people:
+        columns = ("system", *(name for one in schemes for name in (f"score, {one}", f"rank, {one}")))
+        return Table(columns, tuple(found), "systems")
+    taus = [show_number(one, people) for one in ranking["tau"].values.tolist()]
+    found.append(("tau", *taus))
+    notes = ("scores with ranks in brackets; tau: Kendall's tau-b with the ranking by all three categories",)
+    return Table(("system", *schemes), tuple(found), "systems, by what the middle category counts", notes)
+
+
+@grading_command.command("close", cls=Command, short_help="Write the tables that are scored.")
+@click.argument("judgements", type=_FILE)
+@click.argument("round_name", metavar="[ROUND]", default="")
+@click.option("--key", type=_FILE, help="The key that pool wrote; a campaign names it.")
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to write."
+)
+@click.option("--events", type=_FILE, help="Log of events, JSON lines, to copy beside without names.")
+@click.option(
+    "--withdrawn", multiple=True, metavar="GRADER", help="Forget this grader's judgements. Repeat for several."
+)
+@click.option(
+    "--known",
+    type=click.Choice(("keep", "leave out")),
+    default="keep",
+    show_default=True,
+    help="Judgements of pieces that the grader knew.",
+)
+@click.option(
+    "--unjudged",
+    type=click.Choice(("refuse", "zero", "skip")),
+    default="refuse",
+    show_default=True,
+    help="How the pipeline scores candidates without a judgement.",
+)
+@click.option(
+    "--scale", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Largest fine judgement."
+)
+@click.option("--names", is_flag=True, help="Keep the graders' names in place of numbers.")
+@click.option("--interim", is_flag=True, help="Write the tables of a campaign's round of now, and let graders go on.")
+@_force
+def close_command(
+    judgements: Path,
+    round_name: str,
+    key: Path | None,
+    output: Path,
+    events: Path | None,
+    withdrawn: tuple[str, ...],
+    known: Known,
+    unjudged: Unjudged,
+    scale: float,
+    names: bool,
+    interim: bool,
+    force: bool,
+) -> None:
+    """Close a round: write the judgements that count, the systems' lists and a pipeline that scores them.
+
+    JUDGEMENTS has the columns grader, query, candidate, broad and fine, and perhaps repeat, cannot_hear, known, time.
+    Or it is a campaign file, and ROUND one of its rounds: then graders' pages say that it is closed.
+    """
+    if judgements.suffix.lower() in (".yaml", ".yml"):
+        _refuse_existing(output / "judgements.csv", force=force)
+        given = {"--key": key, "--events": events, "--withdrawn": withdrawn, "--names": names}
+        _refuse_of_campaign(judgements, round_name, given)
+        _close_campaign(judgements, round_name, output, known=known, unjudged=unjudged, interim=interim)
+        return
+    if round_name or interim or key is None:
+        raise click.UsageError(f"a round and --interim are of a campaign file, and {judgements.name} needs --key")
+    from ..grading.judgement_tables import close, read_judgements, write_closed
+    from ..grading.pool import read_key
+
+    _refuse_existing(output / "judgements.csv", force=force)
+    rows = read_judgements(judgements)
+    for name in withdrawn:
+        if not any(one.grader == name for one in rows):
+            raise GradingError(f"{judgements}: no judgement of a grader {name!r}, who is to be forgotten")
+    pool = read_key(key)
+    closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)
+    pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)
+    _print_closed(closed, pipeline, output, unjudged)
+
+
+def _refuse_of_campaign(campaign: Path, round_name: str, given: Mapping[str, object]) -> None:
+    wrong = next((name for name, value in given.items() if value), None)
+    if wrong:
+        raise click.UsageError(f"{wrong} is for a table of judgements: a campaign's database knows it")
+    if not round_name:
+        raise click.UsageError(f"name the round of {campaign.name} that is to be closed")
+
+
+def _close_campaign(
+    campaign: Path, name: str, output: Path, *, known: Known, unjudged: Unjudged, interim: bool
+) -> None:
+    """Close a round whose judgements are in the database of a campaign."""
+    from .serve import demand_packages, operator
+
+    demand_packages()
+    from ..server.graders.overview import close_round
+    from ..server.service import open_service
+
+    service = open_service([campaign])
+    try:
+        closed, pipeline = close_round(service, name, output, known=known, unjudged=unjudged, interim=interim)
+        if not interim:
+            service.audit.record(operator(), "close round", round=name)
+    finally:
+        if service.database is not None:
+            service.database.close()
+    title = "tables of now, graders go on" if interim else "round closed"
+    _print_closed(closed, pipeline, output, unjudged, title)
+
+
+def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str, title: str = "round closed") -> None:
+    _print([*closed.counts.items()], f"{output}: {title}")
+    if closed.unjudged and unjudged == "refuse":
+        query, piece = closed.unjudged[0]
+        more = f"{len(closed.unjudged)} pairs, such as {piece!r} of {query!r}"
+        echo(f"warning: nobody judged {more}: lists with them are not scored; see --unjudged", err=True)
+    echo(f"mirflow run {pipeline}", err=True)
+
+
+@grading_command.command("groups", cls=Command, short_help="Make the ground truth of ADR.")
+@click.argument("judgements", type=_FILE)
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of the ground truth to write.")
+@click.option("--level", type=LEVEL, default=0.05, show_default=True, help="Of the tests: p-values up to it differ.")
+@click.option(
+    "--by", type=click.Choice(("fine", "rank", "broad")), default="fine", show_default=True, help="What is compared."
+)
+@click.option(
+    "--test",
+    type=click.Choice(("rank-sum", "signed-rank")),
+    default="rank-sum",
+    show_default=True,
+    help="Wilcoxon's test of two samples, or of the differences of each grader.",
+)
+@click.option(
+    "--differs-from",
+    type=click.Choice(("all", "any", "previous")),
+    default="all",
+    show_default=True,
+    help="Candidates of its group from which one has to differ to begin the next group.",
+)
+@click.option(
+    "--above",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Candidates with a median level (NS 0, SS 1, VS 2) above this are similar.",
+)
+@_force
+def groups_command(
+    judgements: Path, output: Path, level: float, by: str, test: str, differs_from: str, above: float, force: bool
+) -> None:
+    """Make the ground truth of average dynamic recall: groups of candidates that graders did not tell apart.
+
+    JUDGEMENTS is a table as close writes it, with several graders of each pair. A pipeline reads OUTPUT as the
+    reference of average_dynamic_recall@0(by=fine).
+    """
+    from ..grading.ground_truth import group_candidates, write_ground_truth
+
+    _refuse_existing(output, force=force)
+    options: dict[str, Any] = {"by": by, "test": test, "differs_from": differs_from, "above": above}
+    found = group_candidates(judgements, level, **options)
+    write_ground_truth(found, output, {"level": level, **options})
+    sizes = Counter((one.query, one.group) for one in found.candidates if one.group)
+    queries = Counter(query for query, _ in sizes)
+    rows: list[tuple[str, Entry]] = [
+        ("queries", len({one.query for one in found.candidates})),
+        ("similar candidates", sizes.total()),
+        ("not similar", sum(not one.group for one in found.candidates)),
+        ("groups", len(sizes)),
+        *(
+            (f"queries with {counted(number, 'group')}", many)
+            for number, many in sorted(Counter(queries.values()).items())
+        ),
+    ]
+    _print(rows, f"{output}: groups of equally similar candidates")
+    if found.undecided:
+        few = f"{len(found.undecided)} of {len(queries)} queries, such as {found.undecided[0]!r}"
+        echo(f"warning: too few graders for a difference at {level:g}: {few}: each is one group", err=True)

@@ -1,0 +1,494 @@
+"""Commands ``serve`` and below it: a server of results, submissions and graders' pages."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...cli.common_options import Command, CommandFamily
+from ...cli.output import choose_format, echo, emit, output_options
+from ...errors import MirflowError, counted
+
+if TYPE_CHECKING:
+    from ..server.database import Session, User
+    from ..server.service import Service
+
+_START = "start"
+_PACKAGES = (
+    "alembic",
+    "httptools",
+    "jinja2",
+    "markdown_it",
+    "prometheus_client",
+    "pyloudnorm",
+    "python_multipart",
+    "sqlalchemy",
+    "standardwebhooks",
+    "starlette",
+    "uvicorn",
+)
+"""Modules of the extra `serve`."""
+
+
+class _Serve(CommandFamily):
+    """Commands whose common name alone starts a server: ``mirflow serve STORE`` is ``mirflow serve start STORE``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the name of the command that starts a server where none is named."""
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args.insert(0, _START)
+        return super().parse_args(ctx, args)
+
+
+def demand_packages() -> None:
+    """Refuse to go on without the packages of the server.
+
+    Raises
+    ------
+    MirflowError
+        If the extra is not installed.
+    """
+    for name in _PACKAGES:
+        if find_spec(name) is None:
+            raise MirflowError(f"the server needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
+
+
+@click.group("serve", cls=_Serve, place=8, short_help="Serve stores, or a campaign with submissions and grading.")
+def serve_command() -> None:
+    """Serve STORE..., or a campaign: mirflow serve STORE..., mirflow serve CAMPAIGN.yaml.
+
+    Options of the server, such as --port, are those of `mirflow serve start`.
+    """
+
+
+@serve_command.command(_START, cls=Command)
+@click.argument("paths", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True, metavar="STORE...")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port to listen on.")
+@click.option("--base-url", default="", help="Address by which people reach the server through a proxy.")
+@click.option(
+    "--trust-proxy", "proxies", multiple=True, metavar="ADDRESS", help="Address or network of a proxy; repeatable."
+)
+@click.option("--trust-proxy-user", "user_header", default="", metavar="HEADER", help="Where it names the account.")
+@click.option("--without-references", is_flag=True, help="Withhold the references and what quotes them.")
+@click.option("--only-aggregates", is_flag=True, help="Withhold all scores by track, with names and pages of tracks.")
+@click.option(
+    "--archive",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A table of years, as for `mirflow archive`. Default: the years of the systems, where stores have them.",
+)
+@click.option(
+    "--root",
+    "roots",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    help="Where the annotations are, if they were moved or no run of yours wrote the store. Of several stores one for "
+    "all, or one for each.",
+)
+@click.option("--cors", is_flag=True, help="Let scripts of other sites read public data.")
+@click.option("--access-log", is_flag=True, help="Print a line for every request.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Workers that check and score at a time."
+)
+@click.option("--no-worker", is_flag=True, help="Start no worker: another process or host checks and scores.")
+def start_command(
+    paths: tuple[Path, ...],
+    host: str,
+    port: int,
+    base_url: str,
+    proxies: tuple[str, ...],
+    user_header: str,
+    without_references: bool,
+    only_aggregates: bool,
+    archive: Path | None,
+    roots: tuple[Path, ...],
+    cors: bool,
+    access_log: bool,
+    workers: int,
+    no_worker: bool,
+) -> None:
+    """Serve stores to be browsed, or a campaign, until interrupted.
+
+    A proxy that is trusted says in X-Forwarded-For from where a request comes, and in the HEADER of --trust-proxy-user
+    whom it has let in.
+    """
+    demand_packages()
+    from ...store.generations import resolve
+    from ..file import is_campaign, load_campaign
+    from ..server.app import listen, local_address, serve
+    from ..server.service import check_address
+
+    check_address(base_url)
+    for path in paths:
+        if not is_campaign(path):
+            resolve(path)
+    if user_header and not proxies:
+        raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
+    with listen(host, port) as listening, nullcontext() if no_worker else _attached(paths, workers):
+        port = listening[0].getsockname()[1]
+        known = load_campaign(paths[0]).url if is_campaign(paths[0]) else ""
+        echo(base_url or known or local_address(host, port), err=True)
+        serve(
+            paths,
+            host,
+            port,
+            base_url,
+            listening=listening,
+            proxies=proxies,
+            user_header=user_header,
+            without_references=without_references,
+            only_aggregates=only_aggregates,
+            archive=archive,
+            access_log=access_log,
+            cors=cors,
+            roots=roots,
+        )
+
+
+def _attached(paths: tuple[Path, ...], workers: int) -> AbstractContextManager[object]:
+    """Workers beside the server, if there is something that can be submitted."""
+    from ..file import is_campaign, load_campaign
+
+    if not is_campaign(paths[0]) or not load_campaign(paths[0]).evaluations:
+        return nullcontext()
+    from ..server.service import open_service
+    from ..server.submissions.confinement import Confinement
+    from ..server.submissions.worker import AttachedWorkers, demand_confinement
+
+    if load_campaign(paths[0]).limits.confinement == "required":
+        with Confinement(modules=()) as confinement:
+            demand_confinement(open_service(paths), confinement)
+    return AttachedWorkers(paths[0], workers)
+
+
+campaign_argument = click.argument("campaign", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+@serve_command.command("worker", cls=Command)
+@campaign_argument
+@click.option("--attached", is_flag=True, hidden=True)
+def worker_command(campaign: Path, attached: bool) -> None:
+    """Check and score the submissions to CAMPAIGN until interrupted; `mirflow serve` starts one by itself.
+
+    A worker on another host needs the campaign file, its folder, its database and the references; the server needs no
+    references.
+    """
+    demand_packages()
+    import logging
+
+    from ..server.service import open_service
+    from ..server.submissions.worker import work
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    work(open_service([campaign]), attached=attached)
+
+
+_role = click.option(
+    "--role",
+    type=click.Choice(("reader", "submitter", "grader", "organiser")),
+    default="reader",
+    show_default=True,
+    help="What the account may do.",
+)
+_days = click.option(
+    "--days", type=click.IntRange(1), default=365, show_default=True, help="Days until the link or token expires."
+)
+_base_url = click.option(
+    "--base-url",
+    default="",
+    help="Address of the server, for the link. Default: `url` of the campaign file, or that of the running server.",
+)
+
+
+@serve_command.group("users", cls=CommandFamily)
+def users_command() -> None:
+    """Accounts of a campaign: add, list and revoke them, and make links and tokens."""
+
+
+@users_command.command("add")
+@campaign_argument
+@click.argument("name")
+@_role
+@click.option("--lab", default="", help="Lab or team, whose members share quota, ladder and systems. Default: none.")
+@click.option("--token", is_flag=True, help="Make a token for programs too.")
+@click.option("--count", type=click.IntRange(1, 10_000), help="Add so many accounts: NAME1, NAME2, ...")
+@click.option("--mail", default="", help="Address for mail about the account's submissions. Default: none.")
+@_days
+@_base_url
+def add_command(
+    campaign: Path, name: str, role: Any, lab: str, token: bool, count: int | None, mail: str, days: int, base_url: str
+) -> None:
+    """Add an account; print its personal link, which is kept nowhere."""
+    from ..server.accounts import add_user
+    from ..server.submissions.notifications import change_mail
+
+    if mail and count is not None:
+        raise click.UsageError("--mail is the address of one account; leave out --count")
+    names = [name] if count is None else [f"{name}{number:0{len(str(count))}}" for number in range(1, count + 1)]
+    with _accounts(campaign) as (service, session):
+        for one in names:
+            user = add_user(session, one, role, service.clock(), lab)
+            change_mail(session, user, mail)
+            _print_secrets(service, session, user, days, base_url, link=True, token=token)
+            service.audit.record(operator(), "add account", account=one, role=role)
+
+
+@users_command.command("link")
+@campaign_argument
+@click.argument("name")
+@click.option("--token", is_flag=True, help="Make a token for programs instead; what there was stays.")
+@_days
+@_base_url
+def link_command(campaign: Path, name: str, token: bool, days: int, base_url: str) -> None:
+    """Print a new personal link of an account; the one before and its sessions are revoked."""
+    from ..server.accounts import find_user
+
+    with _accounts(campaign) as (service, session):
+        user = find_user(session, name)
+        _print_secrets(service, session, user, days, base_url, link=not token, token=token)
+        service.audit.record(operator(), "make token" if token else "renew link", account=name)
+
+
+@users_command.command("lab")
+@campaign_argument
+@click.argument("name")
+@click.argument("lab")
+def lab_command(campaign: Path, name: str, lab: str) -> None:
+    """Name the LAB of an account, "" for none; what it has submitted stays with the lab that it had then."""
+    from ..server.accounts import find_user, lab_named
+
+    with _accounts(campaign) as (service, session):
+        find_user(session, name).lab = lab_named(lab)
+        service.audit.record(operator(), "name lab", account=name, lab=lab_named(lab))
+
+
+@users_command.command("mail")
+@campaign_argument
+@click.argument("name")
+@click.argument("address")
+def mail_command(campaign: Path, name: str, address: str) -> None:
+    """Set the ADDRESS for mail about an account's submissions, "" for none."""
+    from ..server.accounts import find_user
+    from ..server.submissions.notifications import change_mail
+
+    with _accounts(campaign) as (service, session):
+        change_mail(session, find_user(session, name), address)
+        service.audit.record(operator(), "set address" if address else "remove address", account=name)
+
+
+@users_command.command("list")
+@campaign_argument
+@output_options
+def list_command(campaign: Path, style: str | None, output: Path | None) -> None:
+    """List accounts, with the number of links, sessions and tokens that are good."""
+    from ...reports.tables import Table
+    from ..server.accounts import users, valid_tokens
+
+    rows: list[tuple[str | int | None, ...]] = []
+    with _accounts(campaign) as (service, session):
+        for user in users(session):
+            good = [token.kind for token in valid_tokens(session, user.id, service.clock())]
+            used = max((token.used for token in user.tokens if token.used), default=None)
+            counts = [good.count(kind) for kind in ("link", "session", "token")]
+            days = [None if time is None else time.date().isoformat() for time in (user.created, used, user.revoked)]
+            rows.append((user.name, user.role, user.lab, *counts, *days, "yes" if user.mail else None))
+    columns = ("name", "role", "lab", "links", "sessions", "tokens", "created", "used", "revoked", "mail")
+    emit([Table(columns, tuple(rows))], choose_format(style, output), output)
+
+
+@users_command.command("revoke")
+@campaign_argument
+@click.argument("name")
+def revoke_command(campaign: Path, name: str) -> None:
+    """Revoke an account with all its links, sessions and tokens; what it did stays."""
+    from ..server.accounts import find_user, revoke
+
+    with _accounts(campaign) as (service, session):
+        revoke(session, find_user(session, name), service.clock())
+        service.audit.record(operator(), "revoke account", account=name)
+    echo(f"{name}: revoked", err=True)
+
+
+@users_command.command("delete")
+@campaign_argument
+@click.argument("name")
+@click.confirmation_option(prompt="Delete the account and its personal data?")
+def delete_command(campaign: Path, name: str) -> None:
+    """Delete an account with its personal data; scored submissions that others see stay, without its name."""
+    from ..server.accounts import find_user
+    from ..server.deletion import delete_account
+
+    with _accounts(campaign) as (service, session):
+        delete_account(service, session, find_user(session, name), operator())
+    echo(f"{name}: deleted", err=True)
+
+
+@serve_command.command("notify")
+@campaign_argument
+@click.option("--mail", default="", metavar="ADDRESS", help="Send mail to this address, too.")
+def notify_command(campaign: Path, mail: str) -> None:
+    """Send a test to the webhook of CAMPAIGN, with the secrets of this environment."""
+    demand_packages()
+    from ..server.delivery import send_test
+    from ..server.service import open_service
+
+    service = open_service([campaign])
+    settings = None if service.campaign is None else service.campaign.notifications
+    if settings is None:
+        raise click.UsageError(f"{campaign}: has no notifications")
+    if mail and settings.mail is None:
+        raise click.UsageError(f"{campaign}: notifications have no mail server")
+    if not mail and settings.webhook is None:
+        raise click.UsageError(f"{campaign}: notifications have no webhook; give --mail")
+    errors = send_test(service, mail)
+    for channel, error in errors.items():
+        echo(f"{channel}: {error or 'delivered'}", err=True)
+    if any(errors.values()):
+        raise MirflowError("the test was not delivered")
+
+
+@serve_command.command("backup")
+@campaign_argument
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help="A .tar.gz file.")
+def backup_command(campaign: Path, output: Path) -> None:
+    """Write a backup of accounts, submissions, judgements and stores, also while the server runs."""
+    demand_packages()
+    from ..server.backup import make_backup
+    from ..server.service import open_service
+
+    service = open_service([campaign])
+    made = make_backup(service, output)
+    service.audit.record(operator(), "back up", file=str(output))
+    what = (counted(made.users, "account"), counted(made.submissions, "submission"), counted(len(made.stores), "store"))
+    echo(f"{output}: {', '.join(what)}", err=True)
+
+
+@serve_command.command("restore")
+@click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@campaign_argument
+def restore_command(backup: Path, campaign: Path) -> None:
+    """Put a backup in place of the folder of a campaign, which must not be there."""
+    demand_packages()
+    from ..file import load_campaign
+    from ..server.backup import restore_backup
+    from ..server.migrations import newest
+
+    folder = campaign.resolve().parent / load_campaign(campaign).folder
+    manifest = restore_backup(backup, folder)
+    echo(f"{folder}: as of {manifest['date']}", err=True)
+    if manifest["schema"] != newest():
+        echo(f"the tables are those of an older version: run mirflow serve upgrade {campaign}", err=True)
+
+
+@serve_command.command("upgrade")
+@campaign_argument
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Backup to write first. Default: before-REVISION.tar.gz beside the campaign file.",
+)
+@click.option("--no-backup", is_flag=True, help="Write no backup: there is one, such as by pg_dump.")
+def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> None:
+    """Bring the database of a campaign to this version of mirflow, after a backup; stop server and workers before.
+
+    An upgrade that fails changes nothing.
+    """
+    demand_packages()
+    from ..server.backup import make_backup
+    from ..server.migrations import newest
+    from ..server.service import open_service
+
+    service = open_service([campaign], any_revision=True)
+    if service.database is None:
+        raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no database")
+    before, after = service.database.revision(), newest()
+    if before == after:
+        echo(f"{campaign}: the database has the newest revision, {after}", err=True)
+        return
+    service.database.demand_known(before)
+    if not no_backup:
+        if not service.database.is_sqlite:
+            raise MirflowError(
+                f"{campaign}: back up a PostgreSQL database with pg_dump (docs/safety.md), and then give --no-backup"
+            )
+        output = output or campaign.with_name(f"before-{after}.tar.gz")
+        if output.exists():
+            raise MirflowError(f"{output}: exists; name another file for the backup with --output")
+        make_backup(service, output)
+        echo(f"{output}: backup as of revision {before}", err=True)
+    service.database.upgrade()
+    service.audit.record(operator(), "upgrade", before=before, after=after)
+    echo(f"{campaign}: upgraded from revision {before} to {after}", err=True)
+
+
+@contextmanager
+def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
+    """The campaign's service and a session that changes accounts."""
+    demand_packages()
+    from ..server.service import open_service
+
+    service = open_service([campaign])
+    if service.database is None:
+        raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no accounts")
+    with service.database.write() as session:
+        yield service, session
+
+
+def operator() -> str:
+    """Name the user of this machine, for the audit log."""
+    try:
+        return f"{getpass.getuser()} at the command line"
+    except (KeyError, OSError):
+        return "the command line"
+
+
+def _print_secrets(
+    service: Service, session: Session, user: User, days: int, base_url: str, *, link: bool, token: bool
+) -> None:
+    from ..server.accounts import issue, renew_link
+    from ..server.service import address_of
+
+    now, lifetime = service.clock(), timedelta(days=days)
+    if link:
+        base_url = base_url or address_of(service)
+        echo(f"{base_url.rstrip('/')}/login/{renew_link(session, user, now, lifetime)}")
+    if token:
+        echo(f"token {issue(session, user, 'token', now, lifetime)}")
+    echo(f"for {user.name} ({user.role}), until {(now + lifetime).date()}; shown only now", err=True)
+
+
+def check(path: Path) -> None:
+    """Print what a campaign file leads to: the check of `mirflow check` for such files."""
+    from ...store.packs import open_pack
+    from ..file import check_campaign, load_campaign
+
+    found, campaign = check_campaign(path, open_pack), load_campaign(path)
+    for split, evaluations in found.tracks.items():
+        for name, tracks in evaluations.items():
+            echo(f"{split}: {name}: {counted(tracks, 'track')}")
+    notes = list(found.notes)
+    if campaign.grading:
+        demand_packages()
+        from ..server.graders.rounds import check_round
+    for one in campaign.grading:
+        pairs, note = check_round(one, path.resolve().parent / campaign.root)
+        echo(f"{one.name}: {counted(pairs, 'pair')} to judge")
+        notes += [f"grading.{one.name}: {note}"] if note else []
+    for note in notes:
+        echo(f"note: {note}", err=True)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of campaign files, for `mirflow schema --campaign`."""
+    from ..file import json_schema
+
+    return json_schema()

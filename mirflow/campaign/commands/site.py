@@ -1,0 +1,105 @@
+"""Commands about results sites: ``site``, and ``archive``, the years of a campaign."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from ...cli.common_options import LEVEL, Command, label_stores, option, stores_argument
+from ...cli.output import choose_format, echo, emit, output_options
+
+
+@click.command("site", cls=Command, place=6, short_help="Write a results site about stores: static pages in a folder.")
+@stores_argument
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("site"),
+    show_default=True,
+    help="The folder; a site that is there is replaced.",
+)
+@click.option("--title", default="Evaluation results", show_default=True, help="Of the site.")
+@click.option("--url", default="", help="Address that the site will have, for its feed.")
+@click.option("--note", default="", help="What the foot of every page says, such as the licence of the data.")
+@option("label", "A name for each of several STOREs in the addresses of its pages. Default: the folder's.")
+@click.option(
+    "--timelines", default="auto", show_default=True, help="Of the reports: all, worst, none, a number, or auto."
+)
+@click.option(
+    "--root",
+    "roots",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
+)
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path),
+    help="A table of years, as for `mirflow archive`. Default: the years of the systems, where stores have them.",
+)
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option("--without-references", is_flag=True, help="Leave out the references and what quotes them.")
+@click.option("--only-aggregates", is_flag=True, help="Leave out all scores by track, with names and pages of tracks.")
+def site_command(
+    stores: tuple[Path, ...],
+    output: Path,
+    title: str,
+    url: str,
+    note: str,
+    labels: tuple[str, ...],
+    timelines: str,
+    roots: tuple[Path, ...],
+    archive: Path | None,
+    level: float,
+    without_references: bool,
+    only_aggregates: bool,
+) -> None:
+    """Write pages about each STORE to a folder that opens from disk and from any web server.
+
+    A front page with the leaders, what changed and all systems by all evaluations; a report for each store; a page for
+    every evaluation, system and track; every table as JSON; and a feed of changes.
+    """
+    from ...progress import progress_for
+    from ..site.build import write_site
+
+    begun = time.perf_counter()
+    label_stores(stores, labels)
+    made = write_site(
+        dict(zip(labels, stores, strict=True)) if labels else stores,
+        output,
+        title=title,
+        url=url,
+        note=note,
+        timelines=timelines,
+        level=level,
+        references=not without_references,
+        only_aggregates=only_aggregates,
+        root=roots or None,
+        archive=archive,
+        progress=progress_for(),
+    )
+    for text in made.notes:
+        echo(text, err=True)
+    for change in made.changes:
+        echo(f"changed: {change.title}", err=True)
+    seconds = time.perf_counter() - begun
+    echo(
+        f"{made.path / 'index.html'} written: {made.pages} pages, {made.size / 1e6:.1f} MB ({seconds:.1f} s)", err=True
+    )
+
+
+@click.command("archive", cls=Command, place=7, short_help="Tabulate the years of a campaign: tasks, runs, the best.")
+@click.argument("table", type=click.Path(path_type=Path))
+@output_options
+def archive_command(table: Path, style: str | None, output: Path | None) -> None:
+    """Show the years in TABLE: task sets and runs of each, and the best value of each task by its primary metric.
+
+    TABLE is a csv file with a header, or a YAML list: a year and a store in each row, or what was published elsewhere.
+    """
+    from ..site.archive import read_archive
+
+    chosen = choose_format(style, output)
+    emit(read_archive(table).tabulation(), chosen, output)

@@ -1,0 +1,186 @@
+"""The command ``submit``, which sends estimates to a server and prints what comes of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...cli.check import lines_of_check
+from ...cli.common_options import Command
+from ...cli.output import FAILED, choose_format, echo, emit, for_people, output_options
+from ...errors import clean_text, counted
+
+if TYPE_CHECKING:
+    from ...reports.tables import Entry, Table
+    from ..server.client import Client
+
+_LONG, _BETWEEN = 30.0, 180.0
+"""Seconds of waiting until a line in a log says so, and until the next."""
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
+
+
+@click.command("submit", cls=Command, place=8, short_help="Send estimates to a server, and wait for the score.")
+@click.argument("url")
+@click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|FILE")
+@click.option("--token", envvar="MIRFLOW_TOKEN", help="Of your account. Default: MIRFLOW_TOKEN, else ~/.netrc.")
+@click.option("--name", help="Of the system. Default: that of the folder or file.")
+@click.option("--split", "splits", multiple=True, help="Repeat for several. Default: those that are not hidden.")
+@click.option(
+    "--visibility",
+    type=click.Choice(("private", "lab", "public")),
+    help="Seen by you, your lab, or all; organisers see it in any case. Default: the campaign's.",
+)
+@click.option("--description", default="", help="Of the system, for all who see it.")
+@click.option("--paper", default="", metavar="URL", help="Address of a paper about it.")
+@click.option("--code", default="", metavar="URL", help="Address of its code.")
+@click.option("--wait/--no-wait", default=True, help="Wait until it is scored.")
+@output_options
+@click.pass_context
+def submit_command(
+    context: click.Context,
+    url: str,
+    path: Path,
+    token: str | None,
+    name: str | None,
+    splits: tuple[str, ...],
+    visibility: str | None,
+    description: str,
+    paper: str,
+    code: str,
+    wait: bool,
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """Send the estimates in a folder, or in a zip or tar file, to the server at URL.
+
+    Prints what is found in the files as `mirflow check` does, and the scores once there are some.
+    """
+    from ..server.client import Client, find_token
+
+    style = choose_format(style, output)
+    client = Client(url, find_token(url, token))
+    chosen = name or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
+    about = {"description": description, "paper": paper, "code": code}
+    sent = _send(client, path, chosen, splits, visibility or "", about)
+    address = client.url.rstrip("/") + str(sent["address"])
+    echo(f"{chosen}: {address}", err=True)
+    if not wait:
+        return
+    found = _wait(client, str(sent["id"]))
+    _print_findings(found)
+    if found.get("same_as"):
+        echo(f"{chosen}: the same files as {clean_text(found['same_as'])}", err=True)
+    if found["state"] != "scored":
+        reason = f": {found['reason']}" if found.get("reason") else ""
+        echo(f"{chosen}: {found['words']}{reason}", err=True)
+        context.exit(FAILED)
+    people = for_people(style)
+    tables = [_scores(found, people), _comparisons(found, people)]
+    emit([table for table in tables if table.rows] if people else tables[:1], style, output)
+
+
+def _send(
+    client: Client, path: Path, name: str, splits: tuple[str, ...], visibility: str, about: Mapping[str, str]
+) -> dict[str, Any]:
+    if not sys.stderr.isatty():
+        return client.submit(path, name, splits, visibility, about)
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("send"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("send", total=None)
+        advance = lambda sent, total: bar.update(task, completed=sent, total=total)  # noqa: E731
+        return client.submit(path, name, splits, visibility, about, advance)
+
+
+def _wait(client: Client, id: str) -> dict[str, Any]:
+    """Wait for a submission, on a terminal with a line about where it is; elsewhere with one now and then."""
+    if not sys.stderr.isatty():
+        return client.wait(id, _WaitingLines())
+    from rich.console import Console
+
+    with Console(stderr=True).status("waiting") as status:
+        return client.wait(id, lambda progress: status.update(_where(progress)))
+
+
+def _where(progress: Mapping[str, Any]) -> str:
+    """Where a submission is, in words."""
+    done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
+    before = f", {progress['before']} before it" if progress["before"] else ""
+    return f"{progress['words']}{done}{before}"
+
+
+class _WaitingLines:
+    """Lines for logs about a submission that is waited for: one when that becomes long, then one in some minutes."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._next = _LONG
+
+    def __call__(self, progress: Mapping[str, Any]) -> None:
+        """Print a line, if it is time for one."""
+        waited = time.monotonic() - self._began
+        if progress["open"] and waited >= self._next:
+            self._next = waited + _BETWEEN
+            minutes, seconds = divmod(int(waited), 60)
+            echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
+
+
+def _print_findings(found: Mapping[str, Any]) -> None:
+    from ...linter import FileCheck, FileProblem
+
+    for one in found["findings"]:
+        problem = FileProblem(one["severity"], one["rule"], clean_text(one["message"]), one["line"])
+        for line in lines_of_check(FileCheck(clean_text(one["path"] or str(found["name"])), (problem,))):
+            click.echo(line, err=True)
+    listed, counts = len(found["findings"]), found["counts"]
+    if sum(counts.values()) > listed:
+        echo(f"{sum(counts.values()) - listed} more in the table on the page", err=True)
+    if listed:
+        echo(", ".join(counted(number, severity) for severity, number in counts.items()), err=True)
+
+
+def _scores(found: Mapping[str, Any], people: bool) -> Table:
+    from ...reports.tables import Table
+
+    columns: tuple[str, ...] = ("split", "evaluation", "metric", "score", "low", "high", "tracks", "note")
+    rows: list[tuple[Entry, ...]] = []
+    for result in found["results"]:
+        for one in result["scores"]:
+            decimals = result["decimals"] if people else None
+            numbers = (_shown(one[key], decimals) for key in ("value", "low", "high"))
+            what = (result["split"], one["evaluation"], one["metric"], *numbers, one["tracks"])
+            rows.append((*what, "no better than your best" if one["kept_back"] else ""))
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return Table(columns, tuple(rows), title=clean_text(str(found["name"])))
+
+
+def _comparisons(found: Mapping[str, Any], people: bool) -> Table:
+    from ...reports.tables import Table
+
+    columns = ("split", "evaluation", "metric", "against", "outcome", "difference", "p")
+    rows: list[tuple[Entry, ...]] = []
+    for result in found["results"]:
+        for one in result["comparisons"]:
+            against = f"{'your' if one['relation'] == 'own' else 'the leader,'} {one['other']}"
+            what = (one["evaluation"], one["metric"], against, one["outcome"])
+            difference = _shown(one["difference"], result["comparison_decimals"] if people else None)
+            rows.append((result["split"], *what, difference, _shown(one["p"])))
+    return Table(columns, tuple(rows), title="comparisons")
+
+
+def _shown(value: float | None, decimals: int | None = None) -> Entry:
+    """A number; one that was rounded has no more digits for people than it was released with."""
+    from ...reports.tables import ShownValue
+
+    if value is None or decimals is None:
+        return None if value is None else float(value)
+    return ShownValue(f"{float(value):z.{decimals}f}")

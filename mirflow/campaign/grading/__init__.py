@@ -1,0 +1,5 @@
+"""Judgements of similarity by people: from the lists of systems to tables that are scored."""
+
+from ...registration import modules_on_use
+
+__getattr__, __dir__ = modules_on_use(__name__)

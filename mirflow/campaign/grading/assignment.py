@@ -1,0 +1,428 @@
+"""Assignments: which grader judges which candidate of which query, least judged first."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ...analysis.judgements import LIMIT
+from ...errors import GradingError, InvalidAnnotationError, counted
+from ...ragged import Bool, Int
+from .csv_tables import read_table, write_table
+
+By = Literal["query", "pair"]
+APART = 10
+"""Judgements, at least, between a judgement and its repeat, where a grader has as many."""
+_COLUMNS = ("grader", "place", "query", "candidate", "repeat")
+
+
+class Pair(NamedTuple):
+    """A query and a candidate, which are judged together."""
+
+    query: str
+    candidate: str
+
+
+class Assignment(NamedTuple):
+    """A pair that is given to a grader; a repeat was judged by the same grader before."""
+
+    query: str
+    candidate: str
+    repeat: bool = False
+
+    @property
+    def pair(self) -> Pair:
+        """The query and the candidate."""
+        return Pair(self.query, self.candidate)
+
+
+def grader_seed(seed: int, grader: str) -> int:
+    """The seed of a grader's own order, from 0 to 2^63 - 1, by that of the round and the grader's name.
+
+    Examples
+    --------
+    >>> grader_seed(7, "ada"), grader_seed(7, "ada") == grader_seed(8, "ada")
+    (2044148718326671197, False)
+    """
+    return int.from_bytes(hashlib.blake2b(f"{seed}\0{grader}".encode(), digest_size=8).digest(), "big") >> 1
+
+
+def next_assignments(
+    counts: Mapping[Pair, int],
+    history: Sequence[Assignment],
+    graders_per_pair: int = 1,
+    *,
+    by: By = "query",
+    repeats: float = 0.0,
+    seed: int = 0,
+    spread: int = 1,
+) -> tuple[Assignment, ...]:
+    """Give a grader the least judged of the pairs that the grader has not had.
+
+    Whoever comes and in whatever order, the counts of any two pairs differ by at most `spread` at any moment, and by 0
+    when all have as many judgements as they should.
+
+    Parameters
+    ----------
+    counts : mapping of Pair to int
+        Of every pair of the round (0 where there is none) the judgements that count, and those that graders have been
+        given and have not returned yet. What somebody left without judging is not counted, once that is certain.
+    history : sequence of Assignment
+        All that this grader has been given, in that order, judged or not.
+    graders_per_pair : int
+        How many are to judge a pair.
+    by : {"query", "pair"}
+        ``query``: all candidates of one query at once, as MIREX gave them (of a query that somebody left half done
+        those that lack a judgement). ``pair``: a single one, of the query of the last one if that has any to give.
+    repeats : float
+        Share of the judgements that a grader makes again, from 0 to 1, for the grader's own reliability. They count for
+        no pair. There are `APART` others between the two if possible, and queries are not shown twice in a row.
+    seed : int
+        Of the grader's own order: `grader_seed`.
+    spread : int
+        Largest difference of the counts of two pairs. With 1 a grader who has judged all of the least judged pairs has
+        to wait for the others, and everybody if nobody can hear a recording; 2 and more let them go ahead.
+
+    Returns
+    -------
+    tuple of Assignment
+        In the order in which they are shown; empty: nothing (for now).
+
+    Raises
+    ------
+    GradingError
+        For numbers that cannot be.
+
+    Examples
+    --------
+    >>> counts = {Pair("q1", "a"): 1, Pair("q1", "b"): 1, Pair("q2", "c"): 0}
+    >>> next_assignments(counts, [])
+    (Assignment(query='q2', candidate='c', repeat=False),)
+    >>> next_assignments(counts, [Assignment("q2", "c")], graders_per_pair=2)
+    ()
+    """
+    _check(graders_per_pair, repeats, spread)
+    pairs = _Pairs(counts)
+    count = np.array([counts[pair] for pair in pairs.pairs], dtype=np.int64)
+    return _Grader(pairs, history, seed).next(count, graders_per_pair, by, repeats, spread)
+
+
+def _check(graders_per_pair: int, repeats: float, spread: int) -> None:
+    for name, value in (("graders_per_pair", graders_per_pair), ("spread", spread)):
+        if value < 1:
+            raise GradingError(f"{name} must be 1 at least, not {value}")
+    if not 0 <= repeats <= 1:
+        raise GradingError(f"repeats must be a share from 0 to 1, not {repeats!r}")
+
+
+class _Pairs:
+    """The pairs of a round in an order that does not depend on that of the table, with the numbers of their queries."""
+
+    def __init__(self, pairs: Collection[Pair]) -> None:
+        self.pairs = sorted(Pair(*pair) for pair in pairs)
+        self.place = {pair: place for place, pair in enumerate(self.pairs)}
+        self.queries = sorted({pair.query for pair in self.pairs})
+        number = {query: place for place, query in enumerate(self.queries)}
+        self.query: Int = np.array([number[pair.query] for pair in self.pairs], dtype=np.int64)
+        self.size: Int = np.bincount(self.query, minlength=len(self.queries))
+
+
+class _Grader:
+    """A grader's history, and own order of queries and pairs; `largest_first`: queries of more pairs come first."""
+
+    def __init__(self, pairs: _Pairs, history: Sequence[Assignment], seed: int, *, largest_first: bool = False) -> None:
+        self.pairs = pairs
+        self.history: list[Assignment] = []
+        self.had: Bool = np.zeros(len(pairs.pairs), dtype=np.bool_)
+        rng = np.random.default_rng(seed)
+        self.query_rank: Int = rng.permutation(len(pairs.queries))
+        if largest_first:
+            self.query_rank = np.argsort(np.lexsort((self.query_rank, -pairs.size)))
+        self.rank: Int = rng.permutation(len(pairs.pairs))
+        for one in history:
+            self.note(Assignment(*one))
+
+    def note(self, one: Assignment) -> None:
+        """Add what the grader has been given."""
+        self.history.append(one)
+        if one.pair in self.pairs.place:  # a pair may have been taken out of the pool since
+            self.had[self.pairs.place[one.pair]] = True
+
+    def next(self, count: Int, graders_per_pair: int, by: By, repeats: float, spread: int) -> tuple[Assignment, ...]:
+        """See `next_assignments`."""
+        fresh = self._fresh(count, graders_per_pair, by, spread)
+        return self._repeats(repeats, by, bool(fresh)) or fresh
+
+    def _fresh(self, count: Int, graders_per_pair: int, by: By, spread: int) -> tuple[Assignment, ...]:
+        """The least judged of the pairs that the grader may be given."""
+        free = (count < graders_per_pair) & ~self.had
+        if not free.any():
+            return ()
+        free &= count < count.min() + spread
+        if not free.any():
+            return ()
+        places = np.flatnonzero(free & (count == count[free].min()))
+        last = self.pairs.queries.index(self.history[-1].query) if self._goes_on() else -1
+        query = self.pairs.query[places]
+        order = np.lexsort((self.rank[places], self.query_rank[query], query != last))
+        places, query = places[order], query[order]
+        places = places[:1] if by == "pair" else places[query == query[0]]
+        return tuple(Assignment(*self.pairs.pairs[place]) for place in places.tolist())
+
+    def _goes_on(self) -> bool:
+        return bool(self.history) and self.history[-1].query in self.pairs.queries
+
+    def _repeats(self, share: float, by: By, more: bool) -> tuple[Assignment, ...]:
+        """Repeats that are due, of one query; `more`: whether there are other pairs to give."""
+        again = sum(one.repeat for one in self.history)
+        owed = math.floor(share * (len(self.history) - again) + 1e-9) - again
+        if owed < 1:
+            return ()
+        repeated = {one.pair for one in self.history if one.repeat}
+        known = [one.pair for one in self.history if not one.repeat and one.pair in self.pairs.place]
+        recent = {one.pair for one in self.history[-APART:]}
+        choice = [pair for pair in known if pair not in repeated | recent]
+        elsewhere = [pair for pair in choice if pair.query != self.history[-1].query]
+        # Of a grader's only query the repeats come last; a pair among others of its query gives nothing away.
+        choice = elsewhere or ([] if more and by == "query" else choice)
+        if not choice:
+            return ()
+        choice.sort(key=lambda pair: self.rank[self.pairs.place[pair]])
+        due = [pair for pair in choice if pair.query == choice[0].query][: 1 if by == "pair" else owed]
+        return tuple(Assignment(*pair, repeat=True) for pair in due)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Assignments of a whole round, made beforehand.
+
+    Parameters
+    ----------
+    given : tuple of (str, Assignment)
+        The grader and what is judged, in the order of the turns: counts differ by at most one after any of them.
+    graders : tuple of str
+    graders_per_pair : int
+    seed : int
+    """
+
+    given: tuple[tuple[str, Assignment], ...]
+    graders: tuple[str, ...]
+    graders_per_pair: int
+    seed: int
+
+    def of(self, grader: str) -> tuple[Assignment, ...]:
+        """The assignments of a grader, in the order in which they are shown."""
+        return tuple(one for who, one in self.given if who == grader)
+
+
+def assign(
+    pairs: Collection[Pair],
+    graders: Sequence[str],
+    graders_per_pair: int = 1,
+    *,
+    by: By = "query",
+    repeats: float = 0.0,
+    seed: int = 0,
+) -> Plan:
+    """Assign graders to all pairs: turn by turn the grader with the least to judge is given the least judged pairs.
+
+    By query the largest ones are given first, so that the last, small ones even out the work.
+
+    Parameters
+    ----------
+    pairs : collection of Pair
+    graders : sequence of str
+    graders_per_pair, by, repeats
+        See `next_assignments`.
+    seed : int
+        Of the round; graders have seeds of their own, `grader_seed`.
+
+    Raises
+    ------
+    GradingError
+        For fewer graders than a pair needs, a grader named twice, and without pairs.
+
+    Examples
+    --------
+    >>> plan = assign([Pair("q1", "a"), Pair("q2", "b"), Pair("q2", "c")], ["ada", "bob"], graders_per_pair=2)
+    >>> [(grader, one.candidate) for grader, one in plan.given]
+    [('ada', 'b'), ('ada', 'c'), ('bob', 'a'), ('bob', 'b'), ('bob', 'c'), ('ada', 'a')]
+    """
+    _check(graders_per_pair, repeats, 1)
+    if not pairs:
+        raise GradingError("there are no pairs to judge")
+    if len(set(graders)) < len(graders):
+        raise GradingError(f"a grader is named twice: {next(one for one in graders if graders.count(one) > 1)!r}")
+    if len(graders) < graders_per_pair:
+        raise GradingError(f"each pair needs {counted(graders_per_pair, 'grader')}, and there are {len(graders)}")
+    own = _Pairs(pairs)
+    count: Int = np.zeros(len(own.pairs), dtype=np.int64)
+    first = by == "query"
+    state = {name: _Grader(own, (), grader_seed(seed, name), largest_first=first) for name in graders}
+    given: list[tuple[str, Assignment]] = []
+    while True:
+        for name in sorted(graders, key=lambda one: len(state[one].history)):
+            turn = state[name].next(count, graders_per_pair, by, repeats, 1)
+            if turn:
+                break
+        else:
+            return Plan(tuple(given), tuple(graders), graders_per_pair, seed)
+        for one in turn:
+            state[name].note(one)
+            given.append((name, one))
+            if not one.repeat:
+                count[own.place[one.pair]] += 1
+
+
+def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -> None:
+    """Write a plan as csv: a row for each grader and pair, in the order in which a grader judges them.
+
+    Parameters
+    ----------
+    plan : Plan
+    path : path
+    minutes : float
+        How long a judgement takes, which is noted with the seed.
+    """
+    places: Counter[str] = Counter()
+    rows = []
+    for grader, one in plan.given:
+        places[grader] += 1
+        rows.append((grader, places[grader], one.query, one.candidate, int(one.repeat)))
+    rows.sort(key=lambda row: (plan.graders.index(row[0]), row[1]))
+    notes = {"seed": plan.seed, "graders per pair": plan.graders_per_pair, "minutes": f"{minutes:g}"}
+    write_table(path, _COLUMNS, rows, notes)
+
+
+def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
+    """The plan in a table, by grader, and the minutes that a judgement takes.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For notes and repeats that are no numbers, and without rows.
+    """
+    table = read_table(path)
+    notes = {"seed": "0", "graders per pair": "1", "minutes": "1", **table.notes}
+    try:
+        seed, each, minutes = int(notes["seed"]), int(notes["graders per pair"]), float(notes["minutes"])
+    except ValueError as error:
+        raise InvalidAnnotationError(f"its notes say what is no number: {error}", path=table.name) from None
+    given = []
+    columns = [table.filled(name) for name in ("grader", "query", "candidate", "repeat")]
+    for line, grader, query, candidate, repeat in zip(table.lines, *columns, strict=True):
+        if repeat not in ("0", "1"):
+            raise InvalidAnnotationError(f"repeat is 0 or 1, not {repeat!r}", path=table.name, line=line)
+        given.append((grader, Assignment(query, candidate, repeat == "1")))
+    if not given:
+        raise InvalidAnnotationError("assigns nothing to anybody", path=table.name)
+    return Plan(tuple(given), tuple(dict.fromkeys(grader for grader, _ in given)), each, seed), minutes
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours.
+
+    Parameters
+    ----------
+    queries, pairs : int
+        Unique ones.
+    graders, graders_per_pair : int
+    judgements, repeats : int
+        Those that count, and those that are made again.
+    queries_per_grader, pairs_per_grader : (int, float, int)
+        The least, the mean and the most of a grader; repeats are not among them.
+    hours, most_hours : float
+        Of all graders together, and of the one with most to do, with repeats.
+    feasible : bool
+        Whether this is at most `limit` minutes.
+    limit : float
+    """
+
+    queries: int
+    pairs: int
+    graders: int
+    graders_per_pair: int
+    judgements: int
+    repeats: int
+    queries_per_grader: tuple[int, float, int]
+    pairs_per_grader: tuple[int, float, int]
+    hours: float
+    most_hours: float
+    feasible: bool
+    limit: float
+
+
+def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSummary:
+    """The quantities of a plan.
+
+    Parameters
+    ----------
+    minutes : float
+        How long a judgement takes.
+    limit : float
+        Minutes that a grader can be asked for.
+
+    Examples
+    --------
+    >>> found = summarise(assign([Pair("q1", "a"), Pair("q1", "b"), Pair("q2", "c")], ["ada", "bob"]))
+    >>> found.pairs, found.pairs_per_grader, round(found.hours, 3)
+    (3, (1, 1.5, 2), 0.05)
+    """
+    own = {name: plan.of(name) for name in plan.graders}
+    pairs = {name: [one.pair for one in given if not one.repeat] for name, given in own.items()}
+    unique = {pair for given in pairs.values() for pair in given}
+    most = max(map(len, own.values())) * minutes
+    return PlanSummary(
+        queries=len({pair.query for pair in unique}),
+        pairs=len(unique),
+        graders=len(plan.graders),
+        graders_per_pair=plan.graders_per_pair,
+        judgements=sum(map(len, pairs.values())),
+        repeats=sum(one.repeat for _, one in plan.given),
+        queries_per_grader=_extent([len({pair.query for pair in given}) for given in pairs.values()]),
+        pairs_per_grader=_extent([len(given) for given in pairs.values()]),
+        hours=len(plan.given) * minutes / 60,
+        most_hours=most / 60,
+        feasible=most <= limit,
+        limit=limit,
+    )
+
+
+def _extent(numbers: Sequence[int]) -> tuple[int, float, int]:
+    return min(numbers), sum(numbers) / len(numbers), max(numbers)
+
+
+def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
+    """The quantities of a plan with their names, for people.
+
+    Examples
+    --------
+    >>> tabulate_work(summarise(assign([Pair("q1", "a"), Pair("q1", "b"), Pair("q2", "c")], ["ada", "bob"])))[4:6]
+    [('queries of a grader', '1'), ('pairs of a grader', '1.5 (1 to 2)')]
+    """
+    return [
+        ("queries", work.queries),
+        ("unique pairs", work.pairs),
+        ("graders", work.graders),
+        ("graders of a pair", work.graders_per_pair),
+        ("queries of a grader", _show_extent(work.queries_per_grader)),
+        ("pairs of a grader", _show_extent(work.pairs_per_grader)),
+        ("judgements", work.judgements),
+        ("hidden repeats", work.repeats),
+        ("hours of all graders", f"{work.hours:.1f}"),
+        ("hours of the busiest", f"{work.most_hours:.1f}"),
+        (f"feasible (at most {work.limit:g} minutes)", "yes" if work.feasible else "no"),
+    ]
+
+
+def _show_extent(numbers: tuple[int, float, int]) -> str:
+    least, mean, most = numbers
+    return f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"

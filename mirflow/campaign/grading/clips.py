@@ -1,0 +1,60 @@
+"""Clips of recordings for graders: some seconds from the middle, as systems were given them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import GradingError, UnreadableError
+
+_BLOCK = 65536
+"""Frames that are copied at once."""
+
+
+def clip(recording: Path, output: Path, seconds: float) -> float:
+    """Write the middle of a recording, or all of a shorter one; the format follows the suffix of `output`.
+
+    Parameters
+    ----------
+    recording : Path
+        Any format that libsndfile reads.
+    output : Path
+        Written over if it exists.
+    seconds : float
+
+    Returns
+    -------
+    float
+        Seconds of the recording before the clip.
+
+    Raises
+    ------
+    UnreadableError
+        For a recording that cannot be read.
+    GradingError
+        For an output that cannot be written, or that is the recording.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    section 4.3: clips of 30 seconds in AMS 2007, so that graders listen to what the systems were given.
+    """
+    import soundfile
+
+    if output.exists() and output.samefile(recording):
+        raise GradingError(f"{output} is the recording; name another folder")
+    try:
+        source = soundfile.SoundFile(recording)
+    except (OSError, soundfile.SoundFileError) as error:
+        raise UnreadableError(f"cannot be read as a recording: {error}", path=recording) from None
+    with source:
+        wanted = min(round(seconds * source.samplerate), source.frames)
+        start = (source.frames - wanted) // 2
+        source.seek(start)
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            with soundfile.SoundFile(output, "w", source.samplerate, source.channels) as written:
+                for at in range(0, wanted, _BLOCK):
+                    written.write(source.read(min(_BLOCK, wanted - at)))
+        except (OSError, TypeError, ValueError, soundfile.SoundFileError) as error:
+            raise GradingError(f"{output} cannot be written: {error}") from None
+        return float(start / source.samplerate)

@@ -1,0 +1,269 @@
+"""Ground truth of average dynamic recall: groups of equally similar candidates, by tests of what graders judged."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ...analysis.inference.resampling import check_level
+from ...analysis.judgements import Judgements, all_judged, read_judgements
+from ...annotations.collection import Collection
+from ...errors import GradingError
+from ...ragged import Float
+from .csv_tables import write_table
+
+By = Literal["fine", "rank", "broad"]
+Test = Literal["rank-sum", "signed-rank"]
+From = Literal["all", "any", "previous"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedCandidate:
+    """A candidate in the ground truth of a query.
+
+    Parameters
+    ----------
+    query, candidate : str
+    group : int
+        From 1, the most similar; 0: not similar, and in no group.
+    grade : int
+        The larger, the more similar: groups from here to the last one; 0: not similar.
+    median : float
+        Of the judgements that are compared.
+    graders : int
+        How many judged it.
+    """
+
+    query: str
+    candidate: str
+    group: int
+    grade: int
+    median: float
+    graders: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroundTruth:
+    """Groups of equally similar candidates for each query.
+
+    Parameters
+    ----------
+    candidates : tuple of GroupedCandidate
+        By query, the most similar first.
+    undecided : tuple of str
+        Queries with so few judgements that no test could tell two candidates apart.
+    """
+
+    candidates: tuple[GroupedCandidate, ...]
+    undecided: tuple[str, ...]
+
+    def groups(self, query: str) -> list[list[str]]:
+        """The groups of a query, the most similar first."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for one in self.candidates:
+            if one.query == query and one.group:
+                found[one.group].append(one.candidate)
+        return list(found.values())
+
+
+def group_candidates(
+    judgements: Judgements,
+    level: float = 0.05,
+    *,
+    by: By = "fine",
+    test: Test = "rank-sum",
+    differs_from: From = "all",
+    above: float = 0.0,
+) -> GroundTruth:
+    """Group the candidates of each query that graders did not tell apart.
+
+    Candidates are put in order by the median of their judgements, of equal ones by their mean. From the most similar on
+    each is compared with its predecessors in the group; where it differs, a new group begins.
+
+    Parameters
+    ----------
+    judgements : Collection or path
+        Of several graders; see :func:`mirflow.analysis.judgements.fine_within_broad`.
+    level : float
+        Of the two-sided tests: p-values up to it are differences.
+    by : {"fine", "rank", "broad"}
+        What is compared: fine judgements, the ranks that each grader's fine judgements give to the candidates (as the
+        experts of SMS 2005 gave them; all graders of a query have to have judged the same candidates), or levels.
+    test : {"rank-sum", "signed-rank"}
+        Wilcoxon's test of two independent samples, as the chapter has it, or of the differences of graders who judged
+        both candidates.
+    differs_from : {"all", "any", "previous"}
+        Predecessors in the group from which the first candidate of the next one differs. The chapter does not say
+        which; ``all`` makes the fewest groups.
+    above : float
+        Candidates are in a group if the median level of their broad judgements is above this, by default above NS;
+        without broad judgements the median of what is compared. The others are not similar.
+
+    Raises
+    ------
+    GradingError
+        Without judgements of the sort that is compared, and for ranks of different candidates.
+
+    References
+    ----------
+    R. Typke et al., "A ground truth for half a million musical incipits", Journal of Digital Information Management
+    3(1), 2005: candidates in the order of their median ranks, each compared with its predecessors by Wilcoxon's rank
+    sum test; J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and
+    insights", 2010, section 3.6.
+    """
+    check_level(level)
+    collection = judgements if isinstance(judgements, Collection) else read_judgements(judgements)
+    queries = _by_query(collection, by)
+    found: list[GroupedCandidate] = []
+    undecided = []
+    for query, sample in queries.items():
+        relevant, others = _in_order(sample, by, above)
+        groups = _cut(relevant, sample, level, _TESTS[test], differs_from)
+        grade = len(groups)
+        for number, group in enumerate(groups, 1):
+            found += [sample.grouped(query, name, number, grade - number + 1) for name in group]
+        found += [sample.grouped(query, name, 0, 0) for name in others]
+        most = sorted((len(sample.values[name]) for name in relevant), reverse=True)[:2]
+        if len(most) > 1 and _least_p(test, *most) > level:
+            undecided.append(query)
+    return GroundTruth(tuple(found), tuple(undecided))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The judgements of a query: by candidate and grader, and the broad levels of each candidate."""
+
+    values: Mapping[str, Mapping[str, float]]
+    levels: Mapping[str, Sequence[float]]
+
+    def numbers(self, name: str) -> Float:
+        return np.array(list(self.values[name].values()))
+
+    def grouped(self, query: str, name: str, group: int, grade: int) -> GroupedCandidate:
+        return GroupedCandidate(query, name, group, grade, float(np.median(self.numbers(name))), len(self.values[name]))
+
+
+def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
+    """Values to compare of the candidates of each query."""
+    judged = all_judged(collection)
+    compared = judged.level if by == "broad" else judged.fine
+    if np.isnan(compared).all():
+        raise GradingError(f"there is no {'broad' if by == 'broad' else 'fine'} judgement to make groups by")
+    names = [collection.rows.labels[code] for code in collection.rows.columns["label"].tolist()]
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    levels: dict[str, dict[str, list[float]]] = {}
+    rows = zip(
+        judged.query.tolist(), names, judged.grader.tolist(), compared.tolist(), judged.level.tolist(), strict=True
+    )
+    for number, (query, name, grader, value, level) in enumerate(rows):
+        track = collection.tracks[query]
+        if not math.isnan(value):
+            # Judgements without a name are by somebody else each.
+            values.setdefault(track, {}).setdefault(name, {})[grader or f"\0{number}"] = value
+        if not math.isnan(level):
+            levels.setdefault(track, {}).setdefault(name, []).append(level)
+    if by == "rank":
+        values = {query: _ranks(query, own) for query, own in values.items()}
+    return {query: _Sample(own, levels.get(query, {})) for query, own in values.items()}
+
+
+def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """The ranks that each grader gave, negative, so that the larger is the more similar; equal ones have their mean."""
+    from scipy import stats
+
+    names = list(values)
+    graders = list(dict.fromkeys(grader for own in values.values() for grader in own))
+    for name in names:
+        lacking = [grader for grader in graders if grader not in values[name]]
+        if lacking:
+            message = f"query {query!r}: not all of its graders judged {name!r}, so that their ranks say nothing"
+            raise GradingError(f"{message}; compare the fine judgements (by fine)")
+    table = np.array([[values[name][grader] for grader in graders] for name in names])
+    ranks = stats.rankdata(-table, axis=0)
+    return {name: dict(zip(graders, (-row).tolist(), strict=True)) for name, row in zip(names, ranks, strict=True)}
+
+
+def _in_order(sample: _Sample, by: By, above: float) -> tuple[list[str], list[str]]:
+    """Candidates from the most similar on, and those that are not similar."""
+
+    def place(name: str) -> tuple[float, float, str]:
+        numbers = sample.numbers(name)
+        # Sums of the same judgements may round differently.
+        return -round(float(np.median(numbers)), 9), -round(float(numbers.mean()), 9), name
+
+    def similar(name: str) -> bool:
+        if sample.levels.get(name):
+            return float(np.median(sample.levels[name])) > above
+        return by == "rank" or float(np.median(sample.numbers(name))) > above
+
+    names = sorted(sample.values, key=place)
+    return [name for name in names if similar(name)], [name for name in names if not similar(name)]
+
+
+def _cut(
+    names: Sequence[str],
+    sample: _Sample,
+    level: float,
+    test: Callable[[Mapping[str, float], Mapping[str, float]], float],
+    differs_from: From,
+) -> list[list[str]]:
+    """Candidates in order, in groups."""
+
+    def differ(one: str, other: str) -> bool:
+        return test(sample.values[one], sample.values[other]) <= level
+
+    groups: list[list[str]] = []
+    for name in names:
+        if groups:
+            before = groups[-1][-1:] if differs_from == "previous" else groups[-1]
+            some = any if differs_from == "any" else all
+            if not some(differ(one, name) for one in before):
+                groups[-1].append(name)
+                continue
+        groups.append([name])
+    return groups
+
+
+def _rank_sum(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """The two-sided p-value of Wilcoxon's rank sum test; 1 where nothing differs."""
+    from scipy import stats
+
+    left, right = list(one.values()), list(other.values())
+    if len(set(left + right)) < 2:
+        return 1.0
+    return float(stats.mannwhitneyu(left, right, alternative="two-sided").pvalue)
+
+
+def _signed_rank(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """The two-sided p-value of Wilcoxon's signed-rank test of the graders of both; 1 where nothing differs."""
+    from scipy import stats
+
+    differences = [round(one[grader] - other[grader], 9) for grader in one if grader in other]
+    differences = [difference for difference in differences if difference]
+    return float(stats.wilcoxon(differences).pvalue) if differences else 1.0
+
+
+_TESTS: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], float]] = {
+    "rank-sum": _rank_sum,
+    "signed-rank": _signed_rank,
+}
+
+
+def _least_p(test: Test, one: int, other: int) -> float:
+    """The smallest p-value of a test of two samples of these sizes."""
+    return 2 / math.comb(one + other, one) if test == "rank-sum" else 2.0 ** (1 - min(one, other))
+
+
+def write_ground_truth(found: GroundTruth, path: str | os.PathLike[str], notes: Mapping[str, object]) -> None:
+    """Write a ground truth as csv, which ``average_dynamic_recall`` reads with ``by=fine``."""
+    rows = (
+        (one.query, one.candidate, one.grade, one.group or "", f"{one.median:g}", one.graders)
+        for one in found.candidates
+    )
+    write_table(path, ("query", "candidate", "value", "group", "median", "graders"), rows, notes)

@@ -1,0 +1,467 @@
+"""Judgements of graders as they were made, and the tables that remain when a round is closed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from ...errors import GradingError, InvalidAnnotationError, UnreadableError
+from ...metrics.similarity import BROAD
+from ...readers.content import decode, read_bytes
+from ...readers.options import MAX_BYTES
+from .assignment import Pair
+from .csv_tables import read_table, write_table
+from .pool import JUDGED_AS, Pool
+
+Known = Literal["keep", "leave out"]
+Unjudged = Literal["refuse", "zero", "skip"]
+COLUMNS = ("grader", "query", "candidate", "repeat", "broad", "fine", "cannot_hear", "known", "time", "heard")
+"""Of a table of judgements as they were made; only the first three and one of broad and fine have to be there."""
+_CLOSED = ("query", "candidate", "grader", "broad", "fine")
+_SUMS = ("psum", "wcsum", "sdsum", "greater0", "greater1")
+"""Measures of the broad judgements, of table 4."""
+_PIPELINE = """\
+name: {name}
+evaluations:
+  - task: similarity
+    metrics: {metrics}
+    reference: judgements.csv
+    estimates: "lists/{{system}}.csv"
+store: {store}  # in the folder where mirflow runs
+"""
+_TRUE = frozenset({"1", "true", "yes"})
+_FALSE = frozenset({"", "0", "false", "no"})
+
+
+@dataclass(frozen=True, slots=True)
+class GraderJudgement:
+    """Judgement of a candidate by a grader; later rows of the same assignment take its place.
+
+    Parameters
+    ----------
+    grader, query, candidate : str
+    broad : str
+        NS, SS or VS; empty: not judged (yet).
+    fine : float or None
+        None: not judged (yet).
+    repeat : bool
+        True if it is a hidden repeat of another assignment.
+    cannot_hear : bool
+        The recording could not be played.
+    known : bool
+        The grader recognised the piece.
+    time : datetime or None
+        When it was made, with its time zone.
+    heard : float or None
+        Share of the candidate's recording that the grader had heard by then, from 0 to 1; None: not known.
+    """
+
+    grader: str
+    query: str
+    candidate: str
+    broad: str = ""
+    fine: float | None = None
+    repeat: bool = False
+    cannot_hear: bool = False
+    known: bool = False
+    time: datetime | None = None
+    heard: float | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The query and the candidate."""
+        return Pair(self.query, self.candidate)
+
+    @property
+    def counts(self) -> bool:
+        """True if it says how similar the two are."""
+        return not self.cannot_hear and (self.broad != "" or self.fine is not None)
+
+    @property
+    def level(self) -> float:
+        """0 for NS, 1 for SS, 2 for VS; NaN without a broad part."""
+        return float(BROAD.index(self.broad)) if self.broad else math.nan
+
+
+def latest(judgements: Iterable[GraderJudgement]) -> list[GraderJudgement]:
+    """The last judgement of each assignment: by time, and of the same time or without times the later row.
+
+    Examples
+    --------
+    >>> [one.broad for one in latest([GraderJudgement("g", "q", "a", "NS"), GraderJudgement("g", "q", "a", "VS")])]
+    ['VS']
+    """
+    found: dict[tuple[str, str, str, bool], GraderJudgement] = {}
+    for one in judgements:
+        key = (one.grader, one.query, one.candidate, one.repeat)
+        before = found.get(key)
+        if before is None or before.time is None or one.time is None or before.time <= one.time:
+            found[key] = one
+    return list(found.values())
+
+
+def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
+    """The judgements in a table with the columns `COLUMNS`, in the order of the rows.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        With the line: for another category, a fine judgement that is no number, a time that is none.
+    """
+    table = read_table(path)
+    found = []
+    needed = [table.filled(name) for name in COLUMNS[:3]]
+    others = [table.optional(name) for name in COLUMNS[3:]]
+    if not {"broad", "fine"} & set(table.columns):
+        raise InvalidAnnotationError("neither a column broad nor fine", path=table.name)
+    for line, grader, query, candidate, *rest in zip(table.lines, *needed, *others, strict=True):
+        repeat, broad, fine, cannot_hear, known, time, heard = rest
+        try:
+            one = GraderJudgement(
+                grader,
+                query,
+                candidate,
+                _category(broad),
+                _number(fine),
+                _truth("repeat", repeat),
+                _truth("cannot_hear", cannot_hear),
+                _truth("known", known),
+                to_time(time) if time else None,
+                _share(heard),
+            )
+        except ValueError as error:
+            message = f"{error} (grader {grader!r}, query {query!r}, candidate {candidate!r})"
+            raise InvalidAnnotationError(message, path=table.name, line=line) from None
+        found.append(one)
+    return found
+
+
+def _category(text: str) -> str:
+    if text and text.upper() not in BROAD:
+        raise ValueError(f"not a broad category: {text!r}; known: {', '.join(BROAD)}")
+    return text.upper()
+
+
+def _number(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f"the fine judgement is not a number: {text!r}") from None
+    if not math.isfinite(value):
+        raise ValueError(f"the fine judgement is not finite: {text!r}")
+    return value
+
+
+def _share(text: str) -> float | None:
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        value = math.nan
+    if value is not None and not 0 <= value <= 1:
+        raise ValueError(f"heard is a share from 0 to 1, not {text!r}")
+    return value
+
+
+def _truth(name: str, text: str) -> bool:
+    if text.lower() not in _TRUE | _FALSE:
+        raise ValueError(f"{name} is 0 or 1, not {text!r}")
+    return text.lower() in _TRUE
+
+
+def to_time(text: str) -> datetime:
+    """A time as ISO 8601 writes it; UTC if it has no zone.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+
+    Examples
+    --------
+    >>> to_time("2027-03-01T12:03:41Z").isoformat()
+    '2027-03-01T12:03:41+00:00'
+    """
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"not a time: {text!r}; write it like 2027-03-01T12:03:41Z") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathLike[str]) -> None:
+    """Write judgements as they were made, with all `COLUMNS`."""
+    rows = []
+    for one in judgements:
+        flags = int(one.cannot_hear), int(one.known)
+        time = one.time.isoformat() if one.time is not None else ""
+        heard = None if one.heard is None else round(one.heard, 4)
+        rows.append((one.grader, one.query, one.candidate, int(one.repeat), one.broad, one.fine, *flags, time, heard))
+    write_table(path, COLUMNS, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class GradingEvent:
+    """Something that a grader did.
+
+    Parameters
+    ----------
+    time : datetime
+    grader, event : str
+        The event is a word, such as came, went, played, paused, judged.
+    query, candidate : str
+        Empty where it is about none.
+    """
+
+    time: datetime
+    grader: str
+    event: str
+    query: str = ""
+    candidate: str = ""
+
+
+def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
+    """The events in a file of JSON, an object a line with at least ``time``, ``grader`` and ``event``.
+
+    Raises
+    ------
+    UnreadableError, InvalidAnnotationError
+        With the line of what is no event.
+    """
+    return [
+        GradingEvent(one["time"], *(str(one.get(key) or "") for key in ("grader", "event", "query", "candidate")))
+        for one in _objects(path, times=True)
+    ]
+
+
+def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[dict[str, Any]]:
+    """The objects in a file of JSON lines; each has a time and a grader."""
+    name = os.fspath(path)
+    for number, line in enumerate(decode(read_bytes(name, MAX_BYTES), name).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            one = json.loads(line)
+        except ValueError:
+            raise UnreadableError(f"is not JSON: {line[:80]!r}", path=name, line=number) from None
+        if not isinstance(one, dict) or not {"time", "grader"} <= one.keys():
+            message = f"an event is an object with a time and a grader: {line[:80]!r}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+        try:
+            time = to_time(str(one["time"]))
+        except ValueError as error:
+            raise InvalidAnnotationError(str(error), path=name, line=number) from None
+        yield {**one, "time": time} if times else one
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The judgements of a round that is closed.
+
+    Parameters
+    ----------
+    judgements : tuple of GraderJudgement
+        One a grader and pair, with pieces in the place of ids; for each of the queries that are judged as another.
+    counts : mapping of str to int
+        How many judgements, graders and pairs there are, and what was left out for which reason.
+    unjudged : tuple of Pair
+        Pairs of the pool without a judgement, with pieces in the place of ids.
+    called : mapping of str to str
+        What graders are called in the tables; empty: they withdrew.
+    """
+
+    judgements: tuple[GraderJudgement, ...]
+    counts: Mapping[str, int]
+    unjudged: tuple[Pair, ...]
+    called: Mapping[str, str]
+
+
+def close(
+    judgements: Iterable[GraderJudgement],
+    key: Pool,
+    *,
+    withdrawn: Collection[str] = (),
+    known: Known = "keep",
+    names: bool = False,
+) -> Closed:
+    """Close a round: of each assignment the last judgement, of those that count.
+
+    Left out are the judgements of graders who withdrew; those of recordings that could not be heard; assignments
+    without a judgement; and hidden repeats, of which the first judgement counts. That a grader knew a piece is counted,
+    and a reason to leave the judgement out only if that is wished.
+
+    Parameters
+    ----------
+    judgements : iterable of GraderJudgement
+        As they were made.
+    key : Pool
+        With the pieces behind the ids.
+    withdrawn : collection of str
+        Graders whose judgements are to be forgotten.
+    known : {"keep", "leave out"}
+        What becomes of judgements of pieces that the grader knew.
+    names : bool
+        True: graders keep their names; False: they are grader 1, 2, ... in an order that has nothing to do with them.
+
+    Raises
+    ------
+    GradingError
+        For a candidate that the key lacks, and if no judgement is left.
+    """
+    rows = latest(judgements)
+    pieces = {one.pair: one.piece for one in key.returned}
+    counts: Counter[str] = Counter()
+    kept: list[GraderJudgement] = []
+    for one in rows:
+        reason = _left_out(one, withdrawn, known)
+        counts[reason or "judgements"] += 1
+        if reason != "of graders who withdrew" and one.known:
+            counts["of pieces that the grader knew"] += 1
+        if reason:
+            continue
+        if one.pair not in pieces:
+            message = f"candidate {one.candidate!r} of query {one.query!r} is not in the key"
+            raise GradingError(f"grader {one.grader!r}: {message}; is it that of another pool?")
+        kept.append(replace(one, candidate=pieces[one.pair]))
+    if not kept:
+        raise GradingError("no judgement is left: nobody has judged, or all were left out")
+    numbered = number_graders((one.grader for one in kept), key.seed)
+    graders = list(numbered)
+    called = {name: name for name in graders} if names else numbered
+    judged_for = key.judged_for
+    place = {query: number for number, query in enumerate(dict.fromkeys((*judged_for, *key.queries)))}
+    number_of = {name: number for number, name in enumerate(graders)}
+    missing = sorted(
+        {Pair(one.pair.query, one.piece) for one in key.returned} - {one.pair for one in kept},
+        key=lambda pair: (place[pair.query], pair),
+    )
+    kept = [replace(one, query=query) for one in kept for query in judged_for[one.query]]
+    kept.sort(key=lambda one: (place[one.query], one.candidate, number_of[one.grader]))
+    quantities = {
+        "graders": len(graders),
+        "pairs": len(pieces),
+        "pairs without a judgement": len(missing),
+        "judgements": counts.pop("judgements"),
+        **dict(sorted(counts.items())),
+    }
+    renamed = tuple(replace(one, grader=called[one.grader]) for one in kept)
+    return Closed(renamed, quantities, tuple(missing), called | dict.fromkeys(withdrawn, ""))
+
+
+def _left_out(one: GraderJudgement, withdrawn: Collection[str], known: Known) -> str:
+    """The reason for which a judgement does not count; empty if it counts."""
+    if one.grader in withdrawn:
+        return "of graders who withdrew"
+    if one.repeat:
+        return "hidden repeats"
+    if one.cannot_hear:
+        return "could not be heard"
+    if not one.counts:
+        return "assigned and not judged"
+    return "left out, as the grader knew the piece" if one.known and known == "leave out" else ""
+
+
+def number_graders(names: Iterable[str], seed: str) -> dict[str, str]:
+    """Call graders ``grader 1``, ``grader 2``, ... in an order that a secret decides, not their names.
+
+    Examples
+    --------
+    >>> number_graders(["ada", "bob", "cy"], "secret")
+    {'bob': 'grader 1', 'ada': 'grader 2', 'cy': 'grader 3'}
+    """
+    key = hashlib.blake2b(seed.encode()).digest()
+    order = sorted(set(names), key=lambda name: hashlib.blake2b(name.encode(), key=key).digest())
+    return {name: f"grader {number}" for number, name in enumerate(order, 1)}
+
+
+def write_closed(
+    closed: Closed,
+    key: Pool,
+    folder: str | os.PathLike[str],
+    *,
+    events: str | os.PathLike[str] | None = None,
+    unjudged: Unjudged = "refuse",
+    scale: float = 10.0,
+) -> Path:
+    """Write what is scored into a folder, and return the pipeline file that scores it.
+
+    ``judgements.csv`` has the columns query, candidate, grader, broad and fine, and judged_as where there are queries
+    that are judged as others, whose judgements are copies; ``lists`` the candidates of each system that were judged, in
+    the order of rank; ``similarity.yaml`` scores them with FINE and the sums of table 4, into a store that is named
+    after the folder, in the folder where mirflow runs.
+    ``events.jsonl`` is a copy of the log of events.
+
+    Parameters
+    ----------
+    events : path or None
+    unjudged : {"refuse", "zero", "skip"}
+        How candidates without a judgement are scored: see the task ``similarity``.
+    scale : float
+        The largest fine judgement.
+
+    Raises
+    ------
+    GradingError
+        For a system whose name cannot be that of a file, a folder with lists of other systems, and a fine judgement
+        outside of the scale. Nothing is written then.
+    """
+    place = Path(folder)
+    fine = [one.fine for one in closed.judgements if one.fine is not None]
+    odd = next((value for value in fine if not 0 <= value <= scale), None)
+    if odd is not None:
+        raise GradingError(f"a fine judgement of {odd:g} is not from 0 to {scale:g}; say its scale")
+    for system in key.systems:
+        if "/" in system or system.startswith("."):
+            raise GradingError(f"system {system!r} cannot be the name of a file; rename it in the key")
+    other = next((path for path in sorted(place.glob("lists/*.csv")) if path.stem not in key.systems), None)
+    if other is not None:
+        raise GradingError(f"{other} is of another system, and would be scored; name another folder, or remove it")
+    log = [] if events is None else list(_without_names(events, closed.called))
+    heard = {one.query: one.judged_as for one in key.returned if one.judged_as}
+    columns = (*_CLOSED, JUDGED_AS) if heard else _CLOSED
+    rows = [
+        (one.query, one.candidate, one.grader, one.broad, one.fine, *([heard.get(one.query)] if heard else []))
+        for one in closed.judgements
+    ]
+    write_table(place / "judgements.csv", columns, rows)
+    for system in key.systems:
+        own = [(one.query, one.piece, one.rank) for one in key.returned if one.system == system]
+        write_table(place / "lists" / f"{system}.csv", ("query", "candidate", "rank"), own)
+    top = max(one.rank for one in key.returned)
+    broad = any(one.broad for one in closed.judgements)
+    measures = [f"fine{_settings(top, unjudged, scale)}"] if fine else []
+    measures += [f"{name}{_settings(top, unjudged)}" for name in _SUMS] if broad else []
+    title = place.resolve().name
+    pipeline = place / "similarity.yaml"
+    named = {"name": json.dumps(title), "store": json.dumps(f"../{title}.zarr")}
+    pipeline.write_text(_PIPELINE.format(metrics=json.dumps(measures), **named), encoding="utf-8")
+    if events is not None:
+        lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in log)
+        (place / "events.jsonl").write_text("".join(lines), encoding="utf-8")
+    return pipeline
+
+
+def _settings(top: int, unjudged: Unjudged, scale: float = 10.0) -> str:
+    given = {"scale": f"{scale:g}" if scale != 10 else "", "unjudged": unjudged if unjudged != "refuse" else ""}
+    text = ",".join(f"{name}={value}" for name, value in given.items() if value)
+    return f"@{top}" + (f"({text})" if text else "")
+
+
+def _without_names(path: str | os.PathLike[str], called: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The events of a file, without those of graders who withdrew, and with the others' numbers for their names."""
+    more: dict[str, str] = {}
+    for one in _objects(path):
+        name = str(one.get("grader") or "")
+        if called.get(name) != "":
+            # Who came and judged nothing is told from the others, and from nobody else.
+            own = called.get(name) or more.setdefault(name, f"guest {len(more) + 1}")
+            yield {**one, "grader": own}

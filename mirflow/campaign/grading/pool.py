@@ -1,0 +1,444 @@
+"""Pools: the first candidates of all systems for each query, each once and without the names of systems."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ...annotations.source import Source
+from ...errors import AnnotationError, GradingError, InvalidAnnotationError, counted
+from ...readers.names import call_alike, call_tracks
+from ...readers.options import Reading
+from ...readers.patterns import Match, Pattern
+from ...readers.sources import matched_file
+from ...readers.tables.table import holds_tracks, open_table, spread_table
+from .assignment import Pair
+from .csv_tables import FORMULA, CsvTable, read_table, write_table
+from .query_draw import PieceTable
+
+SYSTEM = "system"
+_POOL = ("query", "candidate")
+_KEY = ("query", "candidate", "piece", "system", "rank")
+JUDGED_AS = "judged_as"
+"""Column of a key and of closed judgements, where there are queries that are judged as others."""
+_LEFT_OUT = "left out, "
+_LETTERS = 8
+"""Of an id: 40 bits."""
+
+Rankings = Mapping[str, Mapping[str, Sequence[str]]]
+"""Pieces in the order of rank, by system and query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A piece that a system returned for a query, with its id and its rank among those that count, from 1.
+
+    A mutated query has the query that graders hear in its place as `judged_as`, which is empty for others.
+    """
+
+    query: str
+    candidate: str
+    piece: str
+    system: str
+    rank: int
+    judged_as: str = ""
+
+    @property
+    def pair(self) -> Pair:
+        """The query that graders hear and the id."""
+        return Pair(self.judged_as or self.query, self.candidate)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates to judge, and the key: the piece, system and rank behind each.
+
+    Parameters
+    ----------
+    queries : tuple of str
+    returned : tuple of Returned
+        By query, system and rank.
+    seed : str
+        The secret that ids are made with. Whoever has it and the collection finds the pieces behind them.
+    left_out : mapping of str to int
+        How many returned pieces were passed over before the pool was full, by the reason.
+    """
+
+    queries: tuple[str, ...]
+    returned: tuple[Returned, ...]
+    seed: str
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Queries with the ids of their candidates, each pair once: by query, and by id, which is in no order."""
+        pairs = {one.pair: None for one in self.returned}
+        place = {query: number for number, query in enumerate(dict.fromkeys(pair.query for pair in pairs))}
+        return sorted(pairs, key=lambda one: (place[one.query], one))
+
+    @property
+    def judged_for(self) -> dict[str, list[str]]:
+        """The queries that are judged by each query that graders hear."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.returned:
+            found.setdefault(one.pair.query, {})[one.query] = None
+        return {query: list(own) for query, own in found.items()}
+
+    @property
+    def systems(self) -> list[str]:
+        """Names of the systems."""
+        return sorted({one.system for one in self.returned})
+
+    @property
+    def pieces(self) -> dict[str, str]:
+        """The piece behind each id."""
+        return {one.candidate: one.piece for one in self.returned}
+
+    def overlap(self) -> dict[int, int]:
+        """Numbers of pairs that were returned by one system, by two, and so on."""
+        times = Counter(len({one.system for one in own}) for own in self._by_pair().values())
+        return dict(sorted(times.items()))
+
+    def _by_pair(self) -> dict[Pair, list[Returned]]:
+        found: dict[Pair, list[Returned]] = {}
+        for one in self.returned:
+            found.setdefault(one.pair, []).append(one)
+        return found
+
+    def short(self, top: int) -> list[tuple[str, str, int]]:
+        """Systems and queries with fewer candidates than `top`, and how many they have."""
+        found = Counter((one.system, one.query) for one in self.returned)
+        pairs = ((system, query) for system in self.systems for query in self.queries)
+        return [(*pair, found[pair]) for pair in pairs if found[pair] < top]
+
+
+def name_candidate(seed: str, query: str, piece: str, salt: int = 0) -> str:
+    """The id of a candidate of a query, which reveals nothing about it without the seed.
+
+    Examples
+    --------
+    >>> name_candidate("secret", "q1", "yesterday")
+    'tmkchk4k'
+    """
+    data = "\0".join((query, piece, str(salt))).encode()
+    key = hashlib.blake2b(seed.encode()).digest()
+    return base64.b32encode(hashlib.blake2b(data, digest_size=5, key=key).digest()).decode().lower()[:_LETTERS]
+
+
+def pool(
+    rankings: Rankings,
+    queries: Sequence[str],
+    top: int,
+    seed: str,
+    *,
+    pieces: PieceTable | None = None,
+    same: Sequence[str] = (),
+    exclude: Collection[str] = (),
+    judged_as: Mapping[str, str] = MappingProxyType({}),
+) -> Pool:
+    """Pool the first candidates of each system for each query; what is left out makes room for the next in rank.
+
+    Parameters
+    ----------
+    rankings : mapping of str to mapping of str to sequence of str
+        By system and query; queries that a system has no list for have no candidates of it.
+    queries : sequence of str
+    top : int
+        Candidates of a system and query.
+    seed : str
+        Ids are made of it, the query and the piece alone, so that they depend neither on the systems nor on their
+        order, and stay as they are when a system is added.
+    pieces : PieceTable or None
+        Has the columns of `same`.
+    same : sequence of str
+        Columns: a candidate that has the value of the query in one of them is left out, as ``artist`` in MIREX. Pieces
+        without a value have none in common.
+    exclude : collection of str
+        Pieces that are no candidates, as those of the collection of covers in AMS 2006.
+    judged_as : mapping of str to str
+        For mutated queries the query that graders hear in their place. What is returned for any of its mutations is
+        judged once, beside its own candidates, so that graders do not know which is of which.
+
+    Raises
+    ------
+    GradingError
+        Without queries or candidates, and for a piece that the table lacks, with its system and query.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    section 4.2: "the first 5 most highly ranked songs [...] (after filtering out the query itself, returned results
+    from the same artist and members of the CoverSong collection)", then grouped and anonymised.
+
+    Examples
+    --------
+    >>> found = pool({"A": {"q": ["q", "x", "y"]}, "B": {"q": ["y", "z"]}}, ["q"], 2, "secret")
+    >>> sorted((one.system, one.rank, one.piece) for one in found.returned)
+    [('A', 1, 'x'), ('A', 2, 'y'), ('B', 1, 'y'), ('B', 2, 'z')]
+    >>> len(found.pairs), found.overlap(), found.left_out
+    (3, {1: 2, 2: 1}, {'the query itself': 1})
+    """
+    if top < 1:
+        raise GradingError(f"at least one candidate of each system has to be judged, not {top}")
+    if not queries:
+        raise GradingError("there are no queries")
+    if same and pieces is None:
+        raise GradingError(f"to leave out pieces with the same {same[0]}, name the table of the pieces")
+    traits = {} if pieces is None else {column: pieces.values(column) for column in same}
+    ids = _Ids(seed)
+    left_out: Counter[str] = Counter()
+    returned = []
+    for query in queries:
+        heard = judged_as.get(query) or query
+        for system, lists in sorted(rankings.items()):
+            rank = 0
+            for piece in lists.get(query, ()):
+                if rank == top:
+                    break
+                reason = "the query itself" if piece == query else _reason(heard, piece, traits, exclude, system)
+                if reason:
+                    left_out[reason] += 1
+                    continue
+                rank += 1
+                other = heard if heard != query else ""
+                returned.append(Returned(query, ids.of(heard, piece), piece, system, rank, other))
+    if not returned:
+        raise GradingError("no system returns a candidate for any of the queries")
+    return Pool(tuple(queries), tuple(returned), seed, dict(left_out))
+
+
+def _reason(
+    query: str, piece: str, traits: Mapping[str, Mapping[str, str]], exclude: Collection[str], system: str
+) -> str:
+    """The reason for which a piece is no candidate; empty if it is one."""
+    if piece == query:
+        return "the query itself"
+    if piece in exclude:
+        return "named as no candidate"
+    for column, values in traits.items():
+        for one in (query, piece):
+            if one not in values:
+                message = f"{one!r} is not in the table of pieces, so that its {column} is not known"
+                raise GradingError(f"system {system!r}, query {query!r}: {message}")
+        if values[query] and values[query] == values[piece]:
+            return f"same {column}"
+    return ""
+
+
+class _Ids:
+    """Ids of candidates, no two of which are alike."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._owner: dict[str, tuple[str, str]] = {}
+        self._known: dict[tuple[str, str], str] = {}
+
+    def of(self, query: str, piece: str) -> str:
+        """The id of a candidate."""
+        own, salt = (query, piece), 0
+        while own not in self._known:
+            name = name_candidate(self._seed, query, piece, salt)
+            salt += 1
+            if self._owner.setdefault(name, own) == own:
+                self._known[own] = name
+        return self._known[own]
+
+
+def read_rankings(
+    paths: Iterable[str],
+    queries: Sequence[str],
+    pieces: Collection[str] = (),
+    *,
+    trusted: bool = True,
+    **options: Any,
+) -> dict[str, dict[str, list[str]]]:
+    """The lists of systems for some queries, in any format that the task ``retrieval`` reads.
+
+    Parameters
+    ----------
+    paths : iterable of str
+        Files or patterns with ``{system}``, and with ``{track}`` for the query where each has a file of its own. A file
+        without ``{system}`` is of the system that it is called after.
+    queries : sequence of str
+    pieces : collection of str
+        All pieces. Where a system has none of their names, folders and suffixes are left out on both sides.
+    trusted : bool
+        False: names that a spreadsheet takes for formulas are refused, unless `pieces` or `queries` has them.
+    **options
+        Of reading, such as ``format="matrix"``.
+
+    Returns
+    -------
+    dict of str to dict of str to list of str
+        Pieces in the order of rank, by system and query.
+
+    Raises
+    ------
+    AnnotationError
+        With the file and line of what is wrong, and for a pattern that matches nothing.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    formulas: dict[str, list[tuple[str, str, int | None]]] = {}
+    for path in paths:
+        for system, query, source in _sources(Path(path).as_posix(), queries, Reading.of("retrieval", **options)):
+            lists = found.setdefault(system, {})
+            if query in lists:
+                raise InvalidAnnotationError(f"a second list of system {system!r} for {query!r}", path=source.label)
+            lists[query], lines = _pieces_of(source)
+            names = [(one, source.label, line) for one, line in lines.items()]
+            formulas.setdefault(system, []).extend([*names, (system, source.label, None)] if not trusted else ())
+    known, own = pieces or queries, {*pieces, *queries}
+    for system, lists in found.items():
+        called = call_alike((piece for one in lists.values() for piece in one), known)
+        found[system] = {query: [called[piece] for piece in one] for query, one in lists.items()}
+        for name, label, line in formulas[system]:
+            if name.startswith(FORMULA) and called.get(name) not in own:
+                message = f"{name!r}: a spreadsheet takes a name that begins with {name[0]!r} for a formula; rename it"
+                raise InvalidAnnotationError(message, path=label, line=line)
+    return found
+
+
+def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
+    """The pieces of a list in the order of rank, each of which occurs once, and the lines of those like formulas."""
+    annotation = source.read()[0]
+    labels = list(annotation.labels or ())
+    first: dict[str, int] = {}
+    for place, name in enumerate(labels):
+        if first.setdefault(name, place) != place:
+            message = f"{name!r} occurs twice, first on line {annotation.line(first[name])}"
+            raise InvalidAnnotationError(message, path=source.label, line=annotation.line(place))
+    return labels, {name: annotation.line(place) for name, place in first.items() if name.startswith(FORMULA)}
+
+
+def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[str, str, Source]]:
+    """System, query and list of each list of the queries in the files of a path."""
+    pattern, root = Pattern(path.lstrip("/")), "/" if path.startswith("/") else "."
+    matches = pattern.find(root)
+    if not matches:
+        raise AnnotationError(f"the pattern {path!r} matches nothing; {pattern.hint(root)}")
+    found: list[tuple[str, str, Source]] = []
+    if holds_tracks(path, reading):
+        for match in matches:
+            system = _system(pattern, match)
+            keys = open_table(match.path, reading, match.name).keys
+            called = call_tracks((key.track for key in keys), queries, match.name)
+            asked = [key.track for key in keys if called[key.track] in queries]
+            found += [
+                (source.key.system or system, called[source.key.track], source)
+                for source in spread_table(match, reading, asked)
+                if source.key.track in asked
+            ]
+        return found
+    if "track" not in pattern.names:
+        raise AnnotationError(f"has no {{track}}: write it where the query is named: {path!r}")
+    values = [dict(zip(pattern.names, match.values, strict=True)) for match in matches]
+    called = call_tracks((one["track"] for one in values), queries)
+    return [
+        (_system(pattern, match), called[one["track"]], matched_file(match, reading))
+        for match, one in zip(matches, values, strict=True)
+        if called[one["track"]] in queries
+    ]
+
+
+def _system(pattern: Pattern, match: Match) -> str:
+    values = dict(zip(pattern.names, match.values, strict=True))
+    return values.get(SYSTEM) or Path(match.path).stem
+
+
+def key_path(path: str | os.PathLike[str]) -> Path:
+    """Path of the key of a pool, beside it: ``pool.key.csv`` of ``pool.csv``.
+
+    Examples
+    --------
+    >>> key_path("grading/pool.csv").as_posix()
+    'grading/pool.key.csv'
+    """
+    return Path(path).with_suffix(".key.csv")
+
+
+def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> Path:
+    """Write what is judged, and its key into another file, which only organisers may read; return that file.
+
+    The file of the pool has neither names of systems nor of candidates, nor the seed.
+    """
+    place = Path(key) if key is not None else key_path(path)
+    write_table(path, _POOL, found.pairs)
+    columns = (*_KEY, JUDGED_AS) if any(one.judged_as for one in found.returned) else _KEY
+    rows = [tuple(getattr(one, column) for column in columns) for one in found.returned]
+    notes = {"seed": found.seed, **{f"{_LEFT_OUT}{why}": many for why, many in found.left_out.items()}}
+    write_table(place, columns, rows, notes, private=True)
+    return place
+
+
+def read_pairs(path: str | os.PathLike[str]) -> list[Pair]:
+    """The pairs of a pool without its key.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For a pair that occurs twice, with its line.
+    """
+    table = read_table(path)
+    pairs = [Pair(*row) for row in zip(*map(table.filled, _POOL), strict=True)]
+    _demand_distinct(table, pairs)
+    return pairs
+
+
+def _demand_distinct(table: CsvTable, rows: Sequence[tuple[Any, ...]]) -> None:
+    first: dict[tuple[Any, ...], int] = {}
+    for line, row in zip(table.lines, rows, strict=True):
+        if row in first:
+            message = f"occurs twice, first on line {first[row]}: {', '.join(map(str, row))}"
+            raise InvalidAnnotationError(message, path=table.name, line=line)
+        first[row] = line
+
+
+def read_key(path: str | os.PathLike[str]) -> Pool:
+    """The pool of a key.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        With the line: for a rank that is no number, a row that occurs twice, an id of two pieces.
+    """
+    table = read_table(path)
+    returned = []
+    pieces: dict[Pair, str] = {}
+    judged_as = table.column(JUDGED_AS) if JUDGED_AS in table.columns else [""] * len(table.lines)
+    for line, other, *fields in zip(table.lines, judged_as, *map(table.filled, _KEY), strict=True):
+        query, candidate, piece, system, rank = fields
+        if not rank.isdecimal() or int(rank) < 1:
+            raise InvalidAnnotationError(f"not a rank: {rank!r}", path=table.name, line=line)
+        one = Returned(query, candidate, piece, system, int(rank), other)
+        if pieces.setdefault(one.pair, piece) != piece:
+            message = f"{candidate!r} is {pieces[one.pair]!r} elsewhere, and here {piece!r}"
+            raise InvalidAnnotationError(message, path=table.name, line=line)
+        returned.append(one)
+    _demand_distinct(table, [(one.query, one.candidate, one.system) for one in returned])
+    queries = tuple(dict.fromkeys(one.query for one in returned))
+    left_out = {
+        name.removeprefix(_LEFT_OUT): int(value)
+        for name, value in table.notes.items()
+        if name.startswith(_LEFT_OUT) and value.isdecimal()
+    }
+    return Pool(queries, tuple(returned), table.notes.get("seed", ""), left_out)
+
+
+def summarise_pool(found: Pool, top: int) -> list[tuple[str, int]]:
+    """Quantities of a pool, as in table 5 of the MIREX chapter, and what was left out."""
+    return [
+        ("systems", len(found.systems)),
+        ("queries", len(found.queries)),
+        ("candidates returned", len(found.returned)),
+        ("unique pairs", len(found.pairs)),
+        *((f"returned by {counted(times, 'system')}", pairs) for times, pairs in found.overlap().items()),
+        *((f"left out: {why}", number) for why, number in sorted(found.left_out.items())),
+        (f"lists with fewer than {top}", len(found.short(top))),
+    ]

@@ -1,0 +1,229 @@
+"""Queries: pieces drawn from a collection, at random or as many of each genre."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...analysis.selection import Column, holds
+from ...errors import GradingError, InvalidAnnotationError, counted, suggest
+from ...pipeline.load import typed
+from .csv_tables import CsvTable, read_table, write_table
+
+NAMES = ("piece", "track", "track_id", "item", "query", "candidate", "song", "file", "path", "id")
+"""Headings of the column that names pieces, the likeliest first."""
+_COUNT = re.compile(r"0*[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True)
+class PieceTable:
+    """The pieces of a collection, and what is known of each.
+
+    Parameters
+    ----------
+    table : CsvTable
+    key : str
+        The column of their names.
+    """
+
+    table: CsvTable
+    key: str
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the pieces, in the order of the table."""
+        return self.table.column(self.key)
+
+    def values(self, column: str) -> dict[str, str]:
+        """The values of a column by piece; empty where there is none."""
+        return dict(zip(self.names, self.table.column(column), strict=True))
+
+    def chosen(self, expression: str) -> set[str]:
+        """The pieces for which an expression over the columns holds, as ``genre == 'Rock' and year < 1980``."""
+        columns: dict[str, Column] = {name: _typed(self.table.column(name)) for name in self.table.columns}
+        found = holds(expression, columns, len(self.names))
+        return {name for name, true in zip(self.names, found.tolist(), strict=True) if true}
+
+
+def _typed(texts: Sequence[str]) -> Column:
+    """A column as expressions take it: of numbers where all that is filled is one, else of texts."""
+    found = typed(texts)
+    if all(one is None or isinstance(one, int | float) for one in found) and any(texts):
+        return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+    return np.array(texts, dtype=np.str_)
+
+
+def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTable:
+    """The pieces in a table, one a row.
+
+    Parameters
+    ----------
+    key : str or None
+        The column of their names; None: the first of `NAMES` that there is.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        Without such a column, and with the line of a piece that occurs twice or has no name.
+    """
+    table = read_table(path)
+    found = key or next((name for name in NAMES if name in table.columns), None)
+    if found is None:
+        message = f"no column names the pieces: call it {NAMES[0]}, or say which one does: {', '.join(table.columns)}"
+        raise InvalidAnnotationError(message, path=table.name)
+    first: dict[str, int] = {}
+    for line, name in zip(table.lines, table.filled(found), strict=True):
+        if name in first:
+            raise InvalidAnnotationError(
+                f"{name!r} occurs twice, first on line {first[name]}", path=table.name, line=line
+            )
+        first[name] = line
+    return PieceTable(table, found)
+
+
+def read_each(text: str) -> int | dict[str, int]:
+    """How many queries are drawn of each value of a column: one number, or one for each value.
+
+    Raises
+    ------
+    GradingError
+        If it is neither, or names a value twice.
+
+    Examples
+    --------
+    >>> read_each("10"), read_each("Essen=6, RISM=5")
+    (10, {'Essen': 6, 'RISM': 5})
+    """
+    if _COUNT.fullmatch(text.strip()):
+        return int(text)
+    pairs = [(value.strip(), number.strip()) for value, _, number in (one.rpartition("=") for one in text.split(","))]
+    if not all(value and _COUNT.fullmatch(number) for value, number in pairs):
+        raise GradingError(f"{text!r} is neither a number from 1 nor VALUE=NUMBER,...")
+    numbers = {value: int(number) for value, number in pairs}
+    if len(numbers) < len(pairs):
+        raise GradingError(f"{text!r}: each value is named once, as in Essen=6,RISM=5")
+    return numbers
+
+
+def draw(
+    pieces: PieceTable,
+    number: int | None = None,
+    *,
+    each: int | Mapping[str, int] | None = None,
+    by: str | None = None,
+    seed: int = 0,
+    where: str | None = None,
+    exclude: Collection[str] = (),
+) -> list[str]:
+    """Draw queries from a collection, each at most once.
+
+    Parameters
+    ----------
+    pieces : PieceTable
+    number : int or None
+        How many, at random.
+    each : int, mapping of str to int, or None
+        How many of each value of the column `by`, in place of `number`; of a mapping: how many of each value that it
+        names. Pieces without a value, or with one that the mapping does not name, are not drawn.
+    by : str or None
+        A column, such as ``genre``.
+    seed : int
+    where : str or None
+        Only pieces for which this holds.
+    exclude : collection of str
+        Names of pieces that are not drawn.
+
+    Returns
+    -------
+    list of str
+        In the order of the table, as the order of queries should say nothing. It does not depend on the order of the
+        rows which pieces are drawn.
+
+    Raises
+    ------
+    GradingError
+        If there are not enough pieces, no piece has a value of `each`, or a name of `exclude` is no piece.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010:
+    60 queries at random in AMS 2006, 6, 5 and 6 of three collections in SMS 2006 (section 4.2), ten of each of ten
+    genres in AMS 2007 (section 4.3).
+    """
+    if (number is None) == (each is None) or (each is None) != (by is None):
+        raise GradingError("say how many queries are drawn, or how many of each value of a column")
+    names = pieces.names
+    known = set(names)
+    unknown = next((name for name in exclude if name not in known), None)
+    if unknown is not None:
+        raise GradingError(f"{unknown!r} is to be left out, and is no piece of {pieces.table.name}")
+    free = (pieces.chosen(where) if where else known) - set(exclude)
+    values = pieces.values(by) if by is not None else dict.fromkeys(names, "")
+    groups: dict[str, list[str]] = {}
+    for name in sorted(free):
+        if by is None or values[name]:
+            groups.setdefault(values[name], []).append(name)
+    if not groups:
+        raise GradingError(f"no piece is left to draw from {pieces.table.name}")
+    if isinstance(each, Mapping):
+        unknown = next((value for value in each if value not in groups), None)
+        if unknown is not None:
+            raise GradingError(f"no piece to draw from has the {by} {unknown!r}; {suggest(unknown, groups)}")
+        wanted = dict(each)
+    else:
+        wanted = dict.fromkeys(groups, number if number is not None else each or 0)
+    rng = np.random.default_rng(seed)
+    drawn: set[str] = set()
+    for value, many in sorted(wanted.items()):
+        group = groups[value]
+        if many < 1:
+            raise GradingError(f"at least one query has to be drawn, not {many}")
+        if len(group) < many:
+            of = f" of {by} {value!r}" if by is not None else ""
+            raise GradingError(f"{counted(len(group), 'piece')}{of} to draw {many} from: draw fewer, or leave it out")
+        drawn |= {group[place] for place in rng.choice(len(group), many, replace=False).tolist()}
+    return [name for name in names if name in drawn]
+
+
+def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[str, int]:
+    """Count the pieces with each value of a column."""
+    values = pieces.values(column)
+    return dict(sorted(Counter(values[name] for name in names).items()))
+
+
+def drawing_notes(
+    drawn_from: str, seed: int, each: int | Mapping[str, int] | None, by: str | None, where: str | None
+) -> dict[str, object]:
+    """Notes of a table of queries on how they were drawn."""
+    many = ", ".join(f"{value}={number}" for value, number in each.items()) if isinstance(each, Mapping) else each
+    notes = {"seed": seed, "drawn from": drawn_from, "of each": f"{many} by {by}" if by else None, "where": where}
+    return {name: value for name, value in notes.items() if value not in (None, "")}
+
+
+def write_queries(
+    pieces: PieceTable, names: Sequence[str], path: str | os.PathLike[str], notes: Mapping[str, object]
+) -> None:
+    """Write the rows of some pieces, the column of their names first as ``query``; how they were drawn as notes."""
+    others = [column for column in pieces.table.columns if column not in (pieces.key, "query")]
+    columns = [pieces.values(column) for column in others]
+    rows = [(name, *(values[name] for values in columns)) for name in names]
+    write_table(path, ["query", *others], rows, notes)
+
+
+def read_queries(path: str | os.PathLike[str]) -> list[str]:
+    """The queries in a table, in its order; see `read_pieces` for the names of their column."""
+    table = read_table(path)
+    return read_pieces(path, "query" if "query" in table.columns else None).names
+
+
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    """Names of pieces in a file: of a table, or one a line."""
+    table = read_table(path)
+    if len(table.columns) == 1 and table.columns[0] not in NAMES:
+        return [table.columns[0], *table.column(table.columns[0])]
+    return read_pieces(path).names

@@ -1,0 +1,469 @@
+"""Agreement of graders with each other and with themselves, their time, and what the middle category decides."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ...analysis.inference.resampling import check_level, chunks
+from ...analysis.judgements import AllJudged, Judgements, all_judged
+from ...annotations.annotation import Annotation
+from ...annotations.collection import Collection, collect
+from ...errors import AnnotationError, GradingError
+from ...kernels.reliability import (
+    Form,
+    Ratings,
+    Scale,
+    Sums,
+    Weights,
+    alpha_sums,
+    cohen_kappa,
+    intraclass_sums,
+    kappa_sums,
+)
+from ...metrics.similarity import BROAD
+from ...ragged import Bool, Float, Int
+from .assignment import Pair
+from .judgement_tables import GraderJudgement, GradingEvent, latest
+from .pool import Pool
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+REPLICATES = 1000
+IDLE = 120.0
+"""Seconds without an event after which a grader is taken to be away."""
+
+
+class _Measure(NamedTuple):
+    """A measure of agreement, of the broad or the fine judgements."""
+
+    of: str
+    about: str
+    sums: Callable[[Ratings], Sums]
+
+
+def _kappa(weights: Weights) -> Callable[[Ratings], Sums]:
+    return lambda ratings: kappa_sums(ratings, len(BROAD), weights)
+
+
+def _alpha(scale: Scale) -> Callable[[Ratings], Sums]:
+    return lambda ratings: alpha_sums(ratings, scale)
+
+
+def _icc(form: Form) -> Callable[[Ratings], Sums]:
+    return lambda ratings: intraclass_sums(ratings, form)
+
+
+_BOTH = "where all graders judged all pairs"
+MEASURES: Mapping[str, _Measure] = {
+    "cohen_kappa": _Measure(
+        "broad", "mean of Cohen's kappa over the pairs of graders, by how much both judged", _kappa("nominal")
+    ),
+    "weighted_kappa": _Measure(
+        "broad", "the same with linear weights: NS and VS are twice as far apart as neighbours", _kappa("linear")
+    ),
+    "quadratic_kappa": _Measure("broad", "the same with quadratic weights", _kappa("quadratic")),
+    "alpha_nominal": _Measure("broad", "Krippendorff's alpha of the categories as names", _alpha("nominal")),
+    "alpha_ordinal": _Measure("broad", "Krippendorff's alpha of the ordered categories", _alpha("ordinal")),
+    "alpha_interval": _Measure("fine", "Krippendorff's alpha of the numbers", _alpha("interval")),
+    "icc1": _Measure("fine", "ICC(1,1) of Shrout and Fleiss: one judgement, by any graders", _icc("1,1")),
+    "icc1k": _Measure("fine", "ICC(1,k): the mean of the judgements of a pair", _icc("1,k")),
+    "icc2": _Measure("fine", f"ICC(2,1): one judgement, absolute agreement, {_BOTH}", _icc("2,1")),
+    "icc3": _Measure("fine", f"ICC(3,1): one judgement, consistency, {_BOTH}", _icc("3,1")),
+}
+"""Measures of agreement beside Fleiss's kappa, see :func:`mirflow.analysis.judgements.grader_agreement`."""
+_NAMED = frozenset({"cohen_kappa", "weighted_kappa", "quadratic_kappa", "icc2", "icc3"})
+"""Those that need to know which judgements are of the same grader."""
+
+
+def reliability(judgements: Judgements, level: float | None = None, *, seed: int = 0) -> xr.Dataset:
+    """Measure the agreement of graders, for ordered categories and for numbers.
+
+    Parameters
+    ----------
+    judgements : Collection or path
+        See :func:`mirflow.analysis.judgements.fine_within_broad`.
+    level : float or None
+        Of percentile intervals by a bootstrap over the queries, whose pairs are drawn together; None: none.
+    seed : int
+
+    Returns
+    -------
+    xr.Dataset
+        Over ``measure`` (`MEASURES`): ``of`` (broad or fine), ``value`` (NaN where it is not defined, as of a single
+        grader), ``compared`` (pairs of a query and a candidate with at least two such judgements), and with a level
+        ``low`` and ``high``.
+
+    Raises
+    ------
+    AnnotationError
+        See :func:`mirflow.analysis.judgements.grader_agreement`.
+
+    References
+    ----------
+    See `mirflow.kernels.reliability`.
+    """
+    import xarray as xr
+
+    if level is not None:
+        check_level(level)
+    judged = all_judged(judgements).once()
+    anonymous = bool((judged.grader == "").any())
+    tables = {"broad": _ratings(judged, judged.level), "fine": _ratings(judged, judged.fine)}
+    if level is None:  # sums of each query are only needed to draw queries
+        tables = {name: Ratings.of(one.table) for name, one in tables.items()}
+    found: dict[str, list[float]] = defaultdict(list)
+    for name, measure in MEASURES.items():
+        ratings = tables[measure.of]
+        sums = measure.sums(ratings)
+        left_out = anonymous and name in _NAMED
+        found["value"].append(float("nan") if left_out else sums.whole())
+        found["compared"].append(len(ratings.table))
+        if level is not None:
+            low, high = (float("nan"),) * 2 if left_out else _interval(sums, level, seed)
+            found["low"].append(low)
+            found["high"].append(high)
+    variables = {name: ("measure", np.array(values)) for name, values in found.items()}
+    of, abouts = (("measure", [getattr(one, name) for one in MEASURES.values()]) for name in ("of", "about"))
+    attrs = {} if level is None else {"level": level, "replicates": REPLICATES, "unit": "query"}
+    return xr.Dataset({"of": of, **variables, "about": abouts}, {"measure": list(MEASURES)}, attrs)
+
+
+def _ratings(judged: AllJudged, values: Float) -> Ratings:
+    """Judgements as a table of pairs and graders, of pairs with at least two, in groups of a query each."""
+    given: Bool = ~np.isnan(values)
+    pair, query, values, grader = judged.pair[given], judged.query[given], values[given], judged.grader[given]
+    column: Int = np.unique(grader, return_inverse=True)[1].astype(np.int64)
+    if (grader == "").any():  # judgements without a name are by somebody else each
+        order = np.argsort(pair, kind="stable")
+        column[order] = np.arange(len(pair)) - np.searchsorted(pair[order], pair[order])
+    several = np.bincount(pair, minlength=1)[pair] > 1
+    rows, row = np.unique(pair[several], return_inverse=True)
+    table: Float = np.full((len(rows), int(column.max(initial=-1)) + 1), np.nan)
+    table[row, column[several]] = values[several]
+    of_row: Int = np.zeros(len(rows), dtype=np.int64)
+    of_row[row] = query[several]
+    return Ratings(table, np.unique(of_row, return_inverse=True)[1].astype(np.int64))
+
+
+def _interval(sums: Sums, level: float, seed: int) -> tuple[float, float]:
+    """The percentile interval of a measure by drawing groups again; NaN for fewer than two."""
+    number = len(sums.groups)
+    if number < 2:
+        return float("nan"), float("nan")
+    draws = np.random.default_rng(seed).integers(0, number, (REPLICATES, number))
+    parts = chunks(REPLICATES, sums.groups.shape[1])
+    values = np.concatenate([sums.drawn(draws[part]) for part in parts])
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return float("nan"), float("nan")
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    return low, high
+
+
+def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
+    """The last judgements of graders, without repeats, as tables of judgements are read.
+
+    Raises
+    ------
+    AnnotationError
+        If there are none.
+    """
+    rows: dict[str, list[GraderJudgement]] = defaultdict(list)
+    for one in latest(judgements):
+        if one.counts and not one.repeat:
+            rows[one.query].append(one)
+    if not rows:
+        raise AnnotationError("there is no judgement yet")
+    return collect({query: _annotation(own) for query, own in sorted(rows.items())})
+
+
+def _annotation(rows: Sequence[GraderJudgement]) -> Annotation:
+    columns = {
+        "grader": np.array([one.grader for one in rows], dtype=np.str_),
+        "broad": np.array([one.broad for one in rows], dtype=np.str_),
+        "value": np.array([np.nan if one.fine is None else one.fine for one in rows]),
+    }
+    return Annotation("judgements", columns, [one.candidate for one in rows])
+
+
+@dataclass(frozen=True, slots=True)
+class SelfAgreement:
+    """Agreement of a grader with the own judgements of hidden repeats.
+
+    Parameters
+    ----------
+    grader : str
+        Empty: all graders together.
+    repeats : int
+        Pairs that were judged twice.
+    same : float
+        Share of them with the same broad category both times; NaN without any.
+    weighted_kappa : float
+        Cohen's kappa of the first and the second judgements, with linear weights.
+    difference : float
+        Mean absolute difference of the fine judgements.
+    """
+
+    grader: str
+    repeats: int
+    same: float
+    weighted_kappa: float
+    difference: float
+
+
+def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]:
+    """The agreement of each grader with the grader's own repeats, by grader, and of all together last.
+
+    Examples
+    --------
+    >>> rows = [GraderJudgement("g", "q", "a", "NS", 2.0), GraderJudgement("g", "q", "a", "SS", 4.5, repeat=True)]
+    >>> self_agreement(rows)[0].difference
+    2.5
+    """
+    first: dict[tuple[str, Pair], GraderJudgement] = {}
+    second: dict[tuple[str, Pair], GraderJudgement] = {}
+    for one in latest(judgements):
+        if one.counts:
+            (second if one.repeat else first)[one.grader, one.pair] = one
+    pairs: dict[str, list[tuple[GraderJudgement, GraderJudgement]]] = defaultdict(list)
+    for key in second.keys() & first.keys():
+        pairs[key[0]].append((first[key], second[key]))
+    found = [_self_agreement(grader, own) for grader, own in sorted(pairs.items())]
+    return [*found, _self_agreement("", [both for own in pairs.values() for both in own])]
+
+
+def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SelfAgreement:
+    levels = np.array([[one.level for one in pair] for pair in pairs]).reshape(-1, 2)
+    both = ~np.isnan(levels).any(axis=1)
+    fine = [abs(one.fine - other.fine) for one, other in pairs if one.fine is not None and other.fine is not None]
+    same = float((levels[both, 0] == levels[both, 1]).mean()) if both.any() else float("nan")
+    kappa = cohen_kappa(levels[:, 0], levels[:, 1], len(BROAD), "linear")
+    return SelfAgreement(grader, len(pairs), same, kappa, float(np.mean(fine)) if fine else float("nan"))
+
+
+def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str, dict[Pair, float]]:
+    """Seconds that each grader spent on each pair, by the log of events.
+
+    The time between two events of a grader belongs to the pair of the later one: what leads to playing or judging it.
+    More than `idle` seconds are those of somebody who was away, and count for nothing, as does what leads to an event
+    that is about no pair.
+
+    Examples
+    --------
+    >>> from .judgement_tables import to_time
+    >>> times = [to_time(f"2027-03-01T12:00:{second:02}Z") for second in (0, 4, 19)]
+    >>> log = [GradingEvent(times[0], "g", "came"), *(GradingEvent(one, "g", "judged", "q", "a") for one in times[1:])]
+    >>> time_on_task(log)
+    {'g': {Pair(query='q', candidate='a'): 19.0}}
+    """
+    before: dict[str, GradingEvent] = {}
+    found: dict[str, dict[Pair, float]] = defaultdict(lambda: defaultdict(float))
+    for one in sorted(events, key=lambda event: event.time):
+        if one.grader in before and one.candidate:
+            seconds = (one.time - before[one.grader].time).total_seconds()
+            if seconds <= idle:
+                found[one.grader][Pair(one.query, one.candidate)] += seconds
+        before[one.grader] = one
+    return {grader: dict(own) for grader, own in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class GraderWork:
+    """Work of a grader, and its consistency.
+
+    Parameters
+    ----------
+    judged : int
+        Pairs with a judgement that counts; repeats are not among them.
+    agreement : SelfAgreement
+    median_seconds : float
+        Time on a pair; NaN without events.
+    total_seconds : float
+        Time on all pairs.
+    median_heard : float
+        Share of a recording that was heard before its judgement, from 0 to 1; NaN where it is not known.
+    """
+
+    judged: int
+    agreement: SelfAgreement
+    median_seconds: float
+    total_seconds: float
+    median_heard: float
+
+
+def grader_work(
+    judgements: Iterable[GraderJudgement], events: Iterable[GradingEvent] = (), graders: Iterable[str] = ()
+) -> dict[str, GraderWork]:
+    """The work of each grader, and under the empty name that of all together.
+
+    Parameters
+    ----------
+    judgements : iterable of GraderJudgement
+    events : iterable of GradingEvent
+        See `time_on_task`.
+    graders : iterable of str
+        Graders who are listed even if they have not judged.
+
+    Examples
+    --------
+    >>> found = grader_work([GraderJudgement("g", "q", "a", "NS")], graders=["h"])
+    >>> {name: work.judged for name, work in found.items()}
+    {'h': 0, 'g': 1, '': 1}
+    """
+    rows = latest(judgements)
+    first = [one for one in rows if one.counts and not one.repeat]
+    judged = Counter(one.grader for one in first)
+    heard: dict[str, list[float]] = defaultdict(list)
+    for one in first:
+        if one.heard is not None:
+            heard[one.grader].append(one.heard)
+            heard[""].append(one.heard)
+    agreement = {one.grader: one for one in self_agreement(rows)}
+    seconds = {grader: [*own.values()] for grader, own in time_on_task(events).items()}
+    judged[""], seconds[""] = judged.total(), [one for own in seconds.values() for one in own]
+    return {
+        name: GraderWork(
+            judged[name],
+            agreement[name] if name in agreement else _self_agreement(name, ()),
+            median(seconds[name]) if seconds.get(name) else float("nan"),
+            sum(seconds.get(name, ())),
+            median(heard[name]) if name in heard else float("nan"),
+        )
+        for name in dict.fromkeys([*graders, *(one.grader for one in rows), ""])
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RoundProgress:
+    """Progress of a round.
+
+    Parameters
+    ----------
+    pairs, graders : int
+        Pairs of the pool, and graders with a judgement.
+    wanted, judged : int
+        Judgements that are to be made, and those that count for them.
+    by_count : mapping of int to int
+        How many pairs have 0, 1, 2, ... judgements.
+    cannot_hear, known, repeats : int
+        Judgements that could not be made, those of known pieces, and hidden repeats.
+    """
+
+    pairs: int
+    graders: int
+    wanted: int
+    judged: int
+    by_count: Mapping[int, int]
+    cannot_hear: int
+    known: int
+    repeats: int
+
+    @property
+    def share(self) -> float:
+        """The share of the judgements that is made, from 0 to 1."""
+        return self.judged / self.wanted if self.wanted else 1.0
+
+
+def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1) -> RoundProgress:
+    """Compute the progress of a round.
+
+    Examples
+    --------
+    >>> found = progress([GraderJudgement("g", "q", "a", "NS")], [Pair("q", "a"), Pair("q", "b")], 2)
+    >>> found.share, found.by_count
+    (0.25, {0: 1, 1: 1})
+    """
+    rows = latest(judgements)
+    made = Counter(one.pair for one in rows if one.counts and not one.repeat)
+    pairs = list(pairs)
+    counts = Counter(made[pair] for pair in pairs)
+    return RoundProgress(
+        pairs=len(pairs),
+        graders=len({one.grader for one in rows if one.counts}),
+        wanted=len(pairs) * graders_per_pair,
+        judged=sum(min(made[pair], graders_per_pair) for pair in pairs),
+        by_count=dict(sorted(counts.items())),
+        cannot_hear=sum(one.cannot_hear for one in rows),
+        known=sum(one.known for one in rows),
+        repeats=sum(one.repeat and one.counts for one in rows),
+    )
+
+
+_SCHEMES: Mapping[str, tuple[float, float, float]] = {
+    "NS, SS, VS": (0.0, 0.5, 1.0),
+    "SS as VS": (0.0, 1.0, 1.0),
+    "SS as NS": (0.0, 0.0, 1.0),
+    "without SS": (0.0, float("nan"), 1.0),
+}
+"""What a category counts: as in PSum, Greater0 and Greater1; judgements of NaN are left out."""
+
+
+def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Dataset:
+    """The ranking of the systems with the middle category, with it merged into either side, and without it.
+
+    Parameters
+    ----------
+    judgements : iterable of GraderJudgement
+    key : Pool
+        Which system returned which candidate.
+
+    Returns
+    -------
+    xr.Dataset
+        Over ``scheme`` and ``system``: ``score``, the mean over the queries of the mean over a system's candidates of
+        the mean over their graders, from 0 to 1; ``rank``, from 1, of equal ones their mean. Over ``scheme``: ``tau``,
+        Kendall's tau-b with the ranking by all three categories; NaN where all systems are equal. Candidates without a
+        judgement that counts are left out.
+
+    Raises
+    ------
+    GradingError
+        Without broad judgements.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    section 4.3: "consider eliminating the SS BROAD category altogether".
+    """
+    import xarray as xr
+    from scipy import stats
+
+    rows = [one for one in latest(judgements) if one.counts and not one.repeat and one.broad]
+    if not rows:
+        raise GradingError("there is no broad judgement yet")
+    levels: dict[Pair, list[str]] = defaultdict(list)
+    for one in rows:
+        levels[one.pair].append(one.broad)
+    score = np.array(
+        [[_mean_score(levels, key, system, worth) for system in key.systems] for worth in _SCHEMES.values()]
+    )
+    # Sums of the same judgements may round differently.
+    rank = np.array([stats.rankdata(np.where(np.isnan(own), np.inf, -np.round(own, 9))) for own in score])
+    tau = [float(stats.kendalltau(rank[0], own).statistic) for own in rank]
+    return xr.Dataset(
+        {"score": (("scheme", "system"), score), "rank": (("scheme", "system"), rank), "tau": ("scheme", tau)},
+        {"scheme": list(_SCHEMES), "system": key.systems},
+    )
+
+
+def _mean_score(
+    levels: Mapping[Pair, Sequence[str]], key: Pool, system: str, worth: tuple[float, float, float]
+) -> float:
+    """The mean over queries of the mean over a system's candidates of the mean over their graders."""
+    counts = dict(zip(BROAD, worth, strict=True))
+    queries: dict[str, list[float]] = defaultdict(list)
+    for one in key.returned:
+        if one.system == system:
+            own = [counts[level] for level in levels.get(one.pair, ())]
+            own = [value for value in own if not np.isnan(value)]
+            if own:
+                queries[one.query].append(sum(own) / len(own))
+    means = [sum(own) / len(own) for own in queries.values()]
+    return sum(means) / len(means) if means else float("nan")

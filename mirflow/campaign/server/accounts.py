@@ -1,0 +1,234 @@
+"""Accounts: roles, personal links and tokens, of which only digests are kept."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from ...errors import MirflowError, suggest
+from .database import Token, User
+
+Role = Literal["reader", "submitter", "grader", "organiser"]
+ROLES: dict[Role, frozenset[Role]] = {
+    "reader": frozenset({"reader"}),
+    "submitter": frozenset({"reader", "submitter"}),
+    "grader": frozenset({"reader", "grader"}),
+    "organiser": frozenset({"reader", "submitter", "grader", "organiser"}),
+}
+"""Roles, with those whose pages they may see."""
+Kind = Literal["link", "token", "session", "proxy"]
+"""Ways to come: a personal link makes a session, a program has a token, and a proxy has asked somebody else."""
+BITS = 128
+_LAB = "lab "
+"""Beginning of the names of teams that are labs."""
+DELETED = "deleted account "
+"""Beginning of the names of deleted accounts."""
+LIFETIMES: Mapping[Kind, dt.timedelta] = {
+    "link": dt.timedelta(days=365),
+    "token": dt.timedelta(days=365),
+    "session": dt.timedelta(days=30),
+}
+
+
+class AccountError(MirflowError):
+    """An account is not there, or may not do this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """A person who looks at a page.
+
+    Parameters
+    ----------
+    user : int
+        Id of the account.
+    name : str
+    role : str
+    token : int
+        Id of the token or session by which the viewer came; 0 of one whom a proxy has let in.
+    team : str
+        As :func:`team_of` names it.
+    """
+
+    user: int
+    name: str
+    role: Role
+    token: int
+    team: str = ""
+
+    def may(self, role: Role) -> bool:
+        """True if the viewer has the rights of a role."""
+        return role in ROLES[self.role]
+
+
+def team_of(user: User) -> str:
+    """The team of an account: its lab, whose quota, ladder and systems it shares, or itself if it has none.
+
+    Examples
+    --------
+    >>> team_of(User(id=3, lab="Queen Mary")), team_of(User(id=4, lab="queen mary")), team_of(User(id=5, lab=""))
+    ('lab queen mary', 'lab queen mary', 'account 5')
+    """
+    return f"{_LAB}{user.lab.casefold()}" if user.lab else f"account {user.id}"
+
+
+def has_lab(team: str) -> bool:
+    """True if a team, as :func:`team_of` names it, is a lab and not a single account."""
+    return team.startswith(_LAB)
+
+
+def digest(secret: str) -> str:
+    """Digest of a secret; secrets are random, so that neither salt nor stretching is needed."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def add_user(session: Session, name: str, role: Role, now: dt.datetime, lab: str = "") -> User:
+    """Add an account.
+
+    Raises
+    ------
+    AccountError
+        If the name is taken, or is not printable text of at most 100 characters.
+    """
+    if not name.strip() or not name.isprintable() or len(name) > 100:
+        raise AccountError(f"{name!r}: a name has 1 to 100 printable characters")
+    if name.startswith(DELETED):
+        raise AccountError(f"{name!r}: names of deleted accounts begin like this; choose another one")
+    if session.scalar(select(User).where(User.name == name)) is not None:
+        raise AccountError(f"there is an account {name!r}; choose another name, or revoke it")
+    user = User(name=name, role=role, lab=lab_named(lab), created=now)
+    session.add(user)
+    session.flush()
+    return user
+
+
+def lab_named(text: str) -> str:
+    """The name of a lab with single blanks between words and none around it.
+
+    Raises
+    ------
+    AccountError
+        If it is not printable text of at most 100 characters.
+    """
+    lab = " ".join(text.split())
+    if not lab.isprintable() or len(lab) > 100:
+        raise AccountError(f"{text!r}: the name of a lab has at most 100 printable characters")
+    return lab
+
+
+def issue(session: Session, user: User, kind: Kind, now: dt.datetime, lifetime: dt.timedelta | None) -> str:
+    """Make a link, token or session of an account; returns the secret, which is not kept."""
+    secret = secrets.token_urlsafe(BITS // 8)
+    expires = None if lifetime is None else now + lifetime
+    session.add(Token(user_id=user.id, kind=kind, digest=digest(secret), created=now, expires=expires))
+    session.flush()
+    return secret
+
+
+def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> Viewer | None:
+    """The viewer who has a secret; None if it is unknown, expired or revoked."""
+    token = session.scalar(select(Token).where(Token.digest == digest(secret), Token.kind == kind))
+    if token is None or token.revoked is not None or token.user.revoked is not None:
+        return None
+    if token.expires is not None and token.expires <= now:
+        return None
+    user = token.user
+    return Viewer(user.id, user.name, user.role, token.id, team_of(user))  # type: ignore[arg-type]
+
+
+def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
+    """True if a viewer is still let in as before: neither revoked nor expired since, of the same role and team."""
+    user, token = session.get(User, viewer.user), session.get(Token, viewer.token)
+    if user is None or user.revoked is not None or (user.role, team_of(user)) != (viewer.role, viewer.team):
+        return False
+    if not viewer.token:
+        return True
+    return token is not None and token.revoked is None and (token.expires is None or token.expires > now)
+
+
+def find_named(session: Session, name: str) -> Viewer | None:
+    """The viewer of a name that a proxy has found out; None if there is no such account."""
+    user = session.scalar(select(User).where(User.name == name, User.revoked.is_(None)))
+    return None if user is None else Viewer(user.id, user.name, user.role, 0, team_of(user))  # type: ignore[arg-type]
+
+
+def mark_used(session: Session, viewer: Viewer, now: dt.datetime) -> None:
+    """Keep when a token or a session was last used."""
+    session.execute(update(Token).where(Token.id == viewer.token).values(used=now))
+
+
+def log_in(session: Session, secret: str, before: Viewer | None, now: dt.datetime) -> tuple[Viewer, str] | None:
+    """Make a session of a personal link, in place of the one that the browser had; None of a link that is not valid.
+
+    Returns
+    -------
+    tuple of Viewer and str
+        Who came, and the session's secret.
+    """
+    found = find_viewer(session, secret, "link", now)
+    if found is None:
+        return None
+    mark_used(session, found, now)
+    old = (Token.user_id == found.user, Token.kind == "session", Token.expires < now - LIFETIMES["session"])
+    session.execute(delete(Token).where(*old))
+    if before is not None:
+        revoke_token(session, before.user, before.token, now)
+    user = session.get_one(User, found.user)
+    return found, issue(session, user, "session", now, LIFETIMES["session"])
+
+
+def valid_tokens(session: Session, user: int, now: dt.datetime) -> list[Token]:
+    """The links, tokens and sessions of an account that are still good, the newest first."""
+    chosen = select(Token).where(Token.user_id == user, Token.revoked.is_(None)).order_by(Token.id.desc())
+    return [token for token in session.scalars(chosen) if token.expires is None or token.expires > now]
+
+
+def revoke_token(session: Session, user: int, token: int, now: dt.datetime) -> bool:
+    """Revoke a link, token or session of an account; False if the account has none with this id."""
+    mine = (Token.id == token, Token.user_id == user, Token.revoked.is_(None))
+    found = session.scalar(select(Token).where(*mine))
+    if found is not None:
+        found.revoked = now
+    return found is not None
+
+
+def renew_link(session: Session, user: User, now: dt.datetime, lifetime: dt.timedelta | None) -> str:
+    """Make a new personal link of an account; the old ones, and what was opened with them, are revoked."""
+    for token in user.tokens:
+        if token.kind in ("link", "session"):
+            token.revoked = token.revoked or now
+    return issue(session, user, "link", now, lifetime)
+
+
+def users(session: Session) -> list[User]:
+    """All accounts by name, those that are revoked as well."""
+    return list(session.scalars(select(User).order_by(User.name)))
+
+
+def find_user(session: Session, name: str) -> User:
+    """Find an account by name.
+
+    Raises
+    ------
+    AccountError
+        If there is none.
+    """
+    user = session.scalar(select(User).where(User.name == name))
+    if user is None:
+        known = session.scalars(select(User.name)).all()
+        raise AccountError(f"there is no account {name!r}; {suggest(name, known)}")
+    return user
+
+
+def revoke(session: Session, user: User, now: dt.datetime) -> None:
+    """Revoke an account with all its links, tokens and sessions; what it did stays."""
+    user.revoked = now
+    for token in user.tokens:
+        token.revoked = token.revoked or now

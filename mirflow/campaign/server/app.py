@@ -1,0 +1,390 @@
+"""The application: routes of all rooms behind the same middleware."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote, unquote, unquote_to_bytes
+
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST
+from python_multipart.exceptions import FormParserError
+from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ...errors import MetricError, MirflowError, QueryError, UnknownNameError
+from . import (
+    about_page,
+    account_list,
+    account_pages,
+    http_api,
+    result_pages,
+    stores_http,
+    submission_pages,
+    true_scores,
+)
+from .accounts import AccountError
+from .answers import Front
+from .connections import KEPT_SECONDS, punctual
+from .deletion import forget_addresses_daily
+from .delivery import sending
+from .graders import grader_pages
+from .graders.rounds import rounds_of
+from .limits import Network
+from .monitoring import Monitoring
+from .security import LATER, GuardedRoute, Security, shown_path
+from .service import HOST, PORT, Service, noting_address, open_service, roots_by_store
+from .submissions.entries import SubmissionError
+from .viewer_pages import PRIVATE, asset, error_answer
+from .views import Views
+
+__all__ = ["configure", "create_app", "listen", "local_address", "serve"]
+
+_SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
+"""Errors whose messages answer what somebody has asked; others may name files, and are for the server's log."""
+_LOG = logging.getLogger("mirflow.server")
+_WORDS = {
+    404: "There is no such page.",
+    405: "This page cannot be asked in this way.",
+}
+
+
+class NameConvertor(Convertor[str]):
+    """A name of a store, system or track in a route: ``/stores/{store:name}``."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        """The name of a segment."""
+        return unquote(value)
+
+    def to_string(self, value: str) -> str:
+        """The segment of a name."""
+        return quote(value, safe="")
+
+
+register_url_convertor("name", NameConvertor())
+
+
+class NamesInPaths:
+    """Middleware that keeps slashes within names apart from those between segments.
+
+    Servers decode ``%2F`` in a path before they look for a route, so that a track ``pop/x`` would be two segments.
+    Here the path is decoded segment by segment; within one, ``/`` and ``%`` stay encoded.
+
+    Parameters
+    ----------
+    app : ASGI application
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        raw = scope.get("raw_path")
+        if scope["type"] == "http" and raw is not None and b"%" in raw:
+            scope = {**scope, "path": decode_path(raw)}
+        await self.app(scope, receive, send)
+
+
+class BelowRoot:
+    """Middleware that takes off what stands before all paths, where a proxy or a mounting application has left it.
+
+    Parameters
+    ----------
+    app : ASGI application
+    root : callable
+        Gives the path of the server's address: ``/mirflow``; empty without one.
+    """
+
+    def __init__(self, app: ASGIApp, root: Callable[[], str]) -> None:
+        self.app, self._root = app, root
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; the address without the last slash leads to that with it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        for root in dict.fromkeys((scope.get("root_path", "").rstrip("/"), self._root())):
+            if not root or not scope["path"].startswith(root):
+                continue
+            rest, raw = scope["path"][len(root) :], scope.get("raw_path")
+            if not rest and scope["method"] in ("GET", "HEAD"):
+                await RedirectResponse(f"{self._root()}/", 308)(scope, receive, send)
+                return
+            if rest.startswith("/"):
+                # The path of an address has plain characters alone, which nobody has to encode.
+                own = raw[len(root) :] if raw is not None and raw.startswith(f"{root}/".encode()) else None
+                scope = {**scope, "path": rest, "raw_path": own if own is not None else quote(rest).encode()}
+        await self.app({**scope, "root_path": ""}, receive, send)
+
+
+def decode_path(raw: bytes) -> str:
+    """Decode a path segment by segment.
+
+    Examples
+    --------
+    >>> decode_path(b"/tracks/pop%2Fx%20y/")
+    '/tracks/pop%2Fx y/'
+    """
+    segments = [unquote_to_bytes(segment).decode("utf-8", "replace") for segment in raw.split(b"/")]
+    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
+
+
+def create_app(service: Service) -> Starlette:
+    """Make the application of a server.
+
+    Parameters
+    ----------
+    service : Service
+    """
+    monitoring = Monitoring(service)
+    app = Starlette(
+        routes=[*_monitoring_routes(service, monitoring), *_routes(service)],
+        middleware=[
+            Middleware(NamesInPaths),
+            Middleware(Security, service=service, count=monitoring.count),
+            Middleware(BelowRoot, root=lambda: service.prefix),
+            Middleware(Front, answers=service.answers),
+        ],
+        exception_handlers={
+            HTTPException: _refusal,
+            MirflowError: _error,
+            FormParserError: _malformed,
+            ClientDisconnect: _gone,
+        },
+    )
+    app.state.service = service
+    app.state.monitoring = monitoring
+    return app
+
+
+def _monitoring_routes(service: Service, monitoring: Monitoring) -> list[BaseRoute]:
+    health = GuardedRoute("/health", partial(_health, monitoring), role=None)
+    if service.database is None:
+        return [health]
+    return [health, GuardedRoute("/metrics", partial(_metrics, monitoring), role="reader", rate="query")]
+
+
+def _routes(service: Service) -> list[BaseRoute]:
+    rounds = rounds_of(service)
+    views = Views(service, rounds)
+    return [
+        GuardedRoute("/static/{name}", asset, role=None),
+        *about_page.routes(service),
+        *account_pages.routes(service),
+        *http_api.routes(service, views),
+        *stores_http.routes(service),
+        *result_pages.routes(service, views),
+        *grader_pages.routes(service, rounds),
+        *submission_pages.routes(service, views),
+        *true_scores.routes(service),
+        *account_list.routes(service),
+    ]
+
+
+def _health(monitoring: Monitoring, request: Request) -> Response:
+    fine, parts = monitoring.health()
+    return JSONResponse(parts, 200 if fine else 503, {"Cache-Control": "no-store", **({} if fine else LATER)})
+
+
+def _metrics(monitoring: Monitoring, request: Request) -> Response:
+    return Response(monitoring.metrics(), headers=PRIVATE, media_type=CONTENT_TYPE_LATEST)
+
+
+def _refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return error_answer(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
+
+
+def _error(request: Request, error: Exception) -> Response:
+    """A message that mirflow wrote for the person who asks, or words without any detail."""
+    if isinstance(error, _SHOWN):
+        return error_answer(request, 400, str(error))
+    _LOG.error("%s %s: %s", request.method, shown_path(request.scope), error)
+    return error_answer(request, 503, "This cannot be answered now. The server's log has the reason.", LATER)
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    return error_answer(request, 400, "The form cannot be read.")
+
+
+def _gone(request: Request, error: Exception) -> Response:
+    """An answer that nobody reads."""
+    return Response(status_code=400, headers={"Connection": "close"})
+
+
+@contextmanager
+def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
+    """Sockets on a port of all addresses that a name of this machine has; closed at the end.
+
+    Parameters
+    ----------
+    host : str
+    port : int
+        0 is any that is free.
+
+    Raises
+    ------
+    MirflowError
+        If the name is none, or the port is another's.
+    """
+    with ExitStack() as stack:
+        listening: list[socket.socket] = []
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            found.sort(key=lambda one: one[0] != socket.AF_INET)
+            for family, _, _, _, address in dict.fromkeys(found):
+                try:
+                    made = socket.create_server((address[0], port), family=family)
+                except OSError as error:
+                    # A name may have an address of IPv6 where the machine has none.
+                    if not listening or error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                        raise
+                    continue
+                listening.append(stack.enter_context(made))
+                port = made.getsockname()[1]
+        except OSError as error:
+            why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+            raise MirflowError(f"cannot listen on {host}:{port}: {why}; see --host and --port") from None
+        yield listening
+
+
+def local_address(host: str, port: int) -> str:
+    """The address of a server without a proxy.
+
+    Examples
+    --------
+    >>> local_address("::1", 8765)
+    'http://[::1]:8765/'
+    """
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def serve(
+    paths: Sequence[str | Path],
+    host: str = HOST,
+    port: int = PORT,
+    base_url: str = "",
+    *,
+    listening: Sequence[socket.socket] | None = None,
+    proxies: Sequence[str] = (),
+    user_header: str = "",
+    without_references: bool = False,
+    only_aggregates: bool = False,
+    archive: Path | None = None,
+    access_log: bool = False,
+    cors: bool = False,
+    roots: Sequence[Path] = (),
+) -> None:
+    """Serve stores or a campaign until the process is told to stop.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Stores, or one campaign file.
+    host : str
+    port : int
+    base_url : str
+        Address by which people reach the server, if a proxy stands before it.
+    listening : sequence of socket or None
+        What :func:`listen` gave of the host and the port.
+    proxies : sequence of str
+        Addresses or networks of proxies, whose word on the client's address is taken.
+    user_header : str
+        Header by which these proxies say whom they have let in.
+    without_references, only_aggregates : bool
+        What is withheld of all stores, whatever the campaign says.
+    archive : Path or None
+        A table of years.
+    access_log : bool
+        Whether a line for every request is written to the standard error.
+    cors : bool
+        Whether scripts of other sites may read public data, whatever the campaign says.
+    roots : sequence of Path
+        Where the annotations of the stores are: one folder for all, or one for each.
+    """
+    service = open_service(paths, base_url)
+    service.roots = roots_by_store([*service.stores], roots)
+    service.base_url = service.base_url or local_address(host, port)
+    service.proxies, service.user_header = networks(proxies), user_header
+    service.without_references, service.only_aggregates = without_references, only_aggregates
+    service.archive, service.cors = archive or service.archive, cors or service.cors
+    if service.archive is not None:
+        service.read_years()  # what is wrong in it is said now
+    _begin_logs(access_log)
+    forget_addresses_daily(service)
+    server = uvicorn.Server(configure(create_app(service), host, port, service.proxies))
+    with noting_address(service), sending(service):
+        server.run(sockets=None if listening is None else list(listening))
+
+
+def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequence[Network] = ()) -> uvicorn.Config:
+    """Settings of the server, which are part of its safety.
+
+    Parameters
+    ----------
+    app : ASGI application
+    host : str
+    port : int
+    proxies : sequence of network
+        Addresses that may hold any number of connections.
+    """
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=punctual(proxies),
+        access_log=False,  # it would write personal links
+        server_header=False,
+        log_level="warning",
+        proxy_headers=False,
+        timeout_keep_alive=KEPT_SECONDS,
+        timeout_graceful_shutdown=5,
+        lifespan="off",
+        ws="none",
+    )
+
+
+def networks(texts: Sequence[str]) -> list[Network]:
+    """Addresses and networks of proxies.
+
+    Raises
+    ------
+    MirflowError
+        If one is neither.
+    """
+    found: list[Network] = []
+    for text in texts:
+        try:
+            found.append(ipaddress.ip_network(text))
+        except ValueError as error:
+            raise MirflowError(f"{text!r} is no address and no network: {error}") from None
+    return found
+
+
+def _begin_logs(access: bool) -> None:
+    """Send the server's messages to the standard error; they hold no secrets."""
+    shown = logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it tells of every broken form
+    for name, level in (("mirflow.server", logging.WARNING), ("mirflow.access", logging.INFO)):
+        log = logging.getLogger(name)
+        log.propagate = False
+        if name == "mirflow.server" or access:
+            log.setLevel(level)
+            log.addHandler(shown)

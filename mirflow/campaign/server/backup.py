@@ -1,0 +1,283 @@
+"""Backups of a campaign while it runs: accounts, submissions, judgements and stores, consistent with each other.
+
+The database is copied first, by SQLite's own backup, and what it speaks of afterwards: files of submissions are only
+ever added, and a store holds at least what the database says that it holds. What the copy of the database needs and
+is gone by then, as a submission was refused in between, begins the backup anew.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+import os
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ...errors import MirflowError
+from ...store.generations import resolve, sync_folder
+from . import migrations
+from .service import FOLDERS, Service
+from .submissions.submission_tables import CLOSED
+from .submissions.uploads import NAMES
+
+FORMAT = 1
+"""Version of the layout of backups."""
+DATABASE, AUDIT, MANIFEST, CAMPAIGN = "campaign.db", "audit.jsonl", "backup.json", "campaign.yaml"
+_TRIES = 5
+_GRADING = ("grading", "closed")
+"""Folders of rounds that were planned, and of those that were closed on the pages."""
+
+
+class BackupError(MirflowError):
+    """A backup cannot be made or restored."""
+
+
+@dataclass(frozen=True)
+class Backup:
+    """Contents of a backup.
+
+    Parameters
+    ----------
+    date : str
+    users, submissions, files : int
+    stores : mapping of str to str
+        Paths with their generations.
+    """
+
+    date: str
+    users: int
+    submissions: int
+    files: int
+    stores: Mapping[str, str]
+
+
+class _GoneError(Exception):
+    """Something was removed while it was copied."""
+
+
+def make_backup(service: Service, out: Path) -> Backup:
+    """Write a backup of a campaign, whether or not its server and its worker run.
+
+    Parameters
+    ----------
+    service : Service
+    out : Path
+        A file (``.tar.gz``) that only its owner can read; it is put in place when it is whole.
+
+    Raises
+    ------
+    BackupError
+        If the database is none of SQLite, the disk refuses, or the campaign changes all the time.
+    """
+    database = _database_of(service)
+    folder = _folder_of(service)
+    with tempfile.TemporaryDirectory(dir=out.resolve().parent, prefix=".backup-") as place:
+        part = Path(place, "backup.tar.gz")
+        for left in reversed(range(_TRIES)):
+            try:
+                made = _write(service, database, folder, Path(place), part)
+                break
+            except _GoneError as gone:
+                if not left:
+                    raise BackupError(f"{folder}: {gone}, of which the database speaks, {_TRIES} times") from None
+            except OSError as error:
+                raise BackupError(f"{out}: cannot be written: {error.strerror or error}") from None
+        descriptor = os.open(part, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        part.chmod(0o600)
+        part.replace(out)
+        sync_folder(out.resolve().parent)
+    return made
+
+
+def _write(service: Service, database: Path, folder: Path, place: Path, part: Path) -> Backup:
+    assert service.database is not None
+    revision = service.database.revision()
+    copy = place / DATABASE
+    copy.unlink(missing_ok=True)
+    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+        counts = {
+            name: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in ("user", "submission")
+        }
+        # What waits for its check first, as it goes when that is over.
+        rows = target.execute(
+            "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
+            "ORDER BY state IN ('received', 'checking') DESC, number"
+        ).fetchall()
+    generations = {str(one.relative_to(folder)): resolve(one).name for one in _stores(folder)}
+    date = service.clock().isoformat(timespec="seconds")
+    manifest = {
+        "format": FORMAT,
+        "schema": revision,
+        "mirflow": version("mirflow"),
+        "date": date,
+        "stores": generations,
+    }
+    with tarfile.open(part, "w:gz", compresslevel=3) as archive:
+        _add_bytes(archive, MANIFEST, json.dumps(manifest, indent=2).encode(), service.clock())
+        if service.path is not None:
+            _add_bytes(archive, CAMPAIGN, service.path.read_bytes(), service.clock())
+        archive.add(copy, DATABASE)
+        audit = folder / AUDIT
+        if audit.exists():
+            lines = audit.read_bytes()
+            _add_bytes(archive, AUDIT, lines[: lines.rfind(b"\n") + 1], service.clock())
+        for id, name, state, withdrawn in rows:
+            _add_files(archive, folder, id, name, state, withdrawn=bool(withdrawn))
+        for name in _GRADING:
+            if (folder / name).is_dir():
+                _add_tree(archive, folder, folder / name)
+        for link, generation in generations.items():
+            _add_store(archive, folder, folder / link, generation)
+        files = sum(one.isfile() for one in archive.getmembers())
+    return Backup(date, counts["user"], counts["submission"], files, generations)
+
+
+def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state: str, *, withdrawn: bool) -> None:
+    """The files of a submission: as they were sent while it is not checked, and as they were checked afterwards.
+
+    Those of one that was withdrawn before it was scored are gone, or are to go.
+    """
+    if state in CLOSED or (withdrawn and state != "scored"):
+        return
+    needed = folder / "submissions" / id if state in ("received", "checking") else folder / "systems" / name
+    if needed.parent.name == "submissions" and not (needed / NAMES).exists():
+        raise _GoneError(f"what was sent as {name} is gone")
+    _add_tree(archive, folder, needed)
+    if (folder / "readings" / name).is_dir():  # of one that waits to be scored there are none yet
+        _add_tree(archive, folder, folder / "readings" / name)
+
+
+def _add_store(archive: tarfile.TarFile, folder: Path, path: Path, generation: str) -> None:
+    """A generation of a store, and the link that leads to it."""
+    held = path.with_name(f".{path.name}.d") / generation
+    _add_tree(archive, folder, held)
+    link = tarfile.TarInfo(str(path.relative_to(folder)))
+    link.type, link.linkname = tarfile.SYMTYPE, f"{held.parent.name}/{generation}"
+    archive.addfile(link)
+
+
+def _add_tree(archive: tarfile.TarFile, folder: Path, tree: Path) -> None:
+    try:
+        if not tree.is_dir():
+            raise _GoneError(f"{tree} is gone")
+        archive.add(tree, str(tree.relative_to(folder)))
+    except FileNotFoundError as error:
+        raise _GoneError(f"{error.filename} is gone") from None
+
+
+def _add_bytes(archive: tarfile.TarFile, name: str, data: bytes, now: dt.datetime) -> None:
+    info = tarfile.TarInfo(name)
+    info.size, info.mtime, info.mode = len(data), int(now.timestamp()), 0o600
+    archive.addfile(info, io.BytesIO(data))
+
+
+def _stores(folder: Path) -> Iterator[Path]:
+    for name in ("stores", "public"):
+        for one in sorted((folder / name).glob("*.zarr")):
+            if one.is_symlink():
+                yield one
+
+
+def _database_of(service: Service) -> Path:
+    if service.database is None:
+        raise BackupError("stores have no accounts and no submissions: copy them with cp -rL")
+    url = service.database.engine.url
+    if not service.database.is_sqlite or not url.database:
+        raise BackupError(
+            f"{url}: end the worker, keep the database by pg_dump --format custom, then {service.folder} by tar, "
+            "and start the worker again (docs/safety.md)"
+        )
+    return Path(url.database)
+
+
+def _folder_of(service: Service) -> Path:
+    if service.folder is None:
+        raise BackupError("there is no campaign, and so nothing to back up")
+    return service.folder
+
+
+def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
+    """Put a backup in place of a folder that is not there, or is empty.
+
+    Parameters
+    ----------
+    file : Path
+    folder : Path
+        Of the campaign's accounts, submissions and stores.
+
+    Returns
+    -------
+    mapping
+        The backup's manifest.
+
+    Raises
+    ------
+    BackupError
+        If the folder holds something, or the file is no backup, or a broken one.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise BackupError(f"{folder}: holds something; move it away before a backup is put in its place")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".restore-"))
+    try:
+        try:
+            with tarfile.open(file, "r:gz") as archive:
+                manifest = _read_manifest(archive, file)
+                for member in archive:
+                    if member.name != CAMPAIGN and member.name != MANIFEST:
+                        archive.extract(member, place, filter="data")
+        except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+            raise BackupError(f"{file}: is no backup of a campaign, or a broken one: {error}") from None
+        _check_restored(place, file)
+        for name in FOLDERS:
+            (place / name).mkdir(mode=0o700, exist_ok=True)
+        place.chmod(0o700)
+        with suppress(FileNotFoundError):
+            folder.rmdir()
+        place.rename(folder)
+        sync_folder(folder.parent)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return manifest
+
+
+def _read_manifest(archive: tarfile.TarFile, file: Path) -> Mapping[str, Any]:
+    first = archive.next()
+    held = archive.extractfile(first) if first is not None and first.name == MANIFEST else None
+    if held is None:
+        raise BackupError(f"{file}: is no backup of a campaign: it does not begin with {MANIFEST}")
+    manifest: dict[str, Any] = json.load(held)
+    # Backups of the first tables have a number.
+    schema = migrations.BASELINE if manifest["schema"] == 1 else manifest["schema"]
+    if manifest["format"] != FORMAT or schema not in migrations.revisions():
+        raise BackupError(
+            f"{file}: was made by mirflow {manifest['mirflow']}, which is newer than this one; restore it with that "
+            "version"
+        )
+    return {**manifest, "schema": schema}
+
+
+def _check_restored(place: Path, file: Path) -> None:
+    """Refuse a backup whose database is damaged."""
+    if not (place / DATABASE).is_file():
+        raise BackupError(f"{file}: is broken: it has no database")
+    try:
+        with closing(sqlite3.connect(place / DATABASE)) as database:
+            (found,) = database.execute("PRAGMA integrity_check").fetchone()
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    if found != "ok":
+        raise BackupError(f"{file}: is broken: its database is damaged: {found}")

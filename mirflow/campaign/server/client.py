@@ -1,0 +1,292 @@
+"""The client of a server: sends submissions, and waits for what comes of them.
+
+It needs nothing but the standard library, so that whoever submits does not install a server.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import netrc
+import secrets
+import ssl
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPException, HTTPMessage
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from ...errors import MirflowError, warn_caller
+
+SECONDS = 60.0
+"""Seconds without a byte after which a server is given up."""
+_PIECE = 256 * 1024
+_LARGEST = 50_000_000
+_PAUSES = (0.5, 1.0, 2.0, 3.0)
+"""Seconds between questions, the last one again and again."""
+_LOST = 300.0
+_AWAY = {"open": True, "words": "the server does not answer", "done": 0, "total": 0, "before": 0}
+"""Seconds that a server may be away while a submission is waited for."""
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+Advance = Callable[[int, int], None]
+
+
+class ServerError(MirflowError):
+    """A server cannot be reached, or refuses what is asked.
+
+    Parameters
+    ----------
+    message : str
+    status : int
+        Of the answer; 0: there is none.
+    """
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        self.status = status
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.status)
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows no redirection: the token is for the server that was named."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        """None: the redirection is an error."""
+
+
+@dataclass
+class Client:
+    """Requests to a server in the name of an account.
+
+    Parameters
+    ----------
+    url : str
+        Address of the server.
+    token : str
+    """
+
+    url: str
+    token: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServerError(f"{self.url!r} is no address of a server; it begins with https:// or http://")
+        if not self.token.isascii() or not self.token.isprintable() or not self.token:
+            raise ServerError("the token has characters that no token has")
+        if parts.scheme == "http" and parts.hostname not in _LOCAL:
+            warn_caller(f"{self.url}: the token is sent without encryption; use https where there is one")
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/"
+        self._opener = build_opener(_NoRedirect)
+
+    def terms(self) -> dict[str, Any]:
+        """Terms of the campaign: splits with what is left of their quotas, limits, dates."""
+        return self._ask("submissions/new")
+
+    def submit(
+        self,
+        path: Path,
+        name: str,
+        splits: Sequence[str] = (),
+        visibility: str = "",
+        about: Mapping[str, str] = MappingProxyType({}),
+        advance: Advance = lambda sent, total: None,
+    ) -> dict[str, Any]:
+        """Send a folder or an archive.
+
+        Parameters
+        ----------
+        path : Path
+        name : str
+            Of the system.
+        splits : sequence of str
+            Empty: those that are not hidden.
+        visibility : str
+            Empty: that of the campaign.
+        about : mapping of str to str
+            ``description``, and addresses of ``paper`` and ``code``.
+        advance : callable
+            Called with the bytes that are sent, and all of them.
+
+        Returns
+        -------
+        dict
+            With ``id``, ``address`` and ``state``.
+
+        Raises
+        ------
+        ServerError
+            If it is refused.
+        """
+        fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility), *about.items()]
+        with packed(path) as (file, filename):
+            try:
+                return self._upload([(one, value) for one, value in fields if value], file, filename, advance)
+            except ServerError as error:
+                # Of what is too large a server reads nothing, and its answer is lost with the connection.
+                if error.status == 0 and (most := self._limit_of_size()) < (size := file.seek(0, 2)):
+                    raise ServerError(f"{self.url}: takes at most {most:,.0f} bytes, not {size:,}", 413) from None
+                raise
+
+    def submission(self, id: str) -> dict[str, Any]:
+        """A submission: state, findings, results."""
+        return self._ask(f"submissions/{id}/")
+
+    def wait(self, id: str, seen: Callable[[Mapping[str, Any]], None] = lambda progress: None) -> dict[str, Any]:
+        """Ask for a submission until it is done; a server that is away for some minutes is waited for.
+
+        Parameters
+        ----------
+        id : str
+        seen : callable
+            Called with the progress at each answer, and with words alone while there is none.
+        """
+        number, lost = 0, None
+        while True:
+            try:
+                progress = self._ask(f"submissions/{id}/progress")
+                lost = None
+                seen(progress)
+                if not progress["open"]:
+                    return self.submission(id)
+            except ServerError as error:
+                if error.status not in (0, 429, 502, 503, 504):
+                    raise
+                lost = time.monotonic() if lost is None else lost
+                if time.monotonic() - lost > _LOST:
+                    raise
+                seen(_AWAY)
+            time.sleep(_PAUSES[min(number, len(_PAUSES) - 1)])
+            number += 1
+
+    def _limit_of_size(self) -> float:
+        """The bytes that an upload may have; infinity where the server does not say."""
+        try:
+            return float(self.terms()["limits"]["size"])
+        except (ServerError, KeyError, TypeError, ValueError):
+            return math.inf
+
+    def _upload(
+        self, fields: Sequence[tuple[str, str]], file: IO[bytes], filename: str, advance: Advance
+    ) -> dict[str, Any]:
+        boundary = secrets.token_hex(16)
+        head = "".join(
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+            for name, value in fields
+        )
+        safe = filename.replace("\\", "_").replace('"', "_").replace("\r", "_").replace("\n", "_")
+        head += f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{safe}"\r\n'
+        head += "Content-Type: application/octet-stream\r\n\r\n"
+        before, after = head.encode(), f"\r\n--{boundary}--\r\n".encode()
+        size = file.seek(0, 2)
+        file.seek(0)
+
+        def body() -> Iterator[bytes]:
+            sent = 0
+            yield before
+            while piece := file.read(_PIECE):
+                yield piece
+                sent += len(piece)
+                advance(sent, size)
+            yield after
+
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        headers["Content-Length"] = str(len(before) + size + len(after))
+        return self._ask("submissions/new", body(), headers)
+
+    def _ask(
+        self, address: str, body: Iterator[bytes] | None = None, headers: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        own = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", "User-Agent": "mirflow"}
+        target = urljoin(self.url, address)
+        request = Request(target, data=body, headers={**own, **(headers or {})})
+        try:
+            with self._opener.open(request, timeout=SECONDS) as answer:
+                found = json.loads(answer.read(_LARGEST))
+        except HTTPError as error:
+            raise self._refused(error) from None
+        except ValueError:
+            raise ServerError(
+                f"{target}: answers with something else than JSON; is this a server of mirflow?"
+            ) from None
+        except ssl.SSLCertVerificationError as error:
+            raise ServerError(f"{self.url}: its certificate is not valid: {error.verify_message}") from None
+        except (URLError, HTTPException, OSError) as error:
+            reason = getattr(error, "reason", None) or error
+            if isinstance(reason, ssl.SSLCertVerificationError):
+                reason = f"its certificate is not valid: {reason.verify_message}"
+            raise ServerError(f"{self.url}: cannot be reached, or broke off: {reason}") from None
+        if not isinstance(found, dict):
+            raise ServerError(f"{target}: answers with something else than an object; is this a server of mirflow?")
+        return found
+
+    def _refused(self, error: HTTPError) -> ServerError:
+        with error:
+            try:
+                reason = json.loads(error.read(100_000)).get("error", "")
+            except (ValueError, AttributeError, OSError, HTTPException):
+                reason = ""
+        if 300 <= error.code < 400:
+            to = error.headers.get("Location", "")
+            reason = f"leads to {to!r}; name that address, as tokens are not sent to others"
+        return ServerError(f"{self.url}: {reason or f'answers {error.code} {error.reason}'}", error.code)
+
+
+@contextmanager
+def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
+    """A file as it is, or a folder as a zip file that is written to disk and removed at the end; and a name.
+
+    Raises
+    ------
+    ServerError
+        If there is nothing to send.
+    """
+    if not path.is_dir():
+        with path.open("rb") as file:
+            yield file, path.name
+        return
+    files = [one for one in sorted(path.rglob("*")) if one.is_file()]
+    if not files:
+        raise ServerError(f"{path}: holds no files")
+    with tempfile.TemporaryFile() as made:
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+            for one in files:
+                archive.write(one, one.relative_to(path).as_posix())
+        yield made, f"{path.resolve().name}.zip"
+
+
+def find_token(url: str, given: str | None) -> str:
+    """The token that was given, or that of the server in ``~/.netrc``.
+
+    Raises
+    ------
+    ServerError
+        If there is none.
+    """
+    if given:
+        return given.strip()
+    host = urlsplit(url).hostname or ""
+    try:
+        found = netrc.netrc().authenticators(host)
+    except FileNotFoundError:
+        found = None
+    except (netrc.NetrcParseError, OSError) as error:
+        raise ServerError(f"~/.netrc: cannot be read: {error}") from None
+    if found is None or not found[2]:
+        raise ServerError(
+            f"no token for {host}: give --token, set MIRFLOW_TOKEN, or write into ~/.netrc: "
+            f"machine {host} login token password TOKEN"
+        )
+    return found[2]

@@ -1,0 +1,344 @@
+"""Delivery of notifications: signed requests to the organisers' webhook, and mail to submitters.
+
+The server sends them, and not the worker: a worker sees hidden references, and needs no network but the database.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import logging
+import os
+import re
+import secrets
+import smtplib
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from importlib.metadata import version
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from ...errors import MirflowError
+from ..file import Mail, Webhook
+from .service import Service, address_of
+from .submissions.notifications import Channel, Message, claim, is_due, mark_failed, mark_sent, one_line
+
+SECONDS = 10.0
+"""Seconds without a byte after which a try fails."""
+MOST_SECONDS = 30.0
+"""Seconds after which a request to the webhook fails, whatever arrives."""
+POLL = 1.0
+"""Seconds between two looks for messages."""
+_PORTS = {"starttls": 587, "tls": 465, "none": 25}
+_LOG = logging.getLogger("mirflow.server")
+
+
+class DeliveryError(MirflowError):
+    """A message was not delivered.
+
+    Parameters
+    ----------
+    message : str
+    final : bool
+        Whether another try would fail in the same way.
+    """
+
+    def __init__(self, message: str, *, final: bool = False) -> None:
+        self.final = final
+        super().__init__(message)
+
+
+class Courier(Protocol):
+    """A way to deliver messages."""
+
+    def send(self, message: Message, now: dt.datetime) -> None:
+        """Deliver a message; raises `DeliveryError` if its receiver has not taken it."""
+
+
+class WebhookCourier:
+    """Requests to the webhook, signed as Standard Webhooks 1.0 has it.
+
+    Parameters
+    ----------
+    webhook : Webhook
+    secret : str
+        ``whsec_`` and base64 of 24 to 64 bytes.
+
+    Raises
+    ------
+    MirflowError
+        If the secret is not such a text; it is not quoted.
+    """
+
+    def __init__(self, webhook: Webhook, secret: str) -> None:
+        from standardwebhooks import Webhook as Signer
+
+        try:
+            length = len(base64.b64decode(secret.removeprefix("whsec_"), validate=True))
+        except (binascii.Error, ValueError):
+            length = 0
+        if not 24 <= length <= 64:
+            raise MirflowError(
+                f"{webhook.secret}: needs a secret of whsec_ and the base64 text of 24 to 64 random bytes: "
+                'echo "whsec_$(openssl rand -base64 32)"'
+            )
+        self._signer, self._url = Signer(secret), urlsplit(webhook.url)
+
+    def send(self, message: Message, now: dt.datetime) -> None:
+        """Post a message; an answer other than 2xx, as a redirection, is an error.
+
+        Raises
+        ------
+        DeliveryError
+        """
+        body, url = message.as_json(), self._url
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"mirflow/{version('mirflow')}",
+            "webhook-id": message.key,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": self._signer.sign(message.key, now, body),
+        }
+        kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+        connection = kind(url.hostname or "", url.port, timeout=SECONDS)
+        path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        # The address may hold a secret: messages name the host alone.
+        try:
+            with _at_most(MOST_SECONDS, lambda: connection.sock):
+                connection.request("POST", path, body.encode(), headers)
+                status = connection.getresponse().status
+        except ssl.SSLCertVerificationError as error:
+            raise DeliveryError(f"{url.hostname}: its certificate is not valid: {error.verify_message}") from None
+        except (HTTPException, OSError) as error:
+            reason = str(error) or type(error).__name__
+            raise DeliveryError(f"{url.hostname}: cannot be reached, or broke off: {one_line(reason)}") from None
+        finally:
+            connection.close()
+        if not 200 <= status < 300:
+            raise DeliveryError(f"{url.hostname}: answers {status}")
+
+
+@contextmanager
+def _at_most(seconds: float, connected: Callable[[], socket.socket | None]) -> Iterator[None]:
+    """Cut a connection after some time, also if bytes arrive now and then."""
+
+    def cut() -> None:
+        open_socket = connected()
+        if open_socket is not None:
+            with suppress(OSError):
+                # As the socket below the encryption has it: another thread reads from that.
+                socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+class MailCourier:
+    """Mail to submitters.
+
+    Parameters
+    ----------
+    mail : Mail
+    password : str
+        Empty without a login.
+    account_url : str
+        Page on which readers remove their addresses.
+    """
+
+    def __init__(self, mail: Mail, password: str, account_url: str) -> None:
+        self._mail, self._password, self._account_url = mail, password, account_url
+
+    def send(self, message: Message, now: dt.datetime) -> None:
+        """Send a message; errors do not quote its address, as organisers read them.
+
+        Raises
+        ------
+        DeliveryError
+            It is final if the mail server refuses the address.
+        """
+        made, server = message.as_mail(self._mail.sender, self._account_url), self._mail.server
+        try:
+            with self._connected() as connection:
+                connection.send_message(made, self._mail.sender, [message.address])
+        except smtplib.SMTPRecipientsRefused as error:
+            code = next((code for code, _ in error.recipients.values()), 0)
+            raise DeliveryError(f"{server}: refuses the account's address ({code})", final=code >= 500) from None
+        except smtplib.SMTPResponseException as error:
+            text = (
+                error.smtp_error.decode(errors="replace") if isinstance(error.smtp_error, bytes) else error.smtp_error
+            )
+            text = re.sub(re.escape(message.address), "ADDRESS", one_line(text), flags=re.IGNORECASE)
+            raise DeliveryError(f"{server}: answers {error.smtp_code}: {text}") from None
+        except ssl.SSLCertVerificationError as error:
+            raise DeliveryError(f"{server}: its certificate is not valid: {error.verify_message}") from None
+        except (smtplib.SMTPException, OSError) as error:
+            reason = str(error) or type(error).__name__
+            raise DeliveryError(f"{server}: cannot be reached, or broke off: {one_line(reason)}") from None
+
+    @contextmanager
+    def _connected(self) -> Iterator[smtplib.SMTP]:
+        mail, context = self._mail, ssl.create_default_context()
+        port = mail.port or _PORTS[mail.encryption]
+        if mail.encryption == "tls":
+            made: smtplib.SMTP = smtplib.SMTP_SSL(mail.server, port, timeout=SECONDS, context=context)
+        else:
+            made = smtplib.SMTP(mail.server, port, timeout=SECONDS)
+        with made as connection:
+            if mail.encryption == "starttls":
+                connection.starttls(context=context)
+            if mail.user:
+                connection.login(mail.user, self._password)
+            yield connection
+
+
+def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -> dict[Channel, Courier]:
+    """The ways to deliver that a campaign names.
+
+    Parameters
+    ----------
+    service : Service
+    environment : mapping of str to str
+        With the secrets.
+
+    Raises
+    ------
+    MirflowError
+        If a secret is missing, or cannot be one.
+    """
+    settings = None if service.campaign is None else service.campaign.notifications
+    found: dict[Channel, Courier] = {}
+
+    def secret(name: str, what: str) -> str:
+        value = environment.get(name, "")
+        if not value:
+            raise MirflowError(
+                f"{service.path}: the environment variable {name} is not set: it has the {what} of notifications, "
+                "and belongs into the environment of the server"
+            )
+        return value
+
+    if settings is not None and settings.webhook is not None:
+        found["webhook"] = WebhookCourier(settings.webhook, secret(settings.webhook.secret, "secret of the webhook"))
+    if settings is not None and settings.mail is not None:
+        password = (
+            "" if settings.mail.password is None else secret(settings.mail.password, "password of the mail server")
+        )
+        address = address_of(service).rstrip("/").removesuffix(service.prefix) + service.links.url("account")
+        found["mail"] = MailCourier(settings.mail, password, address)
+    return found
+
+
+class Sender:
+    """Sends the messages of a channel, one after the other.
+
+    Parameters
+    ----------
+    service : Service
+        With a campaign and its database.
+    channel : {"webhook", "mail"}
+    courier : Courier
+    """
+
+    def __init__(self, service: Service, channel: Channel, courier: Courier) -> None:
+        assert service.database is not None
+        self.service, self.database, self.channel, self.courier = service, service.database, channel, courier
+
+    def step(self) -> bool:
+        """Try to deliver the message that is due first; False if none is due."""
+        with self.database.read() as session:
+            if not is_due(session, self.channel, self.service.clock()):
+                return False
+        with self.database.write() as session:
+            message = claim(session, self.service, self.channel, self.service.clock())
+        if message is None:
+            return False
+        try:
+            self.courier.send(message, self.service.clock())
+        except DeliveryError as error:
+            self._fail(message, error)
+        except Exception:  # one message must not keep the others
+            _LOG.exception("notification %s", message.key)
+            self._fail(message, DeliveryError("met an error of the server's own"))
+        else:
+            with self.database.write() as session:
+                mark_sent(session, message.key, self.service.clock())
+        return True
+
+    def _fail(self, message: Message, error: DeliveryError) -> None:
+        with self.database.write() as session:
+            lost = mark_failed(session, message.key, str(error), self.service.clock(), final=error.final)
+        what = "is given up" if lost else "is tried again"
+        _LOG.warning("notification %s (%s of %s) %s: %s", message.key, message.type, message.submission, what, error)
+
+    def run(self, ended: threading.Event) -> None:
+        """Send until the end."""
+        wait = POLL
+        while not ended.is_set():
+            try:
+                if self.step():
+                    continue
+                wait = POLL
+            except (SQLAlchemyError, OSError) as error:
+                wait = min(60.0, 2 * wait)
+                _LOG.warning("notifications by %s wait: %s", self.channel, getattr(error, "orig", None) or error)
+            ended.wait(wait)
+
+
+@contextmanager
+def sending(service: Service) -> Iterator[None]:
+    """Send the notifications of a campaign from threads, one for each channel, until the block ends.
+
+    Raises
+    ------
+    MirflowError
+        If a secret is missing, or cannot be one.
+    """
+    ended = threading.Event()
+    threads = [
+        threading.Thread(target=Sender(service, channel, courier).run, args=(ended,), name=channel, daemon=True)
+        for channel, courier in couriers_of(service).items()
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            # What is cut here is sent again.
+            thread.join(MOST_SECONDS / 6)
+
+
+def send_test(service: Service, mail_to: str = "") -> dict[Channel, str]:
+    """Send a test on the channels of a campaign: to the webhook, and to an address if one is given.
+
+    Returns
+    -------
+    dict of str to str
+        By channel the error; empty if it was delivered.
+    """
+    couriers, now, errors = couriers_of(service), service.clock(), dict[Channel, str]()
+    for channel, courier in couriers.items():
+        if channel == "mail" and not mail_to:
+            continue
+        words, url = "notifications of this campaign arrive", address_of(service)
+        key = f"msg_{secrets.token_hex(16)}"
+        message = Message(key, "test", now, service.title, words, url, address=mail_to)
+        try:
+            courier.send(message, now)
+            errors[channel] = ""
+        except DeliveryError as error:
+            errors[channel] = str(error)
+    return errors

@@ -1,0 +1,450 @@
+"""Routes of the graders' pages."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+
+from ....errors import AnnotationError
+from ...grading.pool import read_key
+from ..database import Database
+from ..recordings import TYPES
+from ..security import GuardedRoute
+from ..service import Service
+from ..viewer_pages import PRIVATE, error_answer, page
+from . import organiser_pages
+from .event_log import keep_events, read_events
+from .grading_tables import Participation, StoredAssignment
+from .judging import (
+    JudgementChange,
+    JudgementError,
+    contradicted,
+    is_done,
+    is_heard,
+    judged_by,
+    next_number,
+    read_change,
+    read_object,
+    read_values,
+    record,
+)
+from .loudness import find_gains
+from .overview import RoundOverview, look_over
+from .participation import (
+    consent,
+    find_participation,
+    has_more,
+    is_closed,
+    open_page,
+    pages_of,
+    progress,
+    share_judged,
+    withdraw,
+)
+from .planning import find_plan, find_plans
+from .rounds import OpenRound, Rounds, find_key, labels
+
+FORM = "form"
+"""The window that a form without scripts counts as."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateView:
+    """A candidate on a page."""
+
+    id: int
+    letter: str
+    broad: str | None
+    fine: float | None
+    unplayable: bool
+    known: bool
+    heard: float | None
+    done: bool
+    hint: str
+    ask: str
+    anchor: str
+    gain: float
+
+
+def letter(place: int) -> str:
+    """The name of a candidate on a page: A, B, ..., Z, AA, AB, ...
+
+    Examples
+    --------
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', 'AA')
+    """
+    text = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
+
+
+def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
+    """The routes of a campaign's rounds of grading; none without rounds."""
+    if rounds is None or service.database is None:
+        return []
+    made = GraderPages(service, service.database, rounds)
+    at = "/grading/{round}"
+    return [
+        *organiser_pages.routes(service, service.database, rounds),
+        GuardedRoute("/grading/", made.index, role="grader"),
+        GuardedRoute(f"{at}/", made.show, role="grader"),
+        GuardedRoute(f"{at}/consent", made.agree, role="grader", methods=["POST"]),
+        GuardedRoute(f"{at}/judgements", made.judge, role="grader", methods=["POST"]),
+        GuardedRoute(f"{at}/events", made.events, role="grader", methods=["POST"]),
+        GuardedRoute(f"{at}/withdraw", made.ask_withdrawal, role="grader"),
+        GuardedRoute(f"{at}/withdraw", made.withdraw, role="grader", methods=["POST"]),
+        GuardedRoute(f"{at}/overview", made.overview, role="organiser", rate="query"),
+        GuardedRoute(f"{at}/overview.json", made.overview_json, role="organiser", rate="query"),
+        GuardedRoute(f"{at}/audio/query/{{page:int}}", made.query_audio, role="grader"),
+        GuardedRoute(f"{at}/audio/{{assignment:int}}", made.candidate_audio, role="grader"),
+    ]
+
+
+class GraderPages:
+    """Pages that graders see and send.
+
+    Parameters
+    ----------
+    service : Service
+    database : Database
+    rounds : Rounds
+    """
+
+    def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
+        self.service, self.database, self.rounds = service, database, rounds
+        self.links = service.links
+
+    def index(self, request: Request) -> Response:
+        """List the rounds."""
+        rows = []
+        with self.database.read() as session:
+            for opened in self.rounds.all():
+                found = find_participation(session, opened, request.state.viewer.user)
+                done = progress(session, opened, found) if found is not None and found.withdrawn is None else None
+                closed = self._is_closed(session, opened)
+                rows.append({"round": opened, "mine": done, "closed": closed, "share": share_judged(session, opened)})
+        organises = request.state.viewer.role == "organiser"
+        planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []
+        may_plan = organises and self.service.campaign is not None and self.service.campaign.planning is not None
+        return page(request, "grading.html", here="grading", rows=rows, planned=planned, may_plan=may_plan)
+
+    def show(self, request: Request) -> Response:
+        """The page of a grader: the consent, a query with its candidates, or what has been done."""
+        opened = self._round(request)
+        with self.database.read() as session:
+            found = find_participation(session, opened, request.state.viewer.user)
+            if self._is_closed(session, opened):
+                return self._render(request, opened, "grade_closed.html")
+            if found is None or found.withdrawn is not None or found.consent != opened.version:
+                gone = request.query_params.get("withdrawn", "")
+                return self._render(request, opened, "grade_consent.html", again=found is not None, gone=gone)
+            pages = pages_of(found)
+            number = self._wanted(request, opened, pages)
+            done = progress(session, opened, found)
+            if number is None:
+                more = has_more(session, opened, found, self.service.clock())
+                return self._render(
+                    request, opened, "grade_rest.html", mine=done, more=more, last=max(pages, default=0)
+                )
+            asked = pages[number]
+        query = opened.recording(asked[0].pair.query_piece)
+        gains = find_gains(self.database, [query, *(opened.recording(one.pair.piece) for one in asked)])
+        shown = [_shown(one, opened, found, gains[opened.recording(one.pair.piece)]) for one in asked]
+        return self._render(
+            request,
+            opened,
+            "grade.html",
+            number=number,
+            last=max(pages),
+            candidates=shown,
+            training=asked[0].pair.training,
+            gain=gains[query],
+            done=sum(one.done for one in shown),
+            mine=done,
+            saved=max((one.saved for one in asked if one.saved is not None), default=None),
+            grader=f"{found.code:x}",
+        )
+
+    def agree(self, request: Request) -> Response:
+        """Keep the consent, and ask for the first judgements."""
+        opened = self._round(request)
+        if request.state.form.get("version") != opened.version:
+            raise HTTPException(409, "The text was changed meanwhile. Read it again.")
+        with self.database.write() as session:
+            self._demand_open(session, opened)
+            now = self.service.clock()
+            found = consent(session, opened, request.state.viewer.user, now)
+            open_page(session, opened, found, now)
+        return self._see(opened)
+
+    async def judge(self, request: Request) -> Response:
+        """Keep a change of a judgement, or all those of a form, and say so after they are kept."""
+        if _is_json(request):
+            body = await request.body()
+            return await run_in_threadpool(self._judge_change, request, body)
+        return await run_in_threadpool(self._judge_form, request)
+
+    def _judge_change(self, request: Request, body: bytes) -> Response:
+        opened, now = self._round(request), self.service.clock()
+        try:
+            identity, change = read_change(body)
+            with self.database.write() as session:
+                self._demand_open(session, opened)
+                found = self._demand_participation(session, opened, request)
+                one = next((one for one in found.assignments if one.id == identity), None)
+                if one is None:
+                    raise HTTPException(404, "You were not asked for this judgement.")
+                record(session, one, change, now)
+                asked = [other for other in found.assignments if other.page == one.page]
+                answer = _answer(one, asked, opened, found, now)
+        except JudgementError as error:
+            return error_answer(request, 400, str(error))
+        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+
+    def _judge_form(self, request: Request) -> Response:
+        opened, now, form = self._round(request), self.service.clock(), request.state.form
+        number = _whole(form.get("page"))
+        try:
+            with self.database.write() as session:
+                self._demand_open(session, opened)
+                found = self._demand_participation(session, opened, request)
+                asked = pages_of(found).get(number, [])
+                if form.get("plain"):
+                    for one in asked:
+                        _record_form(session, one, form, now)
+                if form.get("go") == "next" and all(is_done(one, opened.config.listen) for one in asked):
+                    following = number + 1 if number + 1 in pages_of(found) else None
+                    return self._see(opened, following or open_page(session, opened, found, now))
+        except JudgementError as error:
+            return error_answer(request, 400, str(error))
+        return self._see(opened, number)
+
+    async def events(self, request: Request) -> Response:
+        """Keep events of a page."""
+        body = await request.body()
+        return await run_in_threadpool(self._keep_events, request, body)
+
+    def _keep_events(self, request: Request, body: bytes) -> Response:
+        opened = self._round(request)
+        try:
+            client, number, events = read_events(read_object(body))
+        except JudgementError as error:
+            return error_answer(request, 400, str(error))
+        with self.database.write() as session:
+            found = self._demand_participation(session, opened, request)
+            if not self._is_closed(session, opened):
+                keep_events(session, found, client, number, events, self.service.clock())
+        return Response(status_code=204)
+
+    def ask_withdrawal(self, request: Request) -> Response:
+        """The page that asks what becomes of what was judged."""
+        opened = self._round(request)
+        with self.database.read() as session:
+            self._demand_participation(session, opened, request)
+        return self._render(request, opened, "grade_withdraw.html")
+
+    def withdraw(self, request: Request) -> Response:
+        """Withdraw the consent."""
+        opened, what = self._round(request), request.state.form.get("what")
+        if what not in ("keep", "delete"):
+            raise HTTPException(400, "Choose whether what you judged is kept or deleted.")
+        with self.database.write() as session:
+            found = find_participation(session, opened, request.state.viewer.user)
+            if found is None:
+                raise HTTPException(409, "There is nothing to withdraw from.")
+            # Closed tables cannot be taken back; the database can.
+            withdraw(session, opened, found, self.service.clock(), what == "delete")
+            action = "withdraw and delete" if what == "delete" else "withdraw"
+            self.service.audit.record(request.state.viewer.name, action, round=opened.name)
+        return RedirectResponse(f"{self.links.url('round', round=opened.name)}?withdrawn={what}", 303)
+
+    def query_audio(self, request: Request) -> Response:
+        """The recording of the query of a page."""
+        opened = self._round(request)
+        with self.database.read() as session:
+            found = self._demand_participation(session, opened, request)
+            asked = pages_of(found).get(request.path_params["page"])
+        if not asked:
+            raise HTTPException(404)
+        return _recording(opened, asked[0].pair.query_piece)
+
+    def candidate_audio(self, request: Request) -> Response:
+        """The recording of a candidate; the address tells nothing about it."""
+        opened = self._round(request)
+        with self.database.read() as session:
+            one = session.get(StoredAssignment, request.path_params["assignment"])
+            mine = one is not None and one.participation.user_id == request.state.viewer.user
+            if one is None or not mine or one.participation.round_id != opened.id:
+                raise HTTPException(404)
+            piece = one.pair.piece
+        return _recording(opened, piece)
+
+    def overview(self, request: Request) -> Response:
+        """The round as organisers see it."""
+        opened = self._round(request)
+        planned = find_plan(self.service, opened.name) is not None
+        return self._render(request, opened, "grade_overview.html", overview=self._look_over(opened), planned=planned)
+
+    def overview_json(self, request: Request) -> Response:
+        """The same for programs."""
+        opened = self._round(request)
+        found = {"round": opened.name, **asdict(self._look_over(opened))}
+        return JSONResponse(found, headers=PRIVATE)
+
+    def _look_over(self, opened: OpenRound) -> RoundOverview:
+        try:
+            key = read_key(find_key(opened.config, opened.root))
+        except AnnotationError:  # it may have been taken away from the server since the start
+            key = None
+        with self.database.read() as session:
+            return look_over(session, opened, key)
+
+    def _round(self, request: Request) -> OpenRound:
+        opened = self.rounds.get(request.path_params["round"])
+        if opened is None:
+            raise HTTPException(404)
+        return opened
+
+    def _is_closed(self, session: Session, opened: OpenRound) -> bool:
+        return is_closed(session, opened, self.service.clock())
+
+    def _demand_open(self, session: Session, opened: OpenRound) -> None:
+        if self._is_closed(session, opened):
+            raise HTTPException(409, "This round of grading is closed.")
+
+    def _demand_participation(self, session: Session, opened: OpenRound, request: Request) -> Participation:
+        found = find_participation(session, opened, request.state.viewer.user)
+        if found is None or found.withdrawn is not None:
+            raise HTTPException(409, "You do not take part in this round: open its page, and agree first.")
+        return found
+
+    def _wanted(
+        self, request: Request, opened: OpenRound, pages: Mapping[int, Sequence[StoredAssignment]]
+    ) -> int | None:
+        """The page that the address names, else the first that is not done; None if there is none."""
+        asked = request.query_params.get("page")
+        if asked is not None:
+            number = _whole(asked)
+            if number not in pages:
+                raise HTTPException(404)
+            return number
+        listen = opened.config.listen
+        left = (number for number, some in pages.items() if not all(is_done(one, listen) for one in some))
+        return next(left, None)
+
+    def _see(self, opened: OpenRound, number: int | None = None) -> Response:
+        """Send the browser to a page of the round."""
+        query = "" if number is None else f"?page={number}"
+        return RedirectResponse(self.links.url("round", round=opened.name) + query, 303)
+
+    def _render(self, request: Request, opened: OpenRound, template: str, **context: Any) -> Response:
+        """Answer with a page of a round."""
+        return page(
+            request,
+            template,
+            here="grading",
+            round=opened,
+            title=opened.config.title or opened.name,
+            labels=labels(opened.config),
+            **context,
+        )
+
+
+def _shown(one: StoredAssignment, opened: OpenRound, participation: Participation, gain: float) -> CandidateView:
+    listen = opened.config.listen
+    anchor = ""
+    if one.pair.anchor_broad is not None or one.pair.anchor_fine is not None:
+        fine = "" if one.pair.anchor_fine is None else f"{one.pair.anchor_fine:g}"
+        anchor = ", ".join(filter(None, (labels(opened.config).get(one.pair.anchor_broad or "", ""), fine)))
+    return CandidateView(
+        one.id,
+        letter(one.place),
+        one.broad,
+        one.fine,
+        one.unplayable,
+        one.known,
+        one.heard,
+        is_done(one, listen),
+        _hint(one, listen),
+        question(one, opened, participation),
+        anchor,
+        gain,
+    )
+
+
+def _hint(one: StoredAssignment, listen: float) -> str:
+    if one.unplayable:
+        return "cannot be heard"
+    judged = one.broad is not None or one.fine is not None
+    if judged and not is_heard(one, listen):
+        return f"counts when you have listened for {math.ceil(listen - (one.heard or 0))} s more"
+    return "judged" if is_done(one, listen) else ""
+
+
+def question(one: StoredAssignment, opened: OpenRound, participation: Participation) -> str:
+    """The question to a grader whose judgements contradict each other; empty if they do not."""
+    if one.pair.training:
+        return ""
+    other = contradicted(one.broad, one.fine, judged_by(participation, one))
+    if other is None or one.broad is None:
+        return ""
+    words = labels(opened.config)
+    return f"You say {words[one.broad]} and {one.fine:g}, which you have given to {words[other]} so far. Is it so?"
+
+
+def _answer(
+    one: StoredAssignment,
+    asked: Sequence[StoredAssignment],
+    opened: OpenRound,
+    participation: Participation,
+    now: dt.datetime,
+) -> dict[str, Any]:
+    """The answer to a change that is kept."""
+    done = sum(is_done(other, opened.config.listen) for other in asked)
+    return {
+        "saved": now.isoformat(timespec="seconds"),
+        "text": f"saved {now:%H:%M}",
+        "state": {"broad": one.broad, "fine": one.fine, "unplayable": one.unplayable, "known": one.known},
+        "ask": question(one, opened, participation),
+        "progress": {"done": done, "total": len(asked)},
+    }
+
+
+def _record_form(session: Session, one: StoredAssignment, form: Mapping[str, Any], now: dt.datetime) -> None:
+    """Keep what a form says of a candidate, as far as it differs from what is known."""
+    given: dict[str, Any] = {"fine": form.get(f"fine-{one.id}", "")}
+    if f"broad-{one.id}" in form:
+        given["broad"] = form[f"broad-{one.id}"]
+    given |= {name: f"{name}-{one.id}" in form for name in ("unplayable", "known")}
+    changed = {name: value for name, value in read_values(given).items() if value != getattr(one, name)}
+    if changed:
+        record(session, one, JudgementChange(FORM, next_number(session, one, FORM), changed), now)
+
+
+def _recording(opened: OpenRound, piece: str) -> Response:
+    path = opened.recording(piece)
+    if not path.is_file():
+        raise HTTPException(404, "There is no recording.")
+    kept = {"Cache-Control": "private, max-age=3600"}
+    return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=kept)
+
+
+def _whole(text: Any) -> int:
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+def _is_json(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"

@@ -1,0 +1,90 @@
+"""Loudness of recordings, so that graders hear all of them equally loud."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import select
+
+from ....errors import AnnotationError
+from ....readers.audio_files import FileSignal
+from ..database import Database
+from .grading_tables import Loudness
+
+TARGET = -23.0
+"""LUFS; of programmes by EBU R 128."""
+_SHORTEST = 0.4
+"""Seconds of a block, the least that can be measured."""
+_MOST_BYTES = 500 * 2**20
+
+
+def measure_loudness(path: Path) -> float | None:
+    """Integrated loudness of a recording in LUFS, by ITU-R BS.1770-4 as EBU R 128 asks for it.
+
+    Parameters
+    ----------
+    path : Path
+        A file that libsndfile reads.
+
+    Returns
+    -------
+    float or None
+        None for silence, for less than 0.4 s, for more than five channels, and for what cannot be decoded here.
+    """
+    from pyloudnorm import Meter
+
+    try:
+        signal = FileSignal(str(path), max_bytes=_MOST_BYTES)
+        samples = signal.read(0, signal.frames).T
+        rate = signal.rate
+        signal.close()
+    except AnnotationError:
+        return None
+    if len(samples) < math.ceil(_SHORTEST * rate) or samples.shape[1] > 5:
+        return None
+    found = float(Meter(int(rate)).integrated_loudness(samples))
+    return found if math.isfinite(found) else None
+
+
+def gain_of(lufs: float | None) -> float:
+    """The factor from 0 to 1 that brings a recording down to `TARGET`; softer ones stay as they are.
+
+    Examples
+    --------
+    >>> round(gain_of(-17.0), 3), gain_of(-30.0), gain_of(None)
+    (0.501, 1.0, 1.0)
+    """
+    return 1.0 if lufs is None else float(min(1.0, np.power(10.0, (TARGET - lufs) / 20)))
+
+
+def find_gains(database: Database, paths: list[Path]) -> dict[Path, float]:
+    """Factors of recordings; those that are new or were changed are measured, and kept.
+
+    Parameters
+    ----------
+    database : Database
+    paths : list of Path
+        Files that are not there have the factor 1.
+    """
+    with database.read() as session:
+        rows = session.scalars(select(Loudness).where(Loudness.path.in_([str(path) for path in paths])))
+        known = {row.path: row for row in rows}
+    gains, fresh = {}, []
+    for path in dict.fromkeys(paths):
+        try:
+            stat = path.stat()
+        except OSError:
+            gains[path] = 1.0
+            continue
+        row = known.get(str(path))
+        if row is None or (row.size, row.modified) != (stat.st_size, stat.st_mtime_ns):
+            row = Loudness(path=str(path), size=stat.st_size, modified=stat.st_mtime_ns, lufs=measure_loudness(path))
+            fresh.append(row)
+        gains[path] = gain_of(row.lufs)
+    if fresh:
+        with database.write() as session:
+            for row in fresh:
+                session.merge(row)
+    return gains

@@ -1,0 +1,485 @@
+"""Pages of organisers: the steps of a plan, opening a round, and closing one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any, get_args
+
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+from ....errors import MirflowError
+from ....pipeline.model import identifier
+from ....store.generations import write_synced
+from ...file import Limits
+from ...grading.judgement_tables import Closed, Known, Unjudged
+from ...grading.query_draw import read_each
+from ..database import Database
+from ..limits import shown_size
+from ..security import GuardedRoute, check_forgery
+from ..service import Service
+from ..submissions.entries import SubmissionError
+from ..submissions.uploads import NAMES, RECEIVED, Fields, Upload, UploadError, discard, receive
+from ..viewer_pages import PRIVATE, page
+from .grading_tables import Round
+from .overview import close_round
+from .planning import (
+    DOWNLOADS,
+    LIST_SUFFIXES,
+    MOST_GRADERS,
+    SHORTEST_SECRET,
+    PlanError,
+    RoundPlan,
+    assign_graders,
+    begin_plan,
+    discard_plan,
+    draw_queries,
+    find_plan,
+    forget_round,
+    look_over_plan,
+    pool_candidates,
+    read_round,
+    take_lists,
+    take_pieces,
+    write_round,
+)
+from .rounds import CONSENT, OpenRound, Rounds, load_round
+
+TABLE_BYTES = 10 * 10**6
+"""Bytes of a table of pieces that is sent."""
+CLOSED = "closed"
+"""Folder of the tables of rounds that were closed here, in that of the campaign."""
+MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
+_FORM_BYTES = 2**20
+_SHOWN_GRADERS = 200
+_closing = Lock()
+
+Form = Mapping[str, Any]
+
+
+def routes(service: Service, database: Database, rounds: Rounds) -> list[GuardedRoute]:
+    """The routes of organisers: of closing rounds, and of planning them where the campaign says with what."""
+    made = OrganiserPages(service, database, rounds)
+    at = "/grading/{round}"
+    closing: list[GuardedRoute] = [
+        GuardedRoute(f"{at}/close", made.ask_to_close, role="organiser", rate="query"),
+        GuardedRoute(f"{at}/close", made.close, role="organiser", methods=["POST"]),
+        GuardedRoute(f"{at}/closed.zip", made.closed_tables, role="organiser", rate="query"),
+    ]
+    if service.campaign is None or service.campaign.planning is None:
+        return closing
+
+    def step(name: str, endpoint: Callable[[Request], Response]) -> GuardedRoute:
+        return GuardedRoute(f"{at}/plan/{name}", endpoint, role="organiser", methods=["POST"])
+
+    def upload(name: str, endpoint: Any, most: int) -> GuardedRoute:
+        settings: dict[str, Any] = {"form": False, "body": most + _FORM_BYTES, "rate": "upload"}
+        return GuardedRoute(f"{at}/plan/{name}", endpoint, role="organiser", methods=["POST"], **settings)
+
+    return [
+        GuardedRoute("/grading/new", made.new, role="organiser"),
+        GuardedRoute("/grading/new", made.begin, role="organiser", methods=["POST"]),
+        GuardedRoute(f"{at}/plan", made.show, role="organiser", rate="query"),
+        GuardedRoute(f"{at}/plan/files/{{file}}", made.file, role="organiser"),
+        step("pieces", made.choose_pieces),
+        upload("upload-pieces", made.send_pieces, TABLE_BYTES),
+        step("draw", made.draw),
+        upload("upload-lists", made.send_lists, service.campaign.limits.size),
+        step("pool", made.pool),
+        step("assign", made.assign),
+        step("open", made.open),
+        step("discard", made.discard),
+        *closing,
+    ]
+
+
+class OrganiserPages:
+    """Pages that organisers see and send.
+
+    Parameters
+    ----------
+    service : Service
+    database : Database
+    rounds : Rounds
+    """
+
+    def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
+        self.service, self.database, self.rounds = service, database, rounds
+
+    def new(self, request: Request) -> Response:
+        """Ask for the name of a round that is planned."""
+        return page(request, "grade_new.html", here="grading", name="", trouble="")
+
+    def begin(self, request: Request) -> Response:
+        """Begin the plan of a round."""
+        name = _text(request.state.form, "name")
+        try:
+            with self.database.read() as session:
+                if session.query(Round.id).where(Round.name == name).first() is not None:
+                    raise PlanError(f"the name {name!r} is that of an earlier round; give another")
+            plan = begin_plan(self.service, name)
+        except MirflowError as error:
+            return page(request, "grade_new.html", 400, here="grading", name=name, trouble=str(error))
+        self._note(request, "plan round", plan.name)
+        return self._see(plan)
+
+    def show(self, request: Request) -> Response:
+        """The plan of a round, with a form for each step."""
+        return self._show(request, self._plan(request))
+
+    def _show(
+        self,
+        request: Request,
+        plan: RoundPlan,
+        status: int = 200,
+        *,
+        step: str = "",
+        trouble: str = "",
+        given: Form | None = None,
+    ) -> Response:
+        found = look_over_plan(plan)
+        limits = self.service.campaign.limits if self.service.campaign is not None else Limits()
+        return page(
+            request,
+            "grade_plan.html",
+            status,
+            here="grading",
+            plan=plan,
+            offers=plan.planning,
+            found=found,
+            opened=read_round(plan) if plan.is_open else None,
+            shares=found.shares[:_SHOWN_GRADERS],
+            step=step,
+            trouble=trouble,
+            given=given or {},
+            same=_several(given or {}, "same") if step == "pool" else ["artist"],
+            downloads=[name for name in DOWNLOADS if plan.has(name)],
+            most={"graders": MOST_GRADERS, "top": MOST_TOP, "number": MOST_NUMBER, "seed": MOST_SEED},
+            secret=SHORTEST_SECRET,
+            sizes={"pieces": shown_size(TABLE_BYTES), "lists": shown_size(limits.size), "files": limits.files},
+            suffixes=LIST_SUFFIXES,
+            consent=CONSENT,
+        )
+
+    def _plan(self, request: Request) -> RoundPlan:
+        plan = find_plan(self.service, request.path_params["round"])
+        if plan is None:
+            raise HTTPException(404)
+        return plan
+
+    def _note(self, request: Request, action: str, name: str, **details: str | int | None) -> None:
+        self.service.audit.record(request.state.viewer.name, action, round=name, **details)
+
+    def _step(self, request: Request, step: str, make: Callable[[RoundPlan, Form], object]) -> Response:
+        """Make a step by what a form says; what cannot be is said beside it."""
+        plan, form = self._plan(request), request.state.form
+        try:
+            make(plan, form)
+        except MirflowError as error:
+            return self._show(request, plan, 400, step=step, trouble=plan.message_of(error), given=form)
+        self._note(request, f"plan round: {step}", plan.name)
+        return self._see(plan, step)
+
+    def choose_pieces(self, request: Request) -> Response:
+        """Take one of the tables of pieces that the campaign file offers."""
+
+        def make(plan: RoundPlan, form: Form) -> None:
+            number = _number(form, "table", "the table", 0, len(plan.planning.pieces) - 1)
+            path = plan.root / plan.planning.pieces[number]
+            if not path.is_file():
+                raise PlanError(f"{plan.planning.pieces[number]} is not there")
+            take_pieces(plan, path, path.name, _text(form, "column"))
+
+        return self._step(request, "pieces", make)
+
+    async def send_pieces(self, request: Request) -> Response:
+        """Take a table of pieces that is sent."""
+
+        def take(plan: RoundPlan, sent: list[tuple[str, Path]], fields: Fields) -> None:
+            (name, path), *more = sent
+            if more:
+                raise PlanError("send one table of pieces")
+            take_pieces(plan, path, name, (fields.get("column") or [""])[0].strip())
+
+        campaign = self.service.campaign
+        seconds = campaign.limits.seconds if campaign is not None else Limits().seconds
+        return await self._upload(request, "pieces", Limits(size=TABLE_BYTES, files=2, seconds=seconds), take)
+
+    async def send_lists(self, request: Request) -> Response:
+        """Take lists of systems."""
+        assert self.service.campaign is not None
+
+        def take(plan: RoundPlan, sent: list[tuple[str, Path]], fields: Fields) -> None:
+            take_lists(self.service, plan, sent)
+
+        return await self._upload(request, "lists", self.service.campaign.limits, take)
+
+    async def _upload(
+        self,
+        request: Request,
+        step: str,
+        limits: Limits,
+        take: Callable[[RoundPlan, list[tuple[str, Path]], Fields], None],
+    ) -> Response:
+        """Receive files, and make a step of them; they are gone afterwards, whatever comes of it."""
+        folder = self.service.submissions_folder
+
+        def admit(fields: Fields) -> None:
+            check_forgery(request, (fields.get("csrf") or [""])[0])
+            if self._plan(request).is_open:
+                raise PlanError("the round is open: its plan stays as it is; plan another round")
+
+        def make(upload: Upload) -> RoundPlan:
+            plan = self._plan(request)
+            place = folder / upload.id
+            names = json.loads((place / NAMES).read_text())
+            take(plan, [(name, place / RECEIVED / f"{one:06d}") for one, name in enumerate(names)], upload.fields)
+            self._note(request, f"plan round: {step}", plan.name, digest=upload.digest)
+            return plan
+
+        kind = request.headers.get("content-type", "")
+        try:
+            upload = await receive(request.stream(), kind, folder, limits, admit=admit)
+            try:
+                plan = await run_in_threadpool(make, upload)
+            finally:
+                discard(folder, upload.id)
+        except MirflowError as error:
+            status = error.status if isinstance(error, UploadError) else 400
+            if isinstance(error, UploadError) and status != 400:
+                raise HTTPException(status, str(error), {"Connection": "close"}) from None
+            plan = self._plan(request)
+            text = str(error) if isinstance(error, SubmissionError) else plan.message_of(error)
+            answer = await run_in_threadpool(lambda: self._show(request, plan, status, step=step, trouble=text))
+            answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
+            return answer
+        return self._see(plan, step)
+
+    def draw(self, request: Request) -> Response:
+        """Draw queries."""
+
+        def make(plan: RoundPlan, form: Form) -> None:
+            text, by = _text(form, "number"), _text(form, "by")
+            several = bool(by) and not text.isdecimal()
+            number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
+            draw_queries(plan, number, by, _text(form, "where"), _seed(form))
+
+        return self._step(request, "draw", make)
+
+    def pool(self, request: Request) -> Response:
+        """Pool candidates."""
+
+        def make(plan: RoundPlan, form: Form) -> None:
+            offered = len(plan.planning.lists)
+            sent = _text(form, "lists") == "sent"
+            source = None if sent else _number(form, "lists", "the lists", 0, offered - 1)
+            top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
+            same, secret, judged_as = _several(form, "same"), _text(form, "secret"), _text(form, "judged_as")
+            pool_candidates(self.service, plan, source, top, same, secret, judged_as)
+
+        return self._step(request, "pool", make)
+
+    def assign(self, request: Request) -> Response:
+        """Assign graders."""
+
+        def make(plan: RoundPlan, form: Form) -> None:
+            assign_graders(
+                plan,
+                _number(form, "graders", "the number of graders", 1, MOST_GRADERS),
+                _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
+                _decimal(form, "repeats", "the share of repeats", 0, 1),
+                _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000),
+                _seed(form),
+            )
+
+        return self._step(request, "assign", make)
+
+    def open(self, request: Request) -> Response:
+        """Open the round: graders may judge from now on."""
+
+        def make(plan: RoundPlan, form: Form) -> None:
+            settings: dict[str, Any] = {
+                "title": _text(form, "title"),
+                "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
+                "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
+                "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
+                "broad": [_text(form, name) for name in ("broad_0", "broad_1", "broad_2")],
+                "help": _text(form, "help"),
+            }
+            if not all(settings["broad"]):
+                raise PlanError("each of the three words needs a text")
+            settings |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
+            config = write_round(plan, settings, _text(form, "consent"))
+            try:
+                load_round(self.service, config)
+            except BaseException:
+                forget_round(plan)
+                raise
+
+        return self._step(request, "open", make)
+
+    def _see(self, plan: RoundPlan, step: str = "") -> Response:
+        return RedirectResponse(self.service.links.url("plan", round=plan.name) + (f"#{step}" if step else ""), 303)
+
+    def discard(self, request: Request) -> Response:
+        """Remove a plan that was not opened."""
+        plan = self._plan(request)
+        try:
+            discard_plan(plan)
+        except MirflowError as error:
+            return self._show(request, plan, 400, step="open", trouble=plan.message_of(error))
+        self._note(request, "discard plan", plan.name)
+        return RedirectResponse(self.service.links.url("grading"), 303)
+
+    def file(self, request: Request) -> Response:
+        """A table of a plan."""
+        plan, name = self._plan(request), request.path_params["file"]
+        if name not in DOWNLOADS or not plan.has(name):
+            raise HTTPException(404)
+        self._note(request, "download", plan.name, file=name)
+        filename = f"{plan.name}-{name}"
+        return FileResponse(plan.folder / name, media_type="text/csv", filename=filename, headers=PRIVATE)
+
+    def ask_to_close(self, request: Request) -> Response:
+        """Ask whether a round is to be closed, or show what came of it."""
+        return self._closing_page(request, self._round(request))
+
+    def _closing_page(
+        self, request: Request, opened: OpenRound, status: int = 200, trouble: str = "", given: Form | None = None
+    ) -> Response:
+        with self.database.read() as session:
+            closed = session.get_one(Round, opened.id).closed
+        counts: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
+            counts = json.loads(self._closed_folder(opened.name).with_suffix(".json").read_text(encoding="utf-8"))
+        return page(
+            request,
+            "grade_close.html",
+            status,
+            here="grading",
+            round=opened,
+            title=opened.config.title or opened.name,
+            closed=_minute(closed),
+            counts=counts if closed is not None else {},
+            trouble=trouble,
+            given=given or {},
+        )
+
+    def close(self, request: Request) -> Response:
+        """Close a round, or give the tables of now."""
+        opened, form = self._round(request), request.state.form
+        known, unjudged = _text(form, "known") or "keep", _text(form, "unjudged") or "refuse"
+        if known not in get_args(Known) or unjudged not in get_args(Unjudged):
+            raise HTTPException(400, "Choose what becomes of known pieces and of candidates that nobody judged.")
+        try:
+            if _text(form, "what") == "interim":
+                return self._tables_of_now(request, opened, known, unjudged)
+            if _text(form, "sure") != "yes":
+                raise PlanError("say that graders are to judge no more, by the box above the button")
+            with _closing:
+                self._close(opened, known, unjudged)
+        except MirflowError as error:
+            told = str(error).replace(f"{self.service.root.as_posix()}/", "")
+            return self._closing_page(request, opened, 400, told, form)
+        self._note(request, "close round", opened.name)
+        return RedirectResponse(request.url.path, 303)
+
+    def _close(self, opened: OpenRound, known: Any, unjudged: Any) -> None:
+        with self.database.read() as session:
+            if session.get_one(Round, opened.id).closed is not None:
+                raise PlanError("the round is closed already")
+        folder = self._closed_folder(opened.name)
+        closed, _ = close_round(self.service, opened.name, folder, known=known, unjudged=unjudged)
+        write_synced(folder.with_suffix(".json"), json.dumps(_counts(closed, unjudged)).encode())
+
+    def _tables_of_now(self, request: Request, opened: OpenRound, known: Any, unjudged: Any) -> Response:
+        with tempfile.TemporaryDirectory(prefix="mirflow-") as place:
+            folder = Path(place, opened.name)
+            close_round(self.service, opened.name, folder, known=known, unjudged=unjudged, interim=True)
+            self._note(request, "tables of now", opened.name)
+            return _zipped(folder)
+
+    def closed_tables(self, request: Request) -> Response:
+        """The tables of a round that was closed here."""
+        opened = self._round(request)
+        folder = self._closed_folder(opened.name)
+        if not folder.with_suffix(".json").is_file():
+            raise HTTPException(404)
+        return _zipped(folder)
+
+    def _closed_folder(self, name: str) -> Path:
+        assert self.service.folder is not None
+        return self.service.folder / CLOSED / identifier(name)
+
+    def _round(self, request: Request) -> OpenRound:
+        opened = self.rounds.get(request.path_params["round"])
+        if opened is None:
+            raise HTTPException(404)
+        return opened
+
+
+def _counts(closed: Closed, unjudged: Unjudged) -> dict[str, Any]:
+    """What is told of a closed round: its quantities, and pairs whose lists are not scored."""
+    return {"counts": dict(closed.counts), "unscored": len(closed.unjudged) if unjudged == "refuse" else 0}
+
+
+def _zipped(folder: Path) -> Response:
+    """The files of a folder as a zip file, which is removed when it has been sent."""
+    with tempfile.NamedTemporaryFile(prefix="mirflow-", suffix=".zip", delete=False) as file:
+        made = Path(file.name)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+                archive.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
+    return FileResponse(
+        made,
+        media_type="application/zip",
+        filename=f"{folder.name}.zip",
+        headers=PRIVATE,
+        background=BackgroundTask(made.unlink, missing_ok=True),
+    )
+
+
+def _minute(time: dt.datetime | None) -> str:
+    return "" if time is None else f"{time:%Y-%m-%d %H:%M} UTC"
+
+
+def _text(form: Form, name: str) -> str:
+    found = form.get(name, "")
+    return found.strip() if isinstance(found, str) else ""
+
+
+def _several(form: Form, name: str) -> list[str]:
+    return [str(one) for one in form.getlist(name)] if isinstance(form, FormData) else []
+
+
+def _number(form: Form, name: str, what: str, least: int, most: int) -> int:
+    text = _text(form, name)
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
+        raise PlanError(f"{what} is a whole number from {least} to {most}, not {text[:40]!r}")
+    return int(text)
+
+
+def _decimal(form: Form, name: str, what: str, least: float, most: float) -> float:
+    text = _text(form, name)
+    try:
+        found = float(text)
+    except ValueError:
+        found = float("nan")
+    if not least <= found <= most:
+        raise PlanError(f"{what}: a number from {least:g} to {most:g}, not {text[:40]!r}")
+    return found
+
+
+def _seed(form: Form) -> int | None:
+    return _number(form, "seed", "the seed", 0, MOST_SEED) if _text(form, "seed") else None

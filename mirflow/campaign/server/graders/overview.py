@@ -1,0 +1,327 @@
+"""A round as organisers see it: progress, agreement and time, by numbers in place of graders' names; and its end."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from ....analysis.judgements import fine_within_broad, grader_agreement
+from ....errors import AnnotationError, GradingError, suggest
+from ...grading import rater_agreement
+from ...grading.assignment import Pair
+from ...grading.judgement_tables import (
+    Closed,
+    GraderJudgement,
+    GradingEvent,
+    Known,
+    Unjudged,
+    close,
+    to_time,
+    write_closed,
+    write_judgements,
+)
+from ...grading.pool import Pool, read_key
+from ..recordings import find_duration
+from ..service import Service
+from .grading_tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
+from .judging import LARGEST, is_heard
+from .rounds import OpenRound, find_key, open_rounds
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Row = dict[str, Any]
+"""Names to texts, numbers, or None for nothing."""
+
+
+@dataclass(frozen=True)
+class RoundOverview:
+    """A round as organisers see it.
+
+    Parameters
+    ----------
+    quantities : dict of str to object
+        Pairs, graders, judgements and what else is counted.
+    counts : list of dict
+        How many pairs have 0, 1, 2, ... judgements.
+    agreement : list of dict
+        Fleiss's kappa with all three categories and with SS and VS as one, and the other measures: name, of (broad or
+        fine), value, pairs that were compared, what it is.
+    boxes : list of dict
+        Fine judgements within each broad category, as box plots show them.
+    graders : list of dict
+        Judgements, seconds and agreement with the own repeats of each grader, by number.
+    schemes : list of dict
+        The ranking of the systems by all categories, and without the middle one.
+    """
+
+    quantities: Row
+    counts: list[Row]
+    agreement: list[Row]
+    boxes: list[Row]
+    graders: list[Row]
+    schemes: list[Row]
+
+
+def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
+    """Number graders, grader 1, 2, ... in a random order, by id of the participation."""
+    own = select(Participation.id).where(Participation.round_id == opened.id).order_by(Participation.code)
+    return {identity: f"grader {number}" for number, identity in enumerate(session.scalars(own), 1)}
+
+
+def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
+    """The judgements of a round without training; one that was made without listening is none yet."""
+    names = numbered(session, opened)
+    query = (
+        select(StoredAssignment)
+        .join(StoredPair, StoredAssignment.pair_id == StoredPair.id)
+        .where(StoredAssignment.participation_id.in_(names), ~StoredPair.training)
+        .order_by(StoredAssignment.saved, StoredAssignment.id)
+        .options(joinedload(StoredAssignment.pair))
+    )
+    found = []
+    for one in session.scalars(query):
+        heard = is_heard(one, opened.config.listen)
+        found.append(
+            GraderJudgement(
+                names[one.participation_id],
+                one.pair.query,
+                one.pair.candidate,
+                (one.broad or "") if heard else "",
+                one.fine if heard else None,
+                one.repeat,
+                one.unplayable,
+                one.known,
+                one.saved,
+                _share_heard(one, opened),
+            )
+        )
+    return found
+
+
+def _share_heard(one: StoredAssignment, opened: OpenRound) -> float | None:
+    """The share of a candidate's recording that was heard before the last change of its judgement."""
+    seconds = None if one.heard is None or one.saved is None else find_duration(opened.recording(one.pair.piece))
+    return None if not seconds or one.heard is None else min(one.heard / seconds, 1.0)
+
+
+def events_of(session: Session, opened: OpenRound) -> list[Row]:
+    """The events of a round and the changes of judgements, in the order of time, as they are logged."""
+    names = numbered(session, opened)
+    found: list[tuple[Any, Row]] = []
+    query = select(StoredAssignment).where(StoredAssignment.participation_id.in_(names))
+    assigned = {
+        one.id: one
+        for one in session.scalars(
+            query.options(joinedload(StoredAssignment.pair), selectinload(StoredAssignment.judgements))
+        )
+    }
+    for one in assigned.values():
+        about = {"query": one.pair.query, "candidate": one.pair.candidate, "page": one.page}
+        for change in one.judgements:
+            row = {"grader": names[one.participation_id], "event": "judged", **about, **change.values}
+            found.append((change.received, row))
+    for event in session.scalars(select(StoredEvent).where(StoredEvent.participation_id.in_(names))):
+        row = {"grader": names[event.participation_id], "event": event.kind, "page": event.page}
+        if event.assignment_id is not None:
+            pair = assigned[event.assignment_id].pair
+            row |= {"query": pair.query, "candidate": pair.candidate}
+        if event.position is not None:
+            row["position"] = event.position
+        found.append((event.received, row))
+    found.sort(key=lambda one: one[0])
+    return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in found]
+
+
+def look_over(session: Session, opened: OpenRound, key: Pool | None) -> RoundOverview:
+    """Everything that organisers see of a round.
+
+    Parameters
+    ----------
+    session : Session
+    opened : OpenRound
+    key : Pool or None
+        Which system returned which candidate; None: systems are not ranked.
+    """
+    judged = judgements_of(session, opened)
+    pairs = session.execute(
+        select(StoredPair.query, StoredPair.candidate).where(StoredPair.round_id == opened.id, ~StoredPair.training)
+    )
+    made = rater_agreement.progress(judged, [Pair(*one) for one in pairs], opened.config.graders_per_pair)
+    return RoundOverview(
+        _quantities(session, opened, judged, made),
+        [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
+        _agreement(judged),
+        _boxes(judged),
+        _graders(session, opened, judged),
+        _schemes(judged, key) if key is not None else [],
+    )
+
+
+def _quantities(
+    session: Session, opened: OpenRound, judged: Sequence[GraderJudgement], made: rater_agreement.RoundProgress
+) -> Row:
+    row = session.get_one(Round, opened.id)
+    everybody = session.scalars(select(Participation).where(Participation.round_id == opened.id)).all()
+    return {
+        "pairs": made.pairs,
+        "graders of a pair": opened.config.graders_per_pair,
+        "judgements that are needed": made.wanted,
+        "judgements that are made": made.judged,
+        "hidden repeats": made.repeats,
+        "could not be heard": made.cannot_hear,
+        "of known pieces": made.known,
+        "asked and not judged yet": sum(not one.counts and not one.cannot_hear for one in judged),
+        "graders who agreed": len(everybody),
+        "graders who withdrew": sum(one.withdrawn is not None for one in everybody),
+        "graders who had all deleted": row.deleted,
+        "pieces without a recording": len(opened.missing),
+        "closed": None if row.closed is None else row.closed.isoformat(timespec="seconds"),
+    }
+
+
+def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
+    try:
+        collection = rater_agreement.collection_of(judged)
+    except AnnotationError:
+        return []
+    rows = []
+    try:
+        fleiss = grader_agreement(collection)
+    except AnnotationError:  # there are fine judgements alone so far
+        fleiss = None
+    if fleiss is not None:
+        abouts = ("Fleiss's kappa of NS, SS and VS", "Fleiss's kappa of NS and the others")
+        for scheme, about in zip(fleiss["scheme"].values.tolist(), abouts, strict=True):
+            one = fleiss.sel(scheme=scheme)
+            value, compared = _number(one["kappa"]), int(one["compared"])
+            rows.append(
+                {"measure": f"kappa, {scheme}", "of": "broad", "value": value, "pairs": compared, "about": about}
+            )
+    found = rater_agreement.reliability(collection)
+    for name in found["measure"].values.tolist():
+        one = found.sel(measure=name)
+        value, compared = _number(one["value"]), int(one["compared"])
+        of, about = str(one["of"].item()), str(one["about"].item())
+        rows.append({"measure": name, "of": of, "value": value, "pairs": compared, "about": about})
+    return rows
+
+
+def _boxes(judged: Sequence[GraderJudgement]) -> list[Row]:
+    try:
+        found = fine_within_broad(rater_agreement.collection_of(judged))
+    except AnnotationError:
+        return []
+    names = ("n", "mean", "whisker_low", "q1", "median", "q3", "whisker_high", "outliers")
+    return [
+        {"broad": broad, **{name: _number(found[name].sel(broad=broad)) for name in names}}
+        for broad in found["broad"].values.tolist()
+    ]
+
+
+def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgement]) -> list[Row]:
+    log = [
+        GradingEvent(to_time(one["time"]), one["grader"], one["event"], one.get("query", ""), one.get("candidate", ""))
+        for one in events_of(session, opened)
+    ]
+    names = sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1]))
+    works = rater_agreement.grader_work(judged, log, names)
+    rows = []
+    for name in names:
+        work, again = works[name], works[name].agreement
+        row: Row = {"grader": name, "judgements": work.judged}
+        row["median seconds"] = None if math.isnan(work.median_seconds) else round(work.median_seconds, 1)
+        row["minutes"] = round(work.total_seconds / 60, 1)
+        row["share heard"] = _float(work.median_heard)
+        row["repeats"] = again.repeats
+        row["same word"] = _float(again.same)
+        row["difference of numbers"] = _float(again.difference)
+        rows.append(row)
+    return rows
+
+
+def _schemes(judged: Sequence[GraderJudgement], key: Pool) -> list[Row]:
+    try:
+        found = rater_agreement.without_middle(judged, key)
+    except GradingError:
+        return []
+    rows = []
+    for scheme in found["scheme"].values.tolist():
+        one = found.sel(scheme=scheme)
+        systems = {
+            system: {"score": _number(one["score"].sel(system=system)), "rank": _number(one["rank"].sel(system=system))}
+            for system in found["system"].values.tolist()
+        }
+        rows.append({"scheme": scheme, "tau": _number(one["tau"]), "systems": systems})
+    return rows
+
+
+def _number(value: xr.DataArray) -> float | None:
+    return _float(float(value))
+
+
+def _float(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 6)
+
+
+def close_round(
+    service: Service,
+    name: str,
+    folder: Path,
+    *,
+    known: Known = "keep",
+    unjudged: Unjudged = "refuse",
+    interim: bool = False,
+) -> tuple[Closed, Path]:
+    """Write the judgements of a round as they were made and as they are scored, and let nobody judge any more.
+
+    Parameters
+    ----------
+    service : Service
+        Of a campaign.
+    name : str
+        Of the round.
+    folder : Path
+        What is written: ``made.csv``, ``events.jsonl``, and the files of
+        `mirflow.campaign.grading.judgement_tables.write_closed`.
+    known, unjudged
+        See there.
+    interim : bool
+        Write the tables of now, and go on.
+
+    Returns
+    -------
+    closed : Closed
+    pipeline : Path
+
+    Raises
+    ------
+    GradingError
+        If the campaign has no such round, or nobody has judged.
+    """
+    rounds = open_rounds(service)
+    if name not in rounds or service.database is None:
+        hint = suggest(name, rounds) if rounds else "it has none"
+        raise GradingError(f"{service.path}: no round of grading is called {name!r}; {hint}")
+    opened = rounds[name]
+    key = read_key(find_key(opened.config, opened.root))
+    # Files first: if they cannot be written, the round is as open as before.
+    with service.database.write() as session:
+        judged = judgements_of(session, opened)
+        closed = close(judged, key, known=known, names=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_judgements(judged, folder / "made.csv")
+        log = folder / "events.jsonl"
+        log.write_text("".join(json.dumps(one) + "\n" for one in events_of(session, opened)), encoding="utf-8")
+        pipeline = write_closed(closed, key, folder, events=log, unjudged=unjudged, scale=LARGEST)
+        row = session.scalars(select(Round).where(Round.id == opened.id)).one()
+        if not interim and row.closed is None:
+            row.closed = service.clock()
+    return closed, pipeline

@@ -1,0 +1,635 @@
+"""Plans of rounds: the tables of draw, pool and assign in a folder for each round, until it is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from threading import Lock
+from typing import Any, TypeVar
+
+from ....errors import GradingError, MirflowError, PipelineError, counted
+from ....pipeline.model import identifier
+from ....store.generations import write_synced
+from ...file import GradingRound, Planning, make_round
+from ...grading.assignment import Plan, PlanSummary, assign, read_plan, summarise, tabulate_work, write_plan
+from ...grading.csv_tables import read_table, write_table
+from ...grading.pool import key_path, read_key, read_pairs, summarise_pool
+from ...grading.query_draw import PieceTable, draw, drawing_notes, read_pieces, read_queries, write_queries
+from ..recordings import find_recording
+from ..service import Service
+from ..submissions.archives import name_trouble
+from ..submissions.confinement import Confinement, Confines, JobError
+
+FOLDER = "grading"
+"""Folder of the plans in that of the campaign."""
+PIECES, QUERIES, LISTS, POOL, PLAN, ROUND = (
+    "pieces.csv", "queries.csv", "lists", "pool.csv", "assignments.csv", "round.json",
+)  # fmt: skip
+"""Files of a plan, in the order of the steps: each is made of those before it."""
+CONSENT = "consent.txt"
+"""The text that graders agree to, where it is not that of mirflow."""
+DOWNLOADS = (QUERIES, POOL, str(key_path(POOL)), PLAN)
+"""Files of a plan that organisers may download."""
+TABLES = (".csv", ".tsv", ".txt")
+"""Suffixes of tables of pieces."""
+LIST_SUFFIXES = (*TABLES, ".lists", ".run", ".matrix")
+"""Suffixes of lists that may be uploaded: text alone."""
+LONGEST_NAME = 64
+"""Characters of the name of a round that is planned."""
+MOST_GRADERS, MOST_JUDGEMENTS = 1000, 200_000
+SHORTEST_SECRET = 12
+"""Characters of a secret that somebody chooses: who guesses it finds the pieces behind the ids."""
+_RESERVED = frozenset({"new"})
+"""Names that addresses have."""
+_SHOWN = 5
+_EACH = re.compile(r".*\d by (.+)")
+_BUSY = Lock()
+_T = TypeVar("_T")
+
+
+class PlanError(GradingError):
+    """A step of a plan cannot be made of what was given."""
+
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """A round that is planned.
+
+    Parameters
+    ----------
+    name : str
+    folder : Path
+        Of its files.
+    planning : Planning
+        What the campaign file offers.
+    root : Path
+        Folder that the campaign's paths are relative to.
+    """
+
+    name: str
+    folder: Path
+    planning: Planning
+    root: Path
+
+    @property
+    def is_open(self) -> bool:
+        """True if the round has been opened, so that nothing of it is changed any more."""
+        return (self.folder / ROUND).exists()
+
+    def has(self, name: str) -> bool:
+        """True if a step has been made."""
+        return (self.folder / name).exists()
+
+    def message_of(self, error: MirflowError) -> str:
+        """The message of an error without the folders of this machine."""
+        text = "; ".join(map(str, error.problems)) if isinstance(error, PipelineError) else str(error)
+        for folder in (self.folder, self.folder.resolve(), self.root, self.root.resolve()):
+            # Files that a pattern has found are named from the root of the disk on.
+            text = text.replace(f"{folder.as_posix()}/", "").replace(f"{folder.as_posix()[1:]}/", "")
+        return text
+
+    def forget(self, *names: str) -> None:
+        """Remove the tables of steps that no longer fit to those before them."""
+        for name in names:
+            for path in (self.folder / name, key_path(self.folder / name)):
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+
+
+def find_plan(service: Service, name: str) -> RoundPlan | None:
+    """The plan of a name; None if there is none."""
+    campaign = service.campaign
+    if campaign is None or campaign.planning is None or not (name.isidentifier() and name.isascii()):
+        return None
+    if len(name) > LONGEST_NAME:
+        return None
+    folder = _folder(service) / name
+    if not folder.is_dir():
+        return None
+    return RoundPlan(name, folder, campaign.planning, service.root)
+
+
+def find_plans(service: Service) -> list[RoundPlan]:
+    """All plans of a campaign, by name."""
+    folder = _folder(service)
+    names = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
+    return [plan for plan in (find_plan(service, name) for name in names) if plan is not None]
+
+
+def _folder(service: Service) -> Path:
+    assert service.folder is not None
+    return service.folder / FOLDER
+
+
+def begin_plan(service: Service, name: str) -> RoundPlan:
+    """Begin the plan of a round.
+
+    Raises
+    ------
+    PlanError
+        If the name is none, or is taken.
+    """
+    try:
+        identifier(name)
+    except ValueError as error:
+        raise PlanError(f"the name {error}") from None
+    assert service.campaign is not None
+    taken = {one.name for one in service.campaign.grading} | {one.name for one in find_plans(service)}
+    refused = PlanError(f"the name {name!r} is taken, or too long; give another")
+    if name.casefold() in {one.casefold() for one in taken} | _RESERVED or len(name) > LONGEST_NAME:
+        raise refused
+    folder = _folder(service) / name
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except FileExistsError:  # begun by somebody else at this moment
+        raise refused from None
+    found = find_plan(service, name)
+    assert found is not None
+    return found
+
+
+def discard_plan(plan: RoundPlan) -> None:
+    """Remove a plan that was not opened."""
+    with _changing(plan):
+        shutil.rmtree(plan.folder)
+
+
+@contextmanager
+def _changing(plan: RoundPlan) -> Iterator[None]:
+    """Change a plan alone.
+
+    Raises
+    ------
+    PlanError
+        If the round is open, the plan was discarded, or a step is being made and takes long.
+    """
+    if not _BUSY.acquire(timeout=20):
+        raise PlanError("another step is being made: try again in a moment")
+    try:
+        if plan.is_open:
+            raise PlanError("the round is open: its plan stays as it is; plan another round")
+        if not plan.folder.is_dir():
+            raise PlanError("the plan was discarded meanwhile: begin another one")
+        yield
+    finally:
+        _BUSY.release()
+
+
+@contextmanager
+def _beside(plan: RoundPlan) -> Iterator[Path]:
+    """A folder for what becomes part of a plan when it is whole."""
+    place = Path(tempfile.mkdtemp(dir=plan.folder, prefix=".new-"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> PieceTable:
+    """Keep a table of pieces as that of the plan; queries that were drawn before are forgotten.
+
+    Parameters
+    ----------
+    plan : RoundPlan
+    path : Path
+        Where the table is.
+    name : str
+        Of its file, as it was sent.
+    column : str
+        The column of the pieces' names; empty: piece, track, ...
+
+    Raises
+    ------
+    MirflowError
+        With the line of what is wrong.
+    """
+    base = re.split(r"[/\\]", name)[-1]
+    trouble = name_trouble(base, 0) or ("" if base.lower().endswith(TABLES) else f"is none of {', '.join(TABLES)}")
+    if trouble:
+        raise PlanError(f"the table of pieces {base!r} {trouble}")
+    with _changing(plan), _beside(plan) as place:
+        shutil.copyfile(path, place / base)
+        try:
+            found = read_pieces(place / base, column or None)
+        except MirflowError as error:
+            raise PlanError(str(error).replace(f"{place.as_posix()}/", "")) from None
+        plan.forget(QUERIES, POOL, PLAN)
+        notes = {"file": base, "names": found.key}
+        write_table(plan.folder / PIECES, found.table.columns, found.table.rows, notes)
+    return read_collection(plan)
+
+
+def read_collection(plan: RoundPlan) -> PieceTable:
+    """The table of pieces of a plan.
+
+    Raises
+    ------
+    PlanError
+        If there is none yet.
+    """
+    path = plan.folder / PIECES
+    if not path.exists():
+        raise PlanError("there is no table of pieces yet")
+    return read_pieces(path, read_table(path).notes.get("names"))
+
+
+def draw_queries(
+    plan: RoundPlan, number: int | Mapping[str, int], by: str = "", where: str = "", seed: int | None = None
+) -> list[str]:
+    """Draw the queries of a plan; candidates that were pooled before are forgotten.
+
+    Parameters
+    ----------
+    plan : RoundPlan
+    number : int or mapping of str to int
+        At random, or of each value of a column; of a mapping as many of each value as it says.
+    by : str
+        That column; empty: at random.
+    where : str
+        Only pieces for which it holds; empty: all.
+    seed : int or None
+        None: a new one.
+    """
+    with _changing(plan):
+        collection = read_collection(plan)
+        seed = secrets.randbits(31) if seed is None else seed
+        each = number if by or isinstance(number, Mapping) else None
+        drawn = number if each is None and not isinstance(number, Mapping) else None
+        found = draw(collection, drawn, each=each, by=by or None, seed=seed, where=where or None)
+        notes = drawing_notes(collection.table.notes.get("file", PIECES), seed, each, by, where)
+        write_queries(collection, found, plan.folder / QUERIES, notes)
+        plan.forget(POOL, PLAN)
+    return found
+
+
+def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path]]) -> int:
+    """Unpack lists of systems, which take the place of those that were sent before; returns the number of files.
+
+    Parameters
+    ----------
+    service : Service
+    plan : RoundPlan
+    sent : sequence of (str, Path)
+        Names as sent, and where the bytes are: one archive, or files.
+
+    Raises
+    ------
+    MirflowError
+        If a file cannot be taken, with the reason; nothing has changed then.
+    """
+    assert service.campaign is not None
+    with _changing(plan), _beside(plan) as place:
+        task = {
+            "sent": [(name, str(path)) for name, path in sent],
+            "out": str(place),
+            "limits": service.campaign.limits.model_dump(),
+            "suffixes": LIST_SUFFIXES,
+        }
+        answer = _run(service, "lists", task, place, sorted({str(path.parent) for _, path in sent}))
+        refused = [f"{one[0]}: {one[1]}" for one in answer["refused"]]
+        if refused:
+            more = f"; and {counted(len(refused) - _SHOWN, 'other file')}" if len(refused) > _SHOWN else ""
+            raise PlanError("; ".join(refused[:_SHOWN]) + more)
+        plan.forget(LISTS)
+        place.rename(plan.folder / LISTS)
+        (plan.folder / LISTS).chmod(0o700)
+    return int(answer["files"])
+
+
+def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, readable: Sequence[str]) -> dict[str, Any]:
+    """Run a job that reads what systems returned, in a child within limits."""
+    assert service.campaign is not None
+    limits = service.campaign.limits
+    confines = Confines(
+        limits.seconds,
+        memory=limits.memory,
+        file_size=10 * limits.size,
+        writable=(str(place),),
+        readable=tuple(readable),
+    )
+    try:
+        with Confinement(modules=["..graders.pooling"]) as confinement:
+            return confinement.run(job, task, confines)
+    except JobError as error:
+        raise PlanError(str(error).replace(f"{place.as_posix()}/", "")) from None
+
+
+def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
+    """Patterns of lists that were sent: SYSTEM.csv of all queries, or SYSTEM/QUERY.txt.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Paths below the folder of the lists.
+    queries : sequence of str
+
+    Examples
+    --------
+    >>> list_patterns(["oak.csv", "elm.lists"], ["q1"])
+    ['{system}.csv', '{system}.lists']
+    >>> list_patterns(["oak/q1.txt", "oak/q2.txt"], ["q1", "q2"]), list_patterns(["all/oak.csv"], ["q1"])
+    (['{system}/{track}.txt'], ['all/{system}.csv'])
+    """
+    paths = [PurePosixPath(one) for one in files]
+    below = [one for one in paths if len(one.parts) > 1]
+    # The folder of all lists is none of a system, and its files are not called after queries.
+    around = len({one.parts[0] for one in paths}) == 1 and not {one.stem for one in below} & set(queries)
+    found = set()
+    for one in paths:
+        if len(one.parts) == 1:
+            found.add(f"{{system}}{one.suffix}")
+        elif around:
+            found.add(f"{one.parts[0]}/{{system}}{one.suffix}")
+        else:
+            found.add(f"{{system}}/{{track}}{one.suffix}")
+    return sorted(found)
+
+
+def pool_candidates(
+    service: Service,
+    plan: RoundPlan,
+    source: int | None,
+    top: int,
+    same: Sequence[str] = (),
+    secret: str = "",
+    judged_as: str = "",
+) -> None:
+    """Pool the candidates of a plan; assignments that were made before are forgotten.
+
+    Parameters
+    ----------
+    service : Service
+    plan : RoundPlan
+    source : int or None
+        Lists that the campaign file offers; None: those that were sent.
+    top : int
+        Candidates of each system.
+    same : sequence of str
+        Columns of the table of pieces: candidates with the query's value are left out.
+    secret : str
+        Of the ids; empty: a new one.
+    judged_as : str
+        Column of the queries with the query that graders hear in their place; empty: graders hear each query.
+    """
+    if secret and len(secret) < SHORTEST_SECRET:
+        raise PlanError(f"a secret needs {SHORTEST_SECRET} characters at least: graders could guess a shorter one")
+    with _changing(plan), _beside(plan) as place:
+        if not plan.has(QUERIES):
+            raise PlanError("there are no queries yet")
+        if source is None:
+            queries = read_table(plan.folder / QUERIES).column("query")
+            paths = [str(plan.folder / LISTS / one) for one in list_patterns(sent_lists(plan), queries)]
+        else:
+            paths = [str(plan.root / plan.planning.lists[source])]
+        if not paths:
+            raise PlanError("there are no lists of systems yet")
+        pieces = plan.folder / PIECES
+        task = {
+            "lists": paths,
+            "trusted": source is not None,
+            "queries": str(plan.folder / QUERIES),
+            "pieces": str(pieces) if pieces.exists() else None,
+            "column": read_collection(plan).key if pieces.exists() else None,
+            "top": top,
+            "same": list(same),
+            "judged_as": judged_as or None,
+            "secret": secret or secrets.token_hex(16),
+            "out": str(place / POOL),
+        }
+        _run(service, "pool", task, place, [str(plan.folder), *([] if source is None else [str(plan.root)])])
+        plan.forget(PLAN, POOL)
+        for name in (key_path(POOL), Path(POOL)):
+            (place / name).replace(plan.folder / name)
+
+
+def sent_lists(plan: RoundPlan) -> list[str]:
+    """Paths of the lists that were sent."""
+    folder = plan.folder / LISTS
+    return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
+
+
+def assign_graders(
+    plan: RoundPlan, graders: int, per_pair: int, repeats: float, minutes: float, seed: int | None = None
+) -> PlanSummary:
+    """Assign so many graders to the pairs of a plan; see `mirflow.campaign.grading.assignment.assign`."""
+    if graders > MOST_GRADERS:
+        raise PlanError(f"{graders} graders are too many: {MOST_GRADERS} are the most")
+    with _changing(plan):
+        if not plan.has(POOL):
+            raise PlanError("there are no candidates yet")
+        pairs = read_pairs(plan.folder / POOL)
+        if len(pairs) * per_pair > MOST_JUDGEMENTS:
+            raise PlanError(f"{len(pairs) * per_pair} judgements are too many: {MOST_JUDGEMENTS} are the most")
+        width = len(str(graders))
+        names = [f"grader{number:0{width}}" for number in range(1, graders + 1)]
+        seed = secrets.randbits(31) if seed is None else seed
+        made = assign(pairs, names, per_pair, repeats=repeats, seed=seed)
+        write_plan(made, plan.folder / PLAN, minutes)
+    return summarise(made, minutes)
+
+
+def write_round(plan: RoundPlan, settings: Mapping[str, Any], consent: str = "") -> GradingRound:
+    """Open a round with these settings, as a campaign file would have them but for the paths.
+
+    Parameters
+    ----------
+    plan : RoundPlan
+    settings : mapping of str to object
+    consent : str
+        The text that graders agree to; empty: that of mirflow.
+
+    Raises
+    ------
+    MirflowError
+        If a step is missing, or a setting cannot be.
+    """
+    with _changing(plan):
+        if not plan.has(QUERIES) or not plan.has(POOL) or not plan.has(str(key_path(POOL))):
+            raise PlanError("queries and candidates come first, and the key of the candidates beside them")
+        text = consent.strip()
+        if text:
+            write_synced(plan.folder / CONSENT, f"{text}\n".encode())
+        else:
+            plan.forget(CONSENT)
+        made = _round(plan, settings)
+        write_synced(plan.folder / ROUND, json.dumps(settings, indent=2).encode())
+    return made
+
+
+def _round(plan: RoundPlan, settings: Mapping[str, Any]) -> GradingRound:
+    paths = {
+        name: Path(os.path.relpath(plan.folder / file, plan.root)).as_posix()
+        for name, file in (("queries", QUERIES), ("candidates", POOL), ("consent", CONSENT))
+        if name != "consent" or plan.has(CONSENT)
+    }
+    return make_round({**settings, **paths, "name": plan.name, "audio": plan.planning.audio})
+
+
+def read_round(plan: RoundPlan) -> GradingRound:
+    """The round of a plan that was opened.
+
+    Raises
+    ------
+    MirflowError
+        If its settings were changed to what cannot be.
+    """
+    path = plan.folder / ROUND
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise GradingError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(settings, dict):
+        raise GradingError(f"{path}: has no settings of a round")
+    return _round(plan, settings)
+
+
+def forget_round(plan: RoundPlan) -> None:
+    """Take back that a round was opened, which could not be loaded."""
+    (plan.folder / ROUND).unlink(missing_ok=True)
+
+
+def planned_rounds(service: Service) -> list[GradingRound]:
+    """The rounds of a campaign that were planned on the pages and are open.
+
+    Raises
+    ------
+    MirflowError
+        For one that the campaign file names, too, or that cannot be read.
+    """
+    if service.campaign is None or service.campaign.planning is None or service.folder is None:
+        return []
+    own = {one.name for one in service.campaign.grading}
+    found = [plan for plan in find_plans(service) if plan.is_open]
+    for plan in found:
+        if plan.name in own:
+            raise GradingError(f"{service.path}: a round that was planned on the pages is called {plan.name!r}; rename")
+    return [read_round(plan) for plan in found]
+
+
+@dataclass(frozen=True)
+class GraderShare:
+    """Part of a plan that a grader is given."""
+
+    grader: str
+    queries: tuple[str, ...]
+    pairs: int
+    repeats: int
+    hours: float
+
+
+@dataclass(frozen=True)
+class PlanOverview:
+    """Progress of a plan.
+
+    Parameters
+    ----------
+    pieces, columns, file
+        Number of pieces, other columns of their table, and its name.
+    queries : list of (str, int or str) or None
+        Quantities of the queries; None: not drawn yet.
+    drawn, traits
+        Names of the queries, and the other columns of their table.
+    systems : list of str
+        Of the lists that were sent.
+    pool, short : list
+        Quantities of the pool; systems, queries and number of lists that are too short.
+    missing : list of str
+        Pieces without a recording.
+    work, shares : list
+        Quantities of table 5 of the MIREX chapter; what each grader hears.
+    per_pair : int
+        Graders of a pair in the assignments.
+    troubles : dict of str to str
+        Files that cannot be read, as somebody changed them.
+    """
+
+    pieces: int
+    columns: tuple[str, ...]
+    file: str
+    queries: list[tuple[str, int | str]] | None
+    drawn: list[str]
+    traits: tuple[str, ...]
+    systems: list[str]
+    pool: list[tuple[str, int]] | None
+    short: list[tuple[str, str, int]]
+    missing: list[str]
+    work: list[tuple[str, int | str]] | None
+    shares: list[GraderShare]
+    per_pair: int
+    troubles: dict[str, str]
+
+
+def look_over_plan(plan: RoundPlan) -> PlanOverview:
+    """Describe the progress of a plan by its files, whoever has written them."""
+    troubles: dict[str, str] = {}
+
+    def read(name: str, function: Callable[[Path], _T], otherwise: _T) -> _T:
+        try:
+            return function(plan.folder / name) if plan.has(name) else otherwise
+        except MirflowError as error:
+            troubles[name] = plan.message_of(error)
+            return otherwise
+
+    collection = read(PIECES, lambda path: read_collection(plan), None)
+    none: list[str] = []
+    drawn = read(QUERIES, read_queries, none)
+    key = read(str(key_path(POOL)), read_key, None)
+    assigned = read(PLAN, read_plan, None)
+    work = None if assigned is None else tabulate_work(summarise(*assigned))
+    top = max((one.rank for one in key.returned), default=0) if key is not None else 0
+    return PlanOverview(
+        pieces=0 if collection is None else len(collection.names),
+        columns=() if collection is None else tuple(one for one in collection.table.columns if one != collection.key),
+        file="" if collection is None else collection.table.notes.get("file", PIECES),
+        queries=read(QUERIES, _drawn, None),
+        drawn=drawn,
+        traits=read(QUERIES, lambda path: read_table(path).columns[1:], ()),
+        systems=sorted({one.partition("/")[0].partition(".")[0] for one in sent_lists(plan)}),
+        pool=None if key is None else summarise_pool(key, top),
+        short=[] if key is None else key.short(top),
+        missing=_missing(plan, set(drawn) if key is None else {*key.judged_for, *key.pieces.values()}, troubles),
+        work=work,
+        shares=[] if assigned is None else _shares(*assigned),
+        per_pair=1 if assigned is None else assigned[0].graders_per_pair,
+        troubles=troubles,
+    )
+
+
+def _drawn(path: Path) -> list[tuple[str, int | str]]:
+    """Quantities of queries: how many of each class, and the seed."""
+    table = read_table(path)
+    of_each = _EACH.fullmatch(table.notes.get("of each", ""))
+    rows: list[tuple[str, int | str]] = [("queries", len(table.rows))]
+    if of_each is not None and of_each[1] in table.columns:
+        counts = Counter(table.column(of_each[1]))
+        rows += [(f"queries of {of_each[1]} {value}", many) for value, many in sorted(counts.items())]
+    return rows + [(name, table.notes[name]) for name in ("where", "seed", "drawn from") if name in table.notes]
+
+
+def _missing(plan: RoundPlan, pieces: Collection[str], troubles: dict[str, str]) -> list[str]:
+    try:
+        return sorted(one for one in pieces if not find_recording(plan.root, plan.planning.audio, one).is_file())
+    except MirflowError as error:
+        troubles["audio"] = plan.message_of(error)
+        return []
+
+
+def _shares(plan: Plan, minutes: float) -> list[GraderShare]:
+    found = []
+    for grader in plan.graders:
+        own = plan.of(grader)
+        queries = tuple(dict.fromkeys(one.query for one in own))
+        repeats = sum(one.repeat for one in own)
+        found.append(GraderShare(grader, queries, len(own) - repeats, repeats, len(own) * minutes / 60))
+    return found

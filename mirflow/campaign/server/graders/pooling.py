@@ -1,0 +1,75 @@
+"""Jobs on lists of systems, in a child within limits: unpacking what was sent, and pooling it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ....errors import GradingError, clean_text
+from ...file import Limits
+from ...grading.pool import pool, read_rankings, write_pool
+from ...grading.query_draw import read_pieces, read_queries
+from ..submissions.archives import ArchiveError, unpack
+from ..submissions.confinement import SendMessage
+
+
+def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Unpack lists of systems.
+
+    Parameters
+    ----------
+    task : mapping
+        ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and ``suffixes``, which files may have.
+    send : callable
+
+    Returns
+    -------
+    dict
+        ``files``, their number, and ``refused``, rows of names and reasons.
+    """
+    sent = [(name, Path(path)) for name, path in task["sent"]]
+
+    def fits(name: str) -> str:
+        path = PurePosixPath(name)
+        if path.suffix.lower() not in task["suffixes"]:
+            return f"is none of {', '.join(task['suffixes'])}"
+        if len(path.parts) > 2 or "{" in name or "}" in name:
+            return "is called neither SYSTEM.csv nor SYSTEM/QUERY.txt"
+        return ""
+
+    try:
+        found = unpack(sent, Path(task["out"]), Limits.model_validate(task["limits"]), fits)
+    except ArchiveError as error:
+        name = clean_text(sent[0][0]) if len(sent) == 1 else "the upload"
+        raise GradingError(f"{name} {error.message}") from None
+    return {
+        "files": len(found.files),
+        "refused": [[clean_text(one.path), clean_text(one.message)] for one in found.refused],
+    }
+
+
+def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Pool lists of systems.
+
+    Parameters
+    ----------
+    task : mapping
+        ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``, ``pieces`` and its ``column``
+        (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None), ``secret``, and ``out``, the
+        table to write.
+    send : callable
+
+    Returns
+    -------
+    dict
+        ``pairs``, their number.
+    """
+    queries = read_queries(task["queries"])
+    pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None
+    names = () if pieces is None else pieces.names
+    rankings = read_rankings(task["lists"], queries, names, trusted=task["trusted"])
+    heard = read_pieces(task["queries"], "query").values(task["judged_as"]) if task["judged_as"] else {}
+    found = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"], judged_as=heard)
+    write_pool(found, task["out"])
+    return {"pairs": len(found.pairs)}

@@ -1,0 +1,294 @@
+"""Rounds of grading as a campaign file names them, and as the database holds them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from ....errors import GradingError, InvalidAnnotationError, counted
+from ....metrics.similarity import BROAD
+from ...file import GradingRound
+from ...grading.assignment import Pair
+from ...grading.csv_tables import read_table
+from ...grading.pool import key_path, read_key, read_pairs
+from ...grading.query_draw import read_queries
+from ..recordings import find_recording
+from ..service import Service
+from .grading_tables import ConsentText, Round, StoredAssignment, StoredPair
+from .judging import read_values
+from .planning import planned_rounds
+
+CONSENT = """\
+You will listen to short pieces of music and judge how similar they are to each other.
+
+What is kept: your judgements, and when you played, paused or moved within a recording. It is kept under a random \
+number. The list of accounts says who has which personal link; reports and files that are handed on do not.
+
+You may stop, pause and come back whenever you like, without giving a reason. You may withdraw at any time, and \
+choose whether what you judged so far is kept or deleted.
+"""
+"""What graders agree to, if the organiser has written nothing else."""
+
+_LOG = logging.getLogger("mirflow.server")
+
+
+@dataclass(frozen=True)
+class OpenRound:
+    """A round of grading that a server offers.
+
+    Parameters
+    ----------
+    config : GradingRound
+        As the campaign file has it.
+    root : Path
+        Folder that its paths are relative to.
+    id : int
+        In the database.
+    consent : str
+        What graders agree to.
+    version : str
+        Of that text.
+    missing : tuple of str
+        Pieces without a recording.
+    """
+
+    config: GradingRound
+    root: Path
+    id: int
+    consent: str
+    version: str
+    missing: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of the round, part of its address."""
+        return self.config.name
+
+    def recording(self, piece: str) -> Path:
+        """The file of a piece.
+
+        Raises
+        ------
+        GradingError
+            If the name of the piece leads out of the folder of the recordings.
+        """
+        return find_recording(self.root, self.config.audio, piece)
+
+    def is_open(self, now: dt.datetime) -> bool:
+        """True if a time is between those at which it opens and closes."""
+        opens, closes = self.config.opens, self.config.closes
+        return (opens is None or now >= opens) and (closes is None or now < closes)
+
+
+def open_rounds(service: Service) -> dict[str, OpenRound]:
+    """Load the rounds of a campaign into its database, as often as one likes.
+
+    Pairs that were added to the tables since are added, and those that were taken out leave, unless somebody was asked
+    about them.
+
+    Parameters
+    ----------
+    service : Service
+
+    Returns
+    -------
+    dict of str to OpenRound
+        By name; empty without a campaign.
+
+    Raises
+    ------
+    GradingError
+        If a table does not name what it should.
+    """
+    if service.campaign is None or service.database is None:
+        return {}
+    return {
+        config.name: load_round(service, config) for config in (*service.campaign.grading, *planned_rounds(service))
+    }
+
+
+def load_round(service: Service, config: GradingRound) -> OpenRound:
+    """Load one round into the database.
+
+    Raises
+    ------
+    GradingError
+        See `open_rounds`.
+    """
+    assert service.database is not None
+    with service.database.write() as session:
+        return _load(session, config, service.root, service.clock())
+
+
+def rounds_of(service: Service) -> Rounds | None:
+    """The rounds of a campaign; None where there can be none.
+
+    Raises
+    ------
+    GradingError
+        If the tables of a round cannot be used.
+    """
+    campaign = service.campaign
+    if campaign is None or service.database is None or not (campaign.grading or campaign.planning):
+        return None
+    return Rounds(service)
+
+
+class Rounds:
+    """The rounds that a server offers; those that are planned on its pages are among them once they are open.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._open = open_rounds(service)
+
+    def get(self, name: str) -> OpenRound | None:
+        """The round of a name; None if there is none."""
+        if name not in self._open:
+            self._look()
+        return self._open.get(name)
+
+    def all(self) -> list[OpenRound]:
+        """All of them."""
+        self._look()
+        return list(self._open.values())
+
+    def _look(self) -> None:
+        """Load what another process, or another page, has opened."""
+        for config in planned_rounds(self._service):
+            if config.name not in self._open:
+                self._open[config.name] = load_round(self._service, config)
+
+
+def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) -> OpenRound:
+    row = session.scalar(select(Round).where(Round.name == config.name))
+    if row is None:
+        row = Round(name=config.name, opened=now)
+        session.add(row)
+        session.flush()
+    text = _read_consent(config, root)
+    version = hashlib.sha256(text.encode()).hexdigest()[:12]
+    known = select(ConsentText).where(ConsentText.round_id == row.id, ConsentText.version == version)
+    if session.scalar(known) is None:
+        session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
+    pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, root)}
+    _update(session, row.id, pairs)
+    missing = _without_recording(config, root, pairs.values())
+    if missing:
+        _LOG.warning("round %s: %s", config.name, _shown(missing))
+    return OpenRound(config, root, row.id, text, version, missing)
+
+
+def check_round(config: GradingRound, root: Path) -> tuple[int, str]:
+    """The number of pairs that a round asks about, and what should be looked at in it; no database is opened.
+
+    Raises
+    ------
+    GradingError
+        If a table does not name what it should.
+    """
+    _read_consent(config, root)
+    pairs = list(_pairs(config, root))
+    missing = _without_recording(config, root, pairs)
+    return sum(not pair.training for pair in pairs), _shown(missing) if missing else ""
+
+
+def _without_recording(config: GradingRound, root: Path, pairs: Iterable[StoredPair]) -> tuple[str, ...]:
+    pieces = sorted({piece for pair in pairs for piece in (pair.query_piece, pair.piece)})
+    return tuple(piece for piece in pieces if not find_recording(root, config.audio, piece).is_file())
+
+
+def _shown(missing: Sequence[str]) -> str:
+    return f"{counted(len(missing), 'piece')} without a recording, such as {', '.join(missing[:3])}"
+
+
+def _read_consent(config: GradingRound, root: Path) -> str:
+    if not config.consent:
+        return CONSENT
+    try:
+        return (root / config.consent).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GradingError(f"round {config.name}: consent {config.consent}: cannot be read: {error}") from None
+
+
+def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
+    """The pairs of the tables, those of the training first."""
+    if config.training:
+        yield from _training_pairs(root / config.training)
+    candidates, queries = root / config.candidates, set(read_queries(root / config.queries))
+    key = find_key(config, root)
+    returned = read_key(key).returned
+    pieces = {one.pair: one.piece for one in returned}
+    queries |= {one.judged_as for one in returned if one.judged_as}  # of which perhaps only mutations were drawn
+    for query, candidate in read_pairs(candidates):
+        if query not in queries:
+            raise GradingError(f"{candidates}: query {query!r} is not in {config.queries}")
+        piece = pieces.get(Pair(query, candidate))
+        if piece is None:
+            raise GradingError(f"{key}: has no piece for candidate {candidate!r} of query {query!r}")
+        yield StoredPair(query=query, candidate=candidate, query_piece=query, piece=piece)
+
+
+def find_key(config: GradingRound, root: Path) -> Path:
+    """The file that tells which system returned which candidate."""
+    return root / config.key if config.key else key_path(root / config.candidates)
+
+
+def _training_pairs(path: Path) -> Iterator[StoredPair]:
+    """Pairs of query, candidate, broad and fine, whose names are pieces."""
+    table = read_table(path)
+    columns = (table.filled("query"), table.filled("candidate"), table.optional("broad"), table.optional("fine"))
+    for line, query, piece, broad, fine in zip(table.lines, *columns, strict=True):
+        try:
+            anchor = read_values({"broad": broad, "fine": fine})
+        except GradingError as error:
+            raise InvalidAnnotationError(str(error), path=table.name, line=line) from None
+        yield StoredPair(
+            query=query,
+            candidate=f"training {piece}",
+            query_piece=query,
+            piece=piece,
+            training=True,
+            anchor_broad=anchor["broad"],
+            anchor_fine=anchor["fine"],
+        )
+
+
+def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], StoredPair]) -> None:
+    there = {
+        (row.query, row.candidate): row
+        for row in session.scalars(select(StoredPair).where(StoredPair.round_id == round_id))
+    }
+    asked = set(
+        session.scalars(select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == round_id))
+    )
+    for name, row in there.items():
+        if name not in pairs and row.id not in asked:
+            session.delete(row)
+        elif name in pairs and (row.query_piece, row.piece) != (pairs[name].query_piece, pairs[name].piece):
+            if row.id in asked:
+                heard = f"candidate {name[1]!r} of query {name[0]!r} was heard as {row.piece!r}"
+                raise GradingError(
+                    f"{heard}, and is {pairs[name].piece!r} now; give the round of another pool a new name"
+                )
+            row.query_piece, row.piece = pairs[name].query_piece, pairs[name].piece
+    for name, pair in pairs.items():
+        if name not in there:
+            pair.round_id = round_id
+            session.add(pair)
+
+
+def labels(config: GradingRound) -> dict[str, str]:
+    """Names of the broad categories on the pages."""
+    return dict(zip(BROAD, config.broad, strict=True))

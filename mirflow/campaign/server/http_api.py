@@ -1,0 +1,731 @@
+"""The API for programs: stores, tables, scores by track and leaderboards; the description of itself follows from it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+import numpy as np
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from ...analysis.queries import choose, choose_one, count_statuses
+from ...analysis.query_options import OPTIONS, Names
+from ...analysis.scores import coords_of, names_of, scores_frame
+from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
+from ...api import compare, problems, query
+from ...cells import Status
+from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
+from ...pipeline.document import without_folders
+from ...reports.leaderboard import json_schema, leaderboard, to_json
+from ...reports.tables import Table, table_of, to_arrow
+from ...reports.tables import to_csv as table_to_csv
+from ...reports.tables import to_json as table_to_json
+from ...reports.tabulation import Tabulation
+from ...store.format import list_cautions, nested_attrs
+from .accounts import Viewer
+from .answers import Content
+from .security import GuardedRoute
+from .service import Service
+from .snapshots import Snapshot
+from .views import View, Views
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+BASE = "/api/v1"
+LONGEST = 2_000
+"""Characters of a parameter."""
+MANY = 200
+"""Values of a parameter that may be repeated."""
+ROWS = MappingProxyType({"json": 200_000, "csv": 500_000, "arrow": 2_000_000, "parquet": 2_000_000})
+"""Rows of an answer."""
+_CHOOSE_TRACKS = frozenset({"annotator", "by", "cluster", "missing", "system", "track", "undefined", "where"})
+"""Parameters that make parts of the tracks."""
+TRIALS = 5
+"""Times that an answer is begun anew, as something was published meanwhile."""
+SECONDS = 10.0
+"""Time of a computation, as far as it can be told before."""
+
+_MEDIA = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "parquet": "application/vnd.apache.parquet",
+}
+_TABLES = ("json", "csv", "arrow", "parquet")
+_TITLES = {
+    400: "Bad request",
+    403: "Not public",
+    404: "Not found",
+    406: "Not acceptable",
+    413: "Too much",
+    501: "Not installed",
+}
+
+
+class ApiError(MirflowError):
+    """A request that the API refuses.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    message : str
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class QueryParameter:
+    """A parameter of an operation.
+
+    Parameters
+    ----------
+    name : str
+    help : str
+    kind : {"string", "integer", "number", "boolean", "pairs"}
+        Pairs are ``name=value``.
+    choices : callable or None
+        Gives the values that there are.
+    many : bool
+        Whether it may be repeated.
+    low, high : number or None
+        The least and the largest value.
+    """
+
+    name: str
+    help: str
+    kind: str = "string"
+    choices: Callable[[], Collection[str]] | None = None
+    many: bool = False
+    low: float | None = None
+    high: float | None = None
+
+    def read(self, given: Sequence[str]) -> Any:
+        """The value of what was given.
+
+        Raises
+        ------
+        ApiError
+            If it is not what the parameter takes.
+        """
+        repeated = self.many or self.kind == "pairs"
+        if len(given) > (MANY if repeated else 1):
+            raise ApiError(400, f"{self.name} is given {len(given)} times, {MANY if repeated else 'once'} is the most")
+        if any(len(one) > LONGEST for one in given):
+            raise ApiError(400, f"{self.name} has more than {LONGEST} characters")
+        if self.kind == "pairs":
+            return self._pairs(given)
+        values = [self._value(one) for one in given]
+        return values if self.many else values[0]
+
+    def _value(self, text: str) -> Any:
+        if self.choices is not None and text not in (known := self.choices()):
+            raise ApiError(400, f"{self.name}: there is no {text!r}; {suggest(text, known)}")
+        if self.kind == "string":
+            return text
+        if self.kind == "boolean":
+            if text not in ("true", "false"):
+                raise ApiError(400, f"{self.name} is true or false, not {text!r}")
+            return text == "true"
+        try:
+            value = int(text) if self.kind == "integer" else float(text)
+        except ValueError:
+            raise ApiError(400, f"{self.name} is no {self.kind}: {text!r}") from None
+        below, above = self.low is not None and not value >= self.low, self.high is not None and not value <= self.high
+        if below or above or value != value:
+            raise ApiError(400, f"{self.name} is from {self.low:g} to {self.high:g}, not {text!r}")
+        return value
+
+    def _pairs(self, given: Sequence[str]) -> dict[str, str]:
+        pairs: dict[str, str] = {}
+        for text in given:
+            name, _, value = (part.strip() for part in text.partition("="))
+            if not name or not value or name in pairs:
+                raise ApiError(400, f"{self.name}: write name=value, each name once, not {text!r}")
+            pairs[name] = value
+        return pairs
+
+    def describe(self) -> dict[str, Any]:
+        """The parameter for OpenAPI."""
+        schema: dict[str, Any] = {"type": "string" if self.kind == "pairs" else self.kind}
+        if self.kind in ("string", "pairs"):
+            schema["maxLength"] = LONGEST
+        if self.kind == "pairs":
+            schema["pattern"] = "^[^=]+=.+$"
+        if self.choices is not None:
+            schema["enum"] = [*self.choices()]
+        schema |= {key: end for key, end in (("minimum", self.low), ("maximum", self.high)) if end is not None}
+        if self.many or self.kind == "pairs":
+            schema = {"type": "array", "items": schema, "maxItems": MANY}
+        return {"name": self.name, "in": "query", "description": self.help, "schema": schema}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation of the API.
+
+    Parameters
+    ----------
+    path : str
+        Below the base, with ``{store}`` and ``{evaluation}``.
+    answer : callable
+        Takes the service, the snapshot of the store (what is seen of all of them where the path names none) and the
+        parameters; gives what JSON can hold, or a table.
+    summary : str
+    parameters : tuple of QueryParameter
+    formats : tuple of str
+    by_track : bool
+        Whether it tells of single tracks.
+    """
+
+    path: str
+    answer: Callable[..., Any]
+    summary: str
+    parameters: tuple[QueryParameter, ...] = ()
+    formats: tuple[str, ...] = ("json",)
+    by_track: bool = False
+
+
+_FORMAT = QueryParameter("format", "Form of the table; without it the header Accept decides.", choices=lambda: _TABLES)
+_EVALUATION = QueryParameter("evaluation", "An evaluation of the store. Default: every one that has the metrics.")
+_CLUSTER = QueryParameter("cluster", "A coordinate of the tracks that are drawn together (artist).")
+_BY_PARAMETER = {one.parameter: name for name, one in OPTIONS.items() if one.parameter}
+"""Names of options by those of their parameters where they differ."""
+
+
+def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
+    """Options of queries as parameters."""
+    return tuple(
+        QueryParameter(
+            declared.parameter or name,
+            declared.help,
+            "pairs" if declared.pairs else "string",
+            declared.choices,
+            declared.many,
+        )
+        for name in names
+        for declared in (OPTIONS[name],)
+    )
+
+
+_LEVEL = partial(QueryParameter, kind="number", low=0.5, high=0.999)
+
+
+class ChangedError(MirflowError):
+    """A store was published anew, or somebody sees something else of it, while an answer was made."""
+
+
+@dataclass(frozen=True)
+class SeenStores:
+    """Stores as a request sees them.
+
+    Parameters
+    ----------
+    views : Views
+    viewer : Viewer or None
+        Who asks.
+    tokens : mapping of str to str, or None
+        By store what tells that which is seen from all else; None for what everybody sees.
+    """
+
+    views: Views
+    viewer: Viewer | None
+    tokens: Mapping[str, str] | None
+
+    @property
+    def view(self) -> str:
+        """A mark of the view among those of others; empty for what everybody sees."""
+        return "" if self.tokens is None else msgspec.json.encode(sorted(self.tokens.items())).decode()
+
+    def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
+        """The answer of a function of what is seen of a store.
+
+        Raises
+        ------
+        ChangedError
+            If it is something else than when the request came.
+        """
+
+        def check(snapshot: Snapshot) -> Any:
+            if self.tokens is not None and snapshot.token != self.tokens.get(name):
+                raise ChangedError(f"{name} was published anew, or other systems may be seen: ask again")
+            return question(snapshot)
+
+        return self.views.ask(name, self.viewer, check)
+
+
+def _see(views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
+    """The parts that somebody sees of some stores now, or of all that there are (none is named)."""
+    tokens = {}
+    for name in names or views.names(viewer):
+        try:
+            tokens[name] = views.token(name, viewer)
+        except StoreError:
+            if names:
+                raise
+    return SeenStores(views, viewer, tokens)
+
+
+def _stores(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
+    found = []
+    for name in seen.views.names(None) if seen.tokens is None else seen.tokens:
+        try:
+            found.append(seen.ask(name, partial(_describe_store, service)))
+        except StoreError:
+            continue  # it was removed in between, or is damaged: the others are there
+    return {"title": service.title, "mirflow": version("mirflow"), "stores": found}
+
+
+def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
+    at = quote(snapshot.name, safe="")
+    pinned = quote(f"{snapshot.name}@{snapshot.token}", safe="@")
+    # Chunks of a store hold all of its systems: there is none of what some people see alone.
+    has_zarr = not isinstance(snapshot, View) and service.disclosure(snapshot.name).everything
+    evaluations = [
+        {
+            "name": name,
+            **{key: str(ds.attrs.get(key, "")) for key in ("task", "convention", "grid")},
+            "headline": headline_metric(ds),
+            **{f"{dim}s": ds.sizes[dim] for dim in ("system", "track", "metric")},
+        }
+        for name, ds in snapshot.boards.items()
+    ]
+    attrs = snapshot.nodes[""].get("attributes", {})
+    return {
+        "name": snapshot.name,
+        "generation": snapshot.token,
+        "created": attrs.get("created", ""),
+        "versions": attrs.get("versions", {}),
+        "evaluations": evaluations,
+        "self": f"{service.prefix}{BASE}/stores/{at}",
+        "zarr": f"{service.prefix}/stores/{at}.zarr" if has_zarr else None,
+        "zarr_of_generation": f"{service.prefix}/stores/{pinned}.zarr" if has_zarr else None,
+    }
+
+
+def _store(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
+    by_track = service.disclosure(snapshot.name).by_track
+    pipeline = str(snapshot.nodes[""].get("attributes", {}).get("pipeline", "")) if by_track else ""
+    return {**_describe_store(service, snapshot), "pipeline": without_folders(pipeline)}
+
+
+def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
+    name, ds = choose_one(snapshot.boards, None, asked["evaluation"])
+    shown = service.disclosure(snapshot.name)
+    attrs = nested_attrs(ds.attrs)
+    counts = count_statuses(ds).tolist()
+    return {
+        "store": snapshot.name,
+        "generation": snapshot.token,
+        "name": name,
+        **{key: attrs.get(key, "") for key in ("task", "convention", "grid", "combine", "created")},
+        "parameters": attrs.get("parameters", {}),
+        "versions": attrs.get("versions", {}),
+        "warnings": list_cautions(attrs) if shown.by_track else [],
+        "headline": headline_metric(ds),
+        "systems": _labels(ds, "system", cells=[_counts(row) for row in counts]),
+        "tracks": _tracks(ds, durations=shown.references) if shown.by_track else None,
+        "metrics": _labels(ds, "metric"),
+    }
+
+
+def _tracks(ds: xr.Dataset, *, durations: bool) -> list[dict[str, Any]]:
+    """The tracks; durations are where references end."""
+    known = durations and "duration" in ds
+    return _labels(ds, "track", duration=ds["duration"].values.tolist() if known else None)
+
+
+def _counts(row: Sequence[int]) -> dict[str, int]:
+    return {one.name: count for one, count in zip(Status, row, strict=True) if count}
+
+
+def _labels(ds: xr.Dataset, dim: str, **more: Sequence[Any] | None) -> list[dict[str, Any]]:
+    """The labels of a dim with their coordinates; null where there is no value."""
+    columns = {name: values.tolist() for name, values in coords_of(ds, dim).items()}
+    columns |= {name: values for name, values in more.items() if values is not None}
+    rows = zip(*columns.values(), strict=True) if columns else ((),) * ds.sizes[dim]
+    return [
+        {"name": label, **{key: _plain(value) for key, value in zip(columns, row, strict=True) if value != ""}}
+        for label, row in zip(names_of(ds, dim), rows, strict=True)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
+    words = _words(asked)
+    heavy = {name: words.pop(name) for name in ("ci", "significance", "cluster") if name in words}
+    metric, group = words.pop("metric", None), words.pop("evaluation", None)
+    if ("ci" in heavy or "significance" in heavy) and {"track", "annotator"} & set(words.get("by", ())):
+        raise ApiError(400, "ci and significance are about many tracks: leave out by=track")
+    chosen = choose(snapshot.boards, metric, group)
+    cost = sum(_size(ds, words, metric)[0] for ds in chosen.values())
+    _check_cost(cost * (1e-6 * ("ci" in heavy) + 1.5e-5 * ("significance" in heavy)))
+    return query(snapshot.tree, metric, group=group, **{"sort": "stored", **words}, **heavy)
+
+
+def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
+    words = _words(asked)
+    metric, group = words.pop("metric", None), words.pop("evaluation", None)
+    for ds in choose(snapshot.boards, metric, group).values():
+        size, systems = _size(ds, words, metric or headline_metric(ds))
+        _check_cost(size * systems * 6e-7)
+    return compare(snapshot.tree, metric, group=group, primary=metric is None, **words)
+
+
+def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters under the names that functions have for them."""
+    words = {_BY_PARAMETER.get(name, name): value for name, value in asked.items()}
+    words.pop("format", None)
+    return words
+
+
+def _size(ds: xr.Dataset, words: Mapping[str, Any], metric: Names) -> tuple[int, int]:
+    """Scores, and systems, that a question is about."""
+    try:
+        systems = len(find_labels(ds, "system", words.get("system")))
+        tracks = len(find_labels(ds, "track", words.get("tracks")))
+        return systems * tracks * len(find_metrics(ds, metric)), systems
+    except MirflowError:
+        return 0, 0  # the question itself is refused, and says why
+
+
+def _check_cost(seconds: float) -> None:
+    if seconds > SECONDS:
+        raise ApiError(413, "this would take too long here: name fewer metrics or systems, or copy the store")
+
+
+def _scores(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
+    _, ds = choose_one(snapshot.boards, asked.get("metric"), asked["evaluation"])
+    ds = ds.isel(
+        system=find_labels(ds, "system", asked.get("system")),
+        track=find_labels(ds, "track", asked.get("track")),
+        metric=find_metrics(ds, asked.get("metric")),
+    )
+    if "where" in asked:
+        ds = restrict(ds, asked["where"])
+    _check_rows(ds["score"].size, asked["format"])
+    frame = scores_frame(ds)
+    if asked["format"] in ("arrow", "parquet"):
+        return frame
+    return table_of(frame, list(frame.columns))
+
+
+def _check_rows(count: int, style: str) -> None:
+    if count > ROWS[style]:
+        raise ApiError(
+            413,
+            f"{count} rows are more than {ROWS[style]} as {style}: choose systems, tracks or metrics, another format "
+            "(arrow, parquet), or open the store itself (zarr)",
+        )
+
+
+def _problems(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
+    return problems(snapshot.tree, asked.get("evaluation"))
+
+
+def _leaderboard(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
+    group = asked.get("evaluation")
+    return leaderboard_json(snapshot, group, intervals=asked.get("intervals", True))
+
+
+def leaderboard_json(snapshot: Snapshot, evaluation: str | None = None, *, intervals: bool = True) -> bytes:
+    """The leaderboard of a store, or of one of its evaluations, by the schema of ``mirflow export``."""
+    boards = choose(snapshot.boards, None, evaluation)
+    return to_json(leaderboard(boards, title=snapshot.name, level=0.95 if intervals else None)).encode()
+
+
+def _index(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
+    return {
+        "title": service.title,
+        "mirflow": version("mirflow"),
+        "stores": f"{service.prefix}{BASE}/stores",
+        "openapi": f"{service.prefix}{BASE}/openapi.json",
+    }
+
+
+def _openapi(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
+    return openapi(service.title, service.prefix)
+
+
+_OF_STORE, _OF_EVALUATION = "/stores/{store}", "/stores/{store}/evaluations/{evaluation}"
+OPERATIONS = (
+    Operation("", _index, "What there is."),
+    Operation("/openapi.json", _openapi, "This description."),
+    Operation("/stores", _stores, "All stores, with their evaluations and generations."),
+    Operation(_OF_STORE, _store, "A store: its evaluations, versions, pipeline, and addresses of its Zarr."),
+    Operation(_OF_EVALUATION, _evaluation, "An evaluation: systems, tracks and metrics with their coordinates."),
+    Operation(
+        f"{_OF_EVALUATION}/scores",
+        _scores,
+        "Scores by track: a row for each system, track and metric that is one number a track.",
+        (*_query_parameters("metric", "system", "tracks", "where"), _FORMAT),
+        _TABLES,
+        by_track=True,
+    ),
+    Operation(
+        f"{_OF_STORE}/query",
+        _query,
+        "Aggregates over tracks, as the command `mirflow query` gives them to programs.",
+        (
+            *_query_parameters(*OPTIONS),
+            _EVALUATION,
+            _LEVEL("ci", "Level of confidence intervals by bootstrap over the tracks."),
+            _LEVEL("significance", "Level of the tests that mark systems like the best one."),
+            _CLUSTER,
+            _FORMAT,
+        ),
+        _TABLES,
+    ),
+    Operation(
+        f"{_OF_STORE}/compare",
+        _compare,
+        "Comparisons of every two systems, as `mirflow compare` gives them; without metrics by the headline.",
+        (*_query_parameters("metric", "system", "tracks", "where", "missing"), _CLUSTER, _EVALUATION, _FORMAT),
+        _TABLES,
+    ),
+    Operation(
+        f"{_OF_STORE}/problems",
+        _problems,
+        "Cells without a score, of an empty file, or with a warning, with the reason.",
+        (_EVALUATION, _FORMAT),
+        _TABLES,
+        by_track=True,
+    ),
+    Operation(
+        f"{_OF_STORE}/leaderboard",
+        _leaderboard,
+        "Systems ranked by the headline metric, by the schema of `mirflow export`.",
+        (_EVALUATION, QueryParameter("intervals", "false: neither intervals nor comparisons.", kind="boolean")),
+    ),
+)
+"""All operations; routes and the OpenAPI description follow from them."""
+
+
+def openapi(title: str, root: str = "") -> dict[str, Any]:
+    """The description of the API by OpenAPI 3.1.
+
+    Parameters
+    ----------
+    title : str
+    root : str
+        What stands before all paths.
+    """
+    problem = {"description": "A refusal.", "content": {"application/problem+json": {"schema": {"$ref": _PROBLEM}}}}
+    paths: dict[str, Any] = {}
+    for one in OPERATIONS:
+        names = [part[1:-1] for part in one.path.split("/") if part.startswith("{")]
+        inside = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+        rows = {"type": "array", "items": {"type": "object"}} if one.formats == _TABLES else {"type": "object"}
+        content = {_MEDIA[style]: {"schema": rows if style == "json" else {}} for style in one.formats}
+        paths[BASE + one.path] = {
+            "get": {
+                "summary": one.summary,
+                "operationId": one.answer.__name__.strip("_"),
+                "parameters": [*inside, *(parameter.describe() for parameter in one.parameters)],
+                "responses": {"200": {"description": "The answer.", "content": content}, "default": problem},
+            }
+        }
+    ranked = paths[f"{BASE}{_OF_STORE}/leaderboard"]["get"]["responses"]["200"]["content"][_MEDIA["json"]]
+    ranked["schema"] = {"$id": "mirflow-leaderboard", **json_schema()}
+    schemas = {"Problem": _PROBLEM_SCHEMA}
+    info = {"title": title, "version": version("mirflow"), "description": "Results of a mirflow server, read only."}
+    return {
+        "openapi": "3.1.0",
+        "info": info,
+        "servers": [{"url": root or "/"}],
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+_PROBLEM = "#/components/schemas/Problem"
+_PROBLEM_SCHEMA = {
+    "type": "object",
+    "required": ["title", "status", "detail"],
+    "properties": {"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
+    "description": "A problem as RFC 9457 has it.",
+}
+
+
+def routes(service: Service, views: Views) -> list[BaseRoute]:
+    """Routes of the API."""
+    found: list[BaseRoute] = [_route(service, views, one) for one in OPERATIONS]
+    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", _nothing, role=None)]
+
+
+async def _nothing(request: Request) -> Response:
+    return _problem(404, f"there is nothing at this address; {BASE}/openapi.json says what there is")
+
+
+def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:
+    async def endpoint(request: Request) -> Response:
+        viewer: Viewer | None = request.state.viewer
+        try:
+            style = _choose_format(operation, request)
+            asked = _read_parameters(operation, request)
+            if operation.formats == _TABLES:
+                asked["format"] = style
+            named = [request.path_params["store"]] if "store" in request.path_params else []
+            if "evaluation" in request.path_params:
+                asked["evaluation"] = request.path_params["evaluation"]
+            for _ in range(TRIALS):
+                seen = SeenStores(views, None, None)
+                if viewer is not None:
+                    seen = await run_in_threadpool(_see, views, viewer, named)
+                with suppress(ChangedError):
+                    return await service.answers.answer(
+                        request,
+                        named or list(service.shelf),
+                        partial(_answer, service, operation, named, asked, style, seen),
+                        variant=style,
+                        chosen=bool(operation.parameters),
+                        view=seen.view,
+                    )
+        except MirflowError as error:
+            return _refusal(error)
+        return _problem(503, "this changes all the time at the moment: ask again")
+
+    endpoint.__name__ = operation.answer.__name__.strip("_")
+    path = operation.path.replace("{store}", "{store:name}").replace("{evaluation}", "{evaluation:name}")
+    return GuardedRoute(BASE + path, endpoint, role=None, rate="query" if operation.parameters else None)
+
+
+def _answer(
+    service: Service,
+    operation: Operation,
+    names: Sequence[str],
+    asked: Mapping[str, Any],
+    style: str,
+    seen: SeenStores,
+) -> Content:
+    """The content of an answer; what is refused is kept as well, as it takes as long to find out."""
+    try:
+        if names:
+            _check_disclosed(service, names[0], operation, asked)
+            found = seen.ask(names[0], lambda snapshot: operation.answer(service, snapshot, asked))
+        else:
+            found = operation.answer(service, seen, asked)
+        return Content(_encode(found, style), _MEDIA[style])
+    except ChangedError:
+        raise
+    except MirflowError as error:
+        return _content_of(error)
+
+
+def _check_disclosed(service: Service, store: str, operation: Operation, asked: Mapping[str, Any]) -> None:
+    """Refuse what would tell of single tracks where only aggregates may be known.
+
+    Aggregates over some tracks tell of those that are left out, and so do several treatments of missing scores, and
+    systems by which the tracks are chosen that all of them have.
+    """
+    if service.disclosure(store).by_track:
+        return
+    if operation.by_track:
+        raise ApiError(403, f"scores of tracks of {store} are not public: ask for its leaderboard, query or compare")
+    refused = sorted(_CHOOSE_TRACKS & asked.keys())
+    if refused:
+        raise ApiError(403, f"only aggregates over all tracks of {store} are public: leave out {', '.join(refused)}")
+
+
+def _encode(found: Any, style: str) -> bytes:
+    """A table, or what JSON can hold, in a format."""
+    if isinstance(found, bytes):
+        return found
+    if isinstance(found, Tabulation):
+        _check_rows(sum(one["value"].size for one in found.items if "value" in getattr(one, "data_vars", ())), style)
+        found = found.rows()
+    if style in ("arrow", "parquet"):
+        return _encode_arrow(found, style)
+    if isinstance(found, Table):
+        return (table_to_csv(found) if style == "csv" else table_to_json(found)).encode()
+    return msgspec.json.encode(found)
+
+
+def _encode_arrow(found: Any, style: str) -> bytes:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet
+    except ImportError:
+        raise ApiError(501, f"{style} needs pyarrow, which this server does not have; choose json or csv") from None
+    table = to_arrow(found) if isinstance(found, Table) else arrow.Table.from_pandas(found, preserve_index=False)
+    written = io.BytesIO()
+    if style == "parquet":
+        pyarrow.parquet.write_table(table, written)
+    else:
+        with arrow.ipc.new_stream(written, table.schema) as stream:
+            stream.write_table(table)
+    return written.getvalue()
+
+
+def _choose_format(operation: Operation, request: Request) -> str:
+    """The format that the address names, else the first one that the client takes."""
+    given = request.query_params.get("format")
+    if given is not None and operation.formats == _TABLES and given in _TABLES:
+        return given
+    ranges = [part.partition(";")[0].strip() for part in request.headers.get("accept", "*/*").split(",")]
+    for one in ranges:
+        for style in operation.formats:
+            kind = _MEDIA[style].partition(";")[0]
+            if one in ("*/*", kind, f"{kind.partition('/')[0]}/*"):
+                return style
+    known = ", ".join(_MEDIA[style].partition(";")[0] for style in operation.formats)
+    raise ApiError(406, f"there are {known} here")
+
+
+def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
+    known = {one.name: one for one in operation.parameters}
+    given: dict[str, list[str]] = {}
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            raise ApiError(400, f"there is no parameter {name[:80]!r}; {suggest(name[:80], known)}")
+        given.setdefault(name, []).append(value)
+    return {name: known[name].read(values) for name, values in given.items()}
+
+
+def _refusal(error: MirflowError) -> Response:
+    found = _content_of(error)
+    return Response(found.body, found.status, media_type=found.media_type)
+
+
+def _content_of(error: MirflowError) -> Content:
+    """A refusal; only messages that are about names and questions are passed on."""
+    if isinstance(error, ApiError):
+        status, text = error.status, str(error)
+    elif isinstance(error, UnknownNameError):
+        status, text = (404 if error.what in ("store", "group") else 400), str(error)
+    elif isinstance(error, QueryError):
+        status, text = 400, str(error)
+    elif isinstance(error, StoreError):
+        status, text = 404, "this store cannot be read at the moment"
+    else:
+        status, text = 400, "this cannot be answered"
+    return _problem_content(status, text)
+
+
+def _problem(status: int, text: str) -> Response:
+    found = _problem_content(status, text)
+    return Response(found.body, found.status, media_type=found.media_type)
+
+
+def _problem_content(status: int, text: str) -> Content:
+    problem = {"title": _TITLES.get(status, "Refused"), "status": status, "detail": text[:2_000]}
+    return Content(msgspec.json.encode(problem), "application/problem+json", status=status)

@@ -1,0 +1,182 @@
+"""Recordings of the organiser's folders, by ids that tell nothing of files, for those who may hear them.
+
+Those that graders judge have addresses of their own, in `mirflow.campaign.server.graders`: an id would tell repeats.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from types import MappingProxyType
+
+from ...errors import AnnotationError, GradingError
+from ...readers.audio_files import FileSignal
+from ...readers.patterns import Pattern
+from ..file import Audience, Campaign
+from .accounts import Role, Viewer
+
+TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        ".aac": "audio/aac",
+        ".flac": "audio/flac",
+        ".m4a": "audio/mp4",
+        ".mp3": "audio/mpeg",
+        ".oga": "audio/ogg",
+        ".ogg": "audio/ogg",
+        ".opus": "audio/ogg",
+        ".wav": "audio/wav",
+        ".webm": "audio/webm",
+    }
+)
+"""Types by suffix; files of others are not served."""
+LOOK_AGAIN = 10.0
+"""Seconds after which folders are looked through again for a recording that is not known."""
+_WHO: Mapping[Audience, Role | None] = MappingProxyType({"organiser": "organiser", "members": "reader", "public": None})
+
+
+@dataclass(frozen=True)
+class ServedRecording:
+    """A file that may be heard.
+
+    Parameters
+    ----------
+    path : Path
+    role : str or None
+        Whose rights it takes to hear it; None: anybody may.
+    """
+
+    path: Path
+    role: Role | None
+
+    def may_hear(self, viewer: Viewer | None) -> bool:
+        """True if a viewer may hear it."""
+        return self.role is None or (viewer is not None and viewer.may(self.role))
+
+
+class Recordings:
+    """The recordings of a campaign's tracks.
+
+    Parameters
+    ----------
+    campaign : Campaign or None
+        None: there are no recordings.
+    root : Path
+        Folder that the campaign's paths are relative to.
+    secret : bytes
+        Key of the ids.
+    private : Path or None
+        The server's own folder, of which nothing is played: it has what people sent.
+    clock : callable
+        Seconds that only grow.
+    withheld : collection of str
+        Splits of whose tracks nothing is shown.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign | None,
+        root: Path,
+        secret: bytes,
+        private: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        withheld: Collection[str] = (),
+    ) -> None:
+        self._campaign, self._root, self._secret, self._private = campaign, root, secret, private
+        self._clock = clock
+        self._withheld = frozenset(withheld)
+        self._found: dict[str, ServedRecording] = {}
+        self._looked = -LOOK_AGAIN
+        self._lock = Lock()
+
+    def of_track(self, split: str, track: str, viewer: Viewer | None) -> str | None:
+        """Id of the recording of a track; None where there is none that a viewer may hear."""
+        return self._id_for(self._id("track", split, track), viewer)
+
+    def find(self, id: str) -> ServedRecording | None:
+        """The recording of an id."""
+        with self._lock:
+            if id not in self._found and self._clock() - self._looked >= LOOK_AGAIN:
+                self._found = dict(self._look())
+                self._looked = self._clock()
+            return self._found.get(id)
+
+    def _id_for(self, id: str, viewer: Viewer | None) -> str | None:
+        found = self.find(id)
+        return id if found is not None and found.may_hear(viewer) else None
+
+    def _id(self, kind: str, group: str, name: str) -> str:
+        text = "\0".join(("audio", kind, group, name))
+        return hmac.new(self._secret, text.encode("utf-8", "surrogateescape"), sha256).hexdigest()[:32]
+
+    def _look(self) -> dict[str, ServedRecording]:
+        found: dict[str, ServedRecording] = {}
+        campaign, root = self._campaign, self._root
+        if campaign is None:
+            return found
+        if campaign.audio is not None:
+            role = _WHO[campaign.audio.who]
+            for name, split in campaign.splits.items():
+                if name in self._withheld:
+                    continue
+                files = _files(campaign.audio.pattern, root / split.root, "track")
+                found |= {self._id("track", name, track): ServedRecording(path, role) for track, path in files.items()}
+        private = None if self._private is None else self._private.resolve()
+        return {id: one for id, one in found.items() if private is None or private not in one.path.resolve().parents}
+
+
+def find_recording(root: Path, pattern: str, piece: str) -> Path:
+    """The file of a piece that graders judge, whether or not it is there.
+
+    Parameters
+    ----------
+    root : Path
+    pattern : str
+        With ``{piece}``, relative to the root.
+    piece : str
+
+    Raises
+    ------
+    GradingError
+        If the name of the piece leads out of the folder of the recordings.
+    """
+    before, _, _ = pattern.partition("{piece}")
+    folder = root / before.rpartition("/")[0]
+    path = root / pattern.replace("{piece}", piece)
+    if "\0" in piece or not path.resolve().is_relative_to(folder.resolve()):
+        raise GradingError(f"{piece!r} is no name of a recording in {folder}")
+    return path
+
+
+def find_duration(path: Path) -> float | None:
+    """The seconds of a recording; None where it is not there, or cannot be decoded here."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return _duration(str(path), stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=100_000)
+def _duration(path: str, size: int, modified: int) -> float | None:
+    try:
+        signal = FileSignal(path)
+    except AnnotationError:
+        return None
+    signal.close()
+    return signal.frames / signal.rate
+
+
+def _files(pattern: str, root: Path, name: str) -> dict[str, Path]:
+    """Files of sound by the value of a placeholder."""
+    known = Pattern(pattern)
+    if name not in known.names:
+        return {}
+    place = known.names.index(name)
+    matches = known.find(root)
+    return {one.values[place]: Path(one.path) for one in matches if Path(one.path).suffix.lower() in TYPES}

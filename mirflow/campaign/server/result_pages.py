@@ -1,0 +1,356 @@
+"""Pages of results, always those of the generation that is published now, and recordings to listen to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute
+
+from ...errors import QueryError, StoreError, UnknownNameError
+from ...reports.leaderboard import to_json
+from ...reports.page import live
+from ..site import page_contents
+from ..site.archive import Archive, join_years, years_of
+from ..site.build import NEWS
+from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom, with_authority
+from ..site.front_page import front, news_of
+from ..site.page_contents import StoreContents
+from ..site.pages import PageViewer
+from .accounts import Viewer
+from .answers import Content, digest, is_known
+from .recordings import TYPES as RECORDING_TYPES
+from .security import GuardedRoute
+from .service import Service
+from .snapshots import Snapshot
+from .viewer_pages import PRIVATE, pages_of
+from .views import Views, seen_as
+
+_HTML = "text/html; charset=utf-8"
+_FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
+_REPORT_BYTES = 32_000_000
+"""Numbers and timelines of a report that are kept."""
+
+
+def routes(service: Service, views: Views) -> list[BaseRoute]:
+    """Routes of the pages of results."""
+    pages: dict[str, Callable[..., Content]] = {
+        "/": _front,
+        "/feed.xml": _feed,
+        "/archive/": _archive,
+        "/archive.json": _archive_json,
+        "/stores/{store:name}/": _report,
+        "/stores/{store:name}/report/contents.json": _report_contents,
+        "/stores/{store:name}/report/tracks/{track:name}.json": _report_track,
+        "/stores/{store:name}.json": _store_json,
+        "/stores/{store:name}/{evaluation:name}.json": _evaluation_json,
+        "/stores/{store:name}/{evaluation:name}/": _evaluation,
+        "/stores/{store:name}/{evaluation:name}/systems/{system:name}/": _system,
+        "/stores/{store:name}/{evaluation:name}/tracks/": _tracks,
+        "/stores/{store:name}/{evaluation:name}/tracks/{track:name}/": _track,
+    }
+    found = [_route(views, path, make) for path, make in pages.items()]
+    return [
+        *found,
+        _block_route(views),
+        GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
+        GuardedRoute("/audio/{audio}", listen, role=None),
+        GuardedRoute("/favicon.ico", no_icon, role=None),
+    ]
+
+
+def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRoute:
+    async def endpoint(request: Request) -> Response:
+        service: Service = request.app.state.service
+        parts, viewer = request.path_params, request.state.viewer
+        store: str | None = parts.get("store")
+        asked = partial(make, Asked(views, service, request), **parts)
+        query = None if make is _report_track else ""  # the others read none
+        try:
+            variant = service.years_token() if make in (_archive, _archive_json) else ""
+            if not views.depends_on_state(store, viewer):
+                names = None if store is None else [store]
+                return await service.answers.answer(request, names, asked, variant=variant, query=query)
+            state = await run_in_threadpool(_state, views, service, viewer, **parts)
+            return await service.answers.answer(
+                request, (), asked, variant=variant, query=query, view=seen_as(viewer), state=state
+            )
+        except (UnknownNameError, StoreError, QueryError) as error:
+            raise HTTPException(404) from error
+
+    endpoint.__name__ = make.__name__.strip("_")
+    return GuardedRoute(path, endpoint, role=None)
+
+
+def _state(views: Views, service: Service, viewer: Viewer | None, **parts: str) -> str:
+    """A text that changes whenever a page does, as somebody sees it."""
+    store, track = parts.get("store"), parts.get("track")
+    # Recordings are files of the organiser, which may be added at any time.
+    audio = service.recordings.of_track(store, track, viewer) if store in views.splits and track is not None else None
+    return f"{views.state(store, viewer)} {audio or ''}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request for a page of results.
+
+    Parameters
+    ----------
+    views : Views
+    service : Service
+    request : Request
+    """
+
+    views: Views
+    service: Service
+    request: Request
+
+    @property
+    def viewer(self) -> Viewer | None:
+        """The viewer who asks."""
+        found: Viewer | None = self.request.state.viewer
+        return found
+
+    def of(self, store: str) -> StoreContents:
+        """The part of a store that the viewer sees."""
+        return self.views.contents(store, self.viewer)
+
+    def own(self, store: str) -> frozenset[str]:
+        """Systems of a store that the viewer has submitted."""
+        return self.views.own(self.viewer).get(store, frozenset())
+
+    def report(self, store: str) -> live.LivePage:
+        """The report of what the viewer sees of a store."""
+        if store in self.views.hidden:
+            raise StoreError(f"{store} has no report")
+        return self.views.ask(store, self.viewer, partial(report_of, self.service))
+
+    def render(self, template: str, **context: Any) -> Content:
+        """Fill in a template.
+
+        The page is kept for all sessions of its reader: it has no token of this one, and no form that needs it.
+        """
+        reader = None if self.viewer is None else PageViewer(self.viewer.name, self.viewer.role, "")
+        text = pages_of(self.service, self.viewer).render(template, viewer=reader, **context)
+        return Content(text.encode(), _HTML)
+
+
+def _front(asked: Asked) -> Content:
+    views, viewer = asked.views, asked.viewer
+    stores = views.all_contents(viewer)
+    # Submissions tell of the splits what has changed.
+    changes = [one for one in changes_of(asked.service) if one.store not in views.splits]
+    news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda one: one.time, reverse=True)
+    page = front(stores, news[:NEWS], own=views.own(viewer))
+    return asked.render("front.html", page=page, here="front", grading=views.grading(viewer))
+
+
+def changes_of(service: Service) -> list[Change]:
+    """Changes by the generations of each store, the newest first; everybody may know them."""
+    found: list[Change] = []
+    for name in service.shelf:
+        try:
+            found += service.shelf.ask(name, partial(_changes, service))
+        except (QueryError, StoreError):
+            continue  # without systems yet, or just removed
+    return sorted(found, key=lambda one: one.time, reverse=True)
+
+
+def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
+    """Changes of a store by its newest generation, by the one before if it is the first, and those that it lists.
+
+    Of a generation whose predecessor was removed nobody knows what it changed.
+    """
+
+    def find() -> list[Change]:
+        name, earlier = snapshot.name, service.shelf.before(snapshot)
+        states = [state_of(name, snapshot.boards)]
+        if not states[0]:
+            return []
+        if earlier is not None:
+            try:
+                states.append(state_of(name, earlier.boards))
+            except StoreError:
+                earlier = None  # a later run has just removed it
+        if (earlier or snapshot).number <= 1:
+            states.append({})
+        found = [one for after, before in pairwise(states) for one in find_changes(before, after)]
+        found += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
+        authority = authority_of(service.base_url)
+        return [with_authority(one, authority) for one in {one.id: one for one in found}.values()]
+
+    return snapshot.once("changes", find)
+
+
+def _feed(asked: Asked) -> Content:
+    """The changes as a feed, with whole addresses."""
+    service = asked.service
+    links, base = service.links, service.origin
+    changes = sorted([*changes_of(service), *asked.views.final_rankings()], key=lambda one: one.time, reverse=True)
+    identifier = f"tag:{authority_of(base)},2026:mirflow-server{service.prefix}"
+
+    def address(change: Change) -> str:
+        return base + links.url("evaluation", store=change.store, evaluation=change.evaluation)
+
+    ends = {"home": base + links.url("front"), "own": base + links.url("feed")}
+    text = to_atom(changes, address, title=service.title, identifier=identifier, **ends)
+    return Content(text.encode(), "application/atom+xml")
+
+
+def _years(asked: Asked) -> tuple[Archive, set[tuple[str, str]]]:
+    """The years of a table, or of the systems that the viewer sees; and the evaluations that have a page."""
+    seen = asked.views.all_contents(asked.viewer)
+    present = {(one.name, evaluation) for one in seen for evaluation in one.ranked}
+    if asked.service.archive is not None:
+        return asked.service.read_years(), present
+    found = [entry for one in seen for entry in years_of(one.name, one.board)]
+    if not found:
+        raise QueryError("no system has a year")
+    return join_years(found), present
+
+
+def _archive(asked: Asked) -> Content:
+    years, present = _years(asked)
+    return asked.render("archive.html", page=years, present=present, here="archive")
+
+
+def _archive_json(asked: Asked) -> Content:
+    return Content(_years(asked)[0].tabulation().to_json().encode(), "application/json")
+
+
+def _report(asked: Asked, store: str) -> Content:
+    """The report of a store, which fetches what is looked at; of a hidden split what there is to see of it."""
+    if store in asked.views.hidden:
+        return asked.render("front.html", page=front([asked.of(store)], own=asked.views.own(asked.viewer)), grading=())
+    address = asked.service.links.url
+    assets = {name: f"{asked.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
+    links = [(asked.service.title, address("front"))]
+    named = asked.views.ask(store, asked.viewer, lambda snapshot: [*ranked(snapshot.boards)])
+    links += [(name, address("evaluation", store=store, evaluation=name)) for name in named]
+    return Content(asked.report(store).shell(assets, links=links).encode(), _HTML)
+
+
+def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
+    """The report of a snapshot; timelines are drawn where the server sees the annotations."""
+    campaign, name = service.campaign, snapshot.name
+    root, trusted = service.roots.get(name), False
+    if campaign is not None and service.path is not None and name in campaign.splits:
+        root = service.path.resolve().parent / campaign.root / campaign.splits[name].root
+        trusted = True
+
+    def make() -> live.LivePage:
+        # References may be where the worker alone sees them.
+        shown, seen = service.disclosure(name), not trusted or (root is not None and root.is_dir())
+        return live.LivePage(
+            snapshot.tree,
+            snapshot.token,
+            name=name,
+            root=root,
+            references=shown.references and seen,
+            only_aggregates=not shown.by_track,
+            trusted=trusted,
+            cache=_REPORT_BYTES,
+        )
+
+    found: live.LivePage = snapshot.once("report", make)
+    return found
+
+
+def _report_contents(asked: Asked, store: str) -> Content:
+    return Content(asked.report(store).contents(), "application/json")
+
+
+def _report_track(asked: Asked, store: str, track: str) -> Content:
+    id = asked.service.recordings.of_track(store, track, asked.viewer) if store in asked.views.splits else None
+    audio = asked.service.links.url("audio", audio=id) if id is not None else ""
+    found = asked.report(store).timeline(track, metric=asked.request.query_params.get("metric", ""), audio=audio)
+    if found is None:
+        raise UnknownNameError("track", track, ())
+    return Content(found, "application/json")
+
+
+def _block_route(views: Views) -> GuardedRoute:
+    def report_block(request: Request) -> Response:
+        """Scores and other numbers of a report, compressed, which are the same for good."""
+        asked = Asked(views, request.app.state.service, request)
+        try:
+            found = asked.report(request.path_params["store"]).block(request.path_params["address"])
+        except (UnknownNameError, StoreError, QueryError):
+            found = None
+        if found is None:
+            raise HTTPException(404)
+        keep = _FOR_GOOD if asked.viewer is None else PRIVATE
+        return Response(found, media_type="application/octet-stream", headers=keep)
+
+    return GuardedRoute("/stores/{store:name}/report/blocks/{address:path}", report_block, role=None)
+
+
+@cache
+def asset_digest(name: str) -> str:
+    """The digest that stands in the address of a script or style of the report."""
+    return digest(live.asset(name).decode())
+
+
+def report_asset(request: Request) -> Response:
+    """The script or the style of reports."""
+    name = request.path_params["name"]
+    if name not in live.ASSETS or request.path_params["digest"] != asset_digest(name):
+        raise HTTPException(404)
+    return Response(live.asset(name), media_type=f"{live.ASSETS[name]}; charset=utf-8", headers=_FOR_GOOD)
+
+
+def _evaluation(asked: Asked, store: str, evaluation: str) -> Content:
+    return asked.render("evaluation.html", page=page_contents.evaluation(asked.of(store), evaluation, asked.own(store)))
+
+
+def _system(asked: Asked, store: str, evaluation: str, system: str) -> Content:
+    return asked.render("system.html", page=page_contents.system(asked.of(store), evaluation, system))
+
+
+def _tracks(asked: Asked, store: str, evaluation: str) -> Content:
+    return asked.render("tracks.html", page=page_contents.tracks(asked.of(store), evaluation))
+
+
+def _track(asked: Asked, store: str, evaluation: str, track: str) -> Content:
+    return asked.render("track.html", page=page_contents.track(asked.of(store), evaluation, track))
+
+
+def _store_json(asked: Asked, store: str) -> Content:
+    return Content(to_json(asked.of(store).board).encode(), "application/json")
+
+
+def _evaluation_json(asked: Asked, store: str, evaluation: str) -> Content:
+    return Content(to_json(asked.of(store).board_of(evaluation)).encode(), "application/json")
+
+
+def no_icon(request: Request) -> Response:
+    """Nothing, for browsers that look for a picture of the site without being told of one."""
+    return Response(status_code=204, headers={"Cache-Control": "public, max-age=86400"})
+
+
+def listen(request: Request) -> Response:
+    """A recording, or a range of its bytes."""
+    service: Service = request.app.state.service
+    found = service.recordings.find(request.path_params["audio"])
+    if found is None:
+        raise HTTPException(404)
+    if not found.may_hear(request.state.viewer):
+        raise HTTPException(403 if request.state.viewer else 401, "This recording is not for everybody.")
+    try:
+        status = found.path.stat()
+    except OSError:
+        raise HTTPException(404) from None
+    keep = "public, max-age=3600" if found.role is None else "private, max-age=3600"
+    kind = RECORDING_TYPES[found.path.suffix.lower()]
+    answer = FileResponse(found.path, headers={"Cache-Control": keep}, media_type=kind, stat_result=status)
+    if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
+        return Response(status_code=304, headers={"ETag": answer.headers["etag"], "Cache-Control": keep})
+    return answer

@@ -1,0 +1,407 @@
+"""State that all pages of a server share: stores, campaign, database and clock."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ...errors import MirflowError, QueryError, StoreError, UnknownNameError
+from ...store.generations import write_atomically
+from ..file import Campaign, Split, is_campaign, load_campaign
+from ..site.archive import Archive, has_years, read_archive
+from ..site.pages import ADDRESSES, LiveLinks
+from .answers import Answers
+from .audit import AuditLog
+from .database import Database
+from .limits import Network, RateLimits
+from .recordings import Recordings
+from .snapshots import Stores
+
+OWN_PATHS = frozenset(
+    {
+        "api",
+        "health",
+        "login",
+        "metrics",
+        *(path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/"),
+    }
+)
+"""First segments of the server's own paths."""
+_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
+PORT = 8765
+HOST = "127.0.0.1"
+_ADDRESS = "server.address"
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """Parts of a store that are given away.
+
+    Parameters
+    ----------
+    references : bool
+        References, and messages that may quote one.
+    by_track : bool
+        Scores of single tracks, and names of tracks.
+    """
+
+    references: bool = True
+    by_track: bool = True
+
+    @property
+    def everything(self) -> bool:
+        """True if nothing is withheld, so that the files of the store may be read."""
+        return self.references and self.by_track
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.now(dt.UTC)
+
+
+@dataclass
+class Service:
+    """A server's state; without a campaign it has no database, and nothing can be changed.
+
+    Parameters
+    ----------
+    title : str
+    stores : mapping of str to Path
+        Stores to browse, by the name in their addresses.
+    campaign : Campaign or None
+    path : Path or None
+        The campaign file.
+    folder : Path or None
+        Folder of accounts, submissions and stores.
+    database : Database or None
+    secret : bytes
+        Key of signatures.
+    base_url : str
+        Address by which people reach the server; empty: the address that it listens on.
+    clock : callable
+        Gives the time in UTC.
+    proxies : sequence of network
+        Addresses of proxies, whose word on the client's address is taken.
+    user_header : str
+        Header by which a proxy says whom it has let in; empty: none is believed.
+    rates : RateLimits
+    without_references, only_aggregates : bool
+        What is withheld of all stores, whatever the campaign says.
+    archive : Path or None
+        A table of years.
+    cors : bool
+        Whether scripts of other sites may read public data.
+    roots : mapping of str to Path
+        By store: where the annotations of its timelines are, if not in the folder that its run read.
+    """
+
+    title: str
+    stores: dict[str, Path]
+    campaign: Campaign | None = None
+    path: Path | None = None
+    folder: Path | None = None
+    database: Database | None = None
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    base_url: str = ""
+    clock: Callable[[], dt.datetime] = _now
+    proxies: Sequence[Network] = ()
+    user_header: str = ""
+    rates: RateLimits = field(default_factory=RateLimits)
+    without_references: bool = False
+    only_aggregates: bool = False
+    archive: Path | None = None
+    cors: bool = False
+    roots: Mapping[str, Path] = field(default_factory=dict)
+    _years: dict[str, bool] = field(default_factory=dict, repr=False)
+    _table: tuple[str, Archive] | None = field(default=None, repr=False)
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        """The log of who did what."""
+        return AuditLog(self._folder / "audit.jsonl", self.clock)
+
+    @property
+    def secure(self) -> bool:
+        """True if browsers come by https, so that cookies may be kept from all else."""
+        return self.base_url.startswith("https:")
+
+    @property
+    def prefix(self) -> str:
+        """The path of the address, which stands before all paths: ``/mirflow``; empty without one."""
+        return urlsplit(self.base_url).path.rstrip("/")
+
+    @property
+    def origin(self) -> str:
+        """The address without its path."""
+        return self.base_url.rstrip("/").removesuffix(self.prefix)
+
+    @property
+    def links(self) -> LiveLinks:
+        """Addresses of pages."""
+        return LiveLinks(self.prefix)
+
+    @property
+    def has_about(self) -> bool:
+        """True if there is a page about the campaign."""
+        return self.campaign is not None and any(self.campaign.about.model_dump().values())
+
+    def disclosure(self, store: str) -> Disclosure:
+        """The parts of a store or split that are given away."""
+        given: Campaign | Split | None = self.campaign
+        if self.campaign is not None and store in self.campaign.splits:
+            given = self.campaign.splits[store]
+        without_references = self.without_references or (given is not None and given.without_references)
+        only_aggregates = self.only_aggregates or (given is not None and given.only_aggregates)
+        return Disclosure(not without_references, not only_aggregates)
+
+    def open_stores(self, paths: Mapping[str, Path]) -> Stores:
+        """Stores by their names, as far as they may be read."""
+        return Stores(paths, quoteless=[name for name in paths if not self.disclosure(name).references])
+
+    @cached_property
+    def shelf(self) -> Stores:
+        """Stores that anybody may browse: those beside the campaign, and the public copies of open splits."""
+        splits = self.campaign.splits if self.campaign is not None else {}
+        copies = {name: self.public_folder / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
+        return self.open_stores({**copies, **self.stores})
+
+    def has_archive(self) -> bool:
+        """True if there is a page of years: a table of them, or stores whose systems have years."""
+        return self.archive is not None or any(map(self._has_years, list(self.shelf)))
+
+    def _has_years(self, store: str) -> bool:
+        try:
+            snapshot = self.shelf.current(store)
+            if snapshot.token not in self._years:
+                self._years[snapshot.token] = has_years(snapshot.folder)
+            return self._years[snapshot.token]
+        except (StoreError, UnknownNameError):
+            return False
+
+    def read_years(self) -> Archive:
+        """The table of years, read anew when it or a store was changed.
+
+        Raises
+        ------
+        MirflowError
+            If it cannot be read, or there is none.
+        """
+        if self.archive is None:
+            raise QueryError("there is no table of years")
+        key = self.years_token()
+        if self._table is None or self._table[0] != key:
+            names = {os.path.realpath(path): name for name, path in self.shelf.paths.items()}
+            self._table = key, read_archive(self.archive, names)
+        return self._table[1]
+
+    def years_token(self) -> str:
+        """A text that changes when the table of years, or a store that is served, is another one."""
+        tokens = [(name, self.shelf.current(name).token) for name in self.shelf] if self.archive is not None else ""
+        try:
+            found = self.archive.stat() if self.archive is not None else None
+        except OSError as error:
+            raise MirflowError(f"{self.archive}: cannot be read: {error.strerror}") from error
+        return f"{found and (found.st_ino, found.st_mtime_ns, found.st_size)} {tokens}"
+
+    @cached_property
+    def answers(self) -> Answers:
+        """Answers to readers, kept for as long as their stores are not published anew."""
+        return Answers(self.shelf, f"{self.title} {self.base_url}", cors=self.cors)
+
+    @cached_property
+    def recordings(self) -> Recordings:
+        """Recordings that people may listen to."""
+        splits = self.campaign.splits if self.campaign is not None else {}
+        withheld = [name for name in splits if not self.disclosure(name).by_track]
+        return Recordings(self.campaign, self.root, self.secret, self.folder, withheld=withheld)
+
+    @property
+    def root(self) -> Path:
+        """Folder that the campaign's paths are relative to."""
+        beside = self.path.resolve().parent if self.path is not None else Path()
+        return beside / self.campaign.root if self.campaign is not None else beside
+
+    @property
+    def state_folder(self) -> Path:
+        """Folder of accounts, submissions and stores."""
+        return self._folder
+
+    @property
+    def public_folder(self) -> Path:
+        """Folder of the public copies of the splits' stores."""
+        return self._folder / "public"
+
+    @property
+    def stores_folder(self) -> Path:
+        """Folder of the full stores of the splits, which are never served."""
+        return self._folder / "stores"
+
+    @property
+    def submissions_folder(self) -> Path:
+        """Folder of uploads that are not checked yet, by their ids."""
+        return self._folder / "submissions"
+
+    @property
+    def systems_folder(self) -> Path:
+        """Folder of what was submitted and is scored: SYSTEM/file."""
+        return self._folder / "systems"
+
+    @property
+    def readings_folder(self) -> Path:
+        """Folder of the readings of submitted files, made in a confined process: SYSTEM/SPLIT/EVALUATION."""
+        return self._folder / "readings"
+
+    @property
+    def _folder(self) -> Path:
+        if self.folder is None:
+            raise MirflowError("stores are served without a campaign: there is no folder for submissions")
+        return self.folder
+
+
+def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:
+    """Assign folders of annotations to stores: one for all of them, or one for each.
+
+    Raises
+    ------
+    MirflowError
+        If there are neither one nor as many as stores.
+
+    Examples
+    --------
+    >>> roots_by_store(["spring", "autumn"], [Path("data")])
+    {'spring': PosixPath('data'), 'autumn': PosixPath('data')}
+    """
+    if len(roots) not in (0, 1, len(stores)):
+        raise MirflowError(f"{len(roots)} roots for {len(stores)} stores; give one for all of them, or one for each")
+    return dict(zip(stores, [*roots] * len(stores) if len(roots) == 1 else roots, strict=False))
+
+
+FOLDERS = ("submissions", "systems", "readings", "stores", "public")
+"""Folders of a campaign, below its own."""
+
+
+def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revision: bool = False) -> Service:
+    """Open stores to browse, or one campaign.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Stores, or one campaign file.
+    base_url : str
+    any_revision : bool
+        Leave the database as it is, whatever the revision of its tables.
+
+    Raises
+    ------
+    MirflowError
+        For two stores of one name, a campaign beside anything else, and an address that pages cannot have.
+    """
+    check_address(base_url)
+    if any(is_campaign(path) for path in paths):
+        if len(paths) > 1:
+            raise MirflowError("serve one campaign file, or stores; stores of a campaign are listed in its file")
+        return _open_campaign(Path(paths[0]), base_url, any_revision=any_revision)
+    stores = _named([Path(path) for path in paths])
+    return Service(" and ".join(stores), stores, base_url=base_url)
+
+
+def check_address(url: str) -> None:
+    """Refuse an address that people cannot reach a server by.
+
+    Raises
+    ------
+    MirflowError
+        If it is not whole, or its path begins like a path of the server itself, so that nobody could tell whether a
+        proxy has taken it off.
+    """
+    if not url:
+        return
+    try:
+        parts = urlsplit(url)
+        whole = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+    except ValueError:
+        whole = False
+    if not whole:
+        raise MirflowError(f"base URL {url!r}: write it whole, such as https://lab.org/mirflow/")
+    first = parts.path.strip("/").partition("/")[0]
+    if first in OWN_PATHS:
+        raise MirflowError(f"base URL {url!r}: pages of the server begin with /{first}/; choose another path")
+    if not _PATH.fullmatch(parts.path):
+        raise MirflowError(f"base URL {url!r}: its path is letters, digits and - . _ ~ between single slashes")
+
+
+def _open_campaign(path: Path, base_url: str, *, any_revision: bool) -> Service:
+    campaign = load_campaign(path)
+    beside = path.resolve().parent
+    folder = beside / campaign.folder
+    for made in (folder, *(folder / name for name in FOLDERS)):
+        made.mkdir(mode=0o700, parents=True, exist_ok=True)
+    database = Database(campaign.database or f"sqlite:///{folder / 'campaign.db'}")
+    if not any_revision:
+        database.create()
+    stores = _named([beside / campaign.root / store for store in campaign.stores])
+    for name in sorted(stores.keys() & campaign.splits.keys()):
+        raise MirflowError(f"{path}: a store and a split have the name {name!r}; rename one")
+    check_address(campaign.url)
+    address = base_url or campaign.url
+    opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), address)
+    opened.cors = campaign.cors
+    opened.archive = beside / campaign.root / campaign.archive if campaign.archive else None
+    return opened
+
+
+@contextmanager
+def noting_address(service: Service) -> Iterator[None]:
+    """Keep the address of a server beside its campaign while it runs, for links that commands print."""
+    if service.folder is None:
+        yield
+        return
+    file = service.folder / _ADDRESS
+    write_atomically(file, service.base_url.encode())
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def address_of(service: Service) -> str:
+    """The address by which people reach a campaign's server: as its file says, or else as a running server does."""
+    if service.base_url or service.folder is None:
+        return service.base_url
+    try:
+        return (service.folder / _ADDRESS).read_text()
+    except FileNotFoundError:
+        return f"http://{HOST}:{PORT}/"
+
+
+def _named(paths: Sequence[Path]) -> dict[str, Path]:
+    stores: dict[str, Path] = {}
+    for path in paths:
+        name = path.resolve().name if path.name in ("", ".", "..") else path.name
+        name = name.removesuffix(".zarr")
+        if name in stores:
+            raise MirflowError(f"two stores have the name {name!r}: {stores[name]} and {path}; rename one")
+        stores[name] = path
+    return stores
+
+
+def _secret(folder: Path) -> bytes:
+    """The key of a campaign, made at first; only its owner can read it."""
+    file = folder / "secret.key"
+    if not file.exists():
+        made = folder / f".secret.{secrets.token_hex(8)}"
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as written:
+            written.write(secrets.token_bytes(32))
+        # Of several processes that begin at once one has made the key, and all have the same.
+        with suppress(FileExistsError):
+            os.link(made, file)
+        made.unlink()
+    return file.read_bytes()

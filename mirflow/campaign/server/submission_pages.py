@@ -1,0 +1,769 @@
+"""Pages of submissions: the list, the form, and one submission with its progress, findings, scores and comparisons."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, get_args
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute
+
+from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, counted
+from ...reports.page.assembly import report_link
+from ...store.read import read_scores
+from ..file import Campaign, Visibility, show_moment
+from .accounts import Viewer, has_lab, is_current
+from .connections import ENDLESS
+from .database import Database
+from .limits import shown_size
+from .result_pages import report_of
+from .security import GuardedRoute, check_forgery, who_asks
+from .service import Service
+from .submissions.asked_files import asked_files
+from .submissions.comparison import TrackChanges, first_difference, track_changes
+from .submissions.entries import (
+    LONGEST_DESCRIPTION,
+    LONGEST_LINK,
+    LONGEST_NAME,
+    LONGEST_REASON,
+    Quota,
+    SubmissionError,
+    demand_about,
+    demand_entry,
+    disqualify,
+    enter,
+    find_submission,
+    findings_csv,
+    findings_of,
+    may_change,
+    may_see,
+    queue_place,
+    quotas,
+    results_of,
+    set_visibility,
+    submissions_of,
+    twin_of,
+    usual_visibility,
+    withdraw,
+)
+from .submissions.notifications import announce, undelivered
+from .submissions.releases import NO_BETTER, ShownScore, decimals_of, is_final, show_score
+from .submissions.submission_tables import (
+    OPEN,
+    Released,
+    Submission,
+    SubmissionFinding,
+    SubmissionProgress,
+    Trouble,
+    Verdict,
+)
+from .submissions.uploads import Fields, Upload, UploadError, discard, receive, to_its_end
+from .viewer_pages import PRIVATE, error_answer, page, wants_json
+from .views import Views
+
+MOST_LISTED = 500
+"""Submissions in the list, and findings on a page."""
+WATCHED = 6
+"""Progress that an account or address watches at a time."""
+LOOK_SECONDS = 1.0
+WATCH_SECONDS = 600.0
+"""Seconds after which a browser that watches has to ask again."""
+_FORM_BYTES = 2**20
+VISIBILITIES: Mapping[str, str] = {
+    "private": "only you and the organisers",
+    "lab": "only your lab and the organisers",
+    "public": "everybody",
+}
+_WORDS = {
+    "received": "waiting to be checked",
+    "checking": "being checked",
+    "refused": "refused",
+    "accepted": "checked, waiting to be scored",
+    "scoring": "being scored",
+    "computed": "waiting for the release of earlier ones",
+    "releasing": "being compared and released",
+    "scored": "scored",
+    "failed": "could not be scored",
+    "withdrawn": "withdrawn",
+}
+_STEPS: Mapping[str, tuple[str, ...]] = {
+    "Sent": (),
+    "Checked": ("received", "checking"),
+    "Scored": ("accepted", "scoring"),
+    "Compared": ("computed", "releasing"),
+}
+_OUTCOMES = {"better": "better than", "worse": "worse than", "not told apart": "not told apart from"}
+_REACHED = {
+    **dict.fromkeys(("received", "checking", "refused", "withdrawn"), 1),
+    **dict.fromkeys(("accepted", "scoring", "failed"), 2),
+    **dict.fromkeys(("computed", "releasing"), 3),
+    "scored": 4,
+}
+
+_watched: Counter[str] = Counter()
+
+
+def routes(service: Service, views: Views) -> list[BaseRoute]:
+    """The routes; none where nothing can be submitted."""
+    if service.database is None or service.campaign is None or not service.campaign.splits:
+        return []
+    one = "/submissions/{submission}"
+    return [
+        GuardedRoute("/submissions/", listing, role=None),
+        GuardedRoute("/submissions/new", form, role="submitter"),
+        GuardedRoute(
+            "/submissions/new", send, role="submitter", methods=("POST",), form=False, body=_most_bytes, rate="upload"
+        ),
+        GuardedRoute("/submissions/tracks/{split:name}/{evaluation:name}.txt", tracks_table, role="submitter"),
+        GuardedRoute(f"{one}/", show, role=None, rate="query"),
+        GuardedRoute(f"{one}/findings.csv", findings_table, role="submitter"),
+        GuardedRoute(f"{one}/progress", progress, role=None),
+        GuardedRoute(
+            f"{one}/changes/{{split:name}}/{{evaluation:name}}/{{track:name}}/{{other:name}}",
+            partial(show_change, views),
+            role=None,
+            rate="query",
+        ),
+        GuardedRoute(f"{one}/visibility", change_visibility, role="submitter", methods=("POST",)),
+        GuardedRoute(f"{one}/withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
+        GuardedRoute(f"{one}/disqualify", disqualify_for_good, role="organiser", methods=("POST",)),
+    ]
+
+
+def _most_bytes(service: Service) -> int:
+    assert service.campaign is not None
+    return service.campaign.limits.size + _FORM_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A submission in the list."""
+
+    id: str
+    name: str
+    sender: str
+    splits: tuple[str, ...]
+    state: str
+    words: str
+    visibility: str
+    received: str
+    withdrawn: str
+    disqualified: str
+    held: bool
+    mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A released score."""
+
+    evaluation: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    tracks: int
+    headline: bool
+    kept_back: bool
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison with an earlier submission of the account, or with the leader."""
+
+    evaluation: str
+    metric: str
+    relation: str
+    other: str
+    outcome: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    tracks: int
+
+
+@dataclass(frozen=True, slots=True)
+class SplitResult:
+    """Scores and comparisons on a split, with the digits after the point of what is rounded."""
+
+    split: str
+    hidden: bool
+    is_final: bool
+    decimals: int | None
+    comparison_decimals: int | None
+    scores: tuple[Score, ...]
+    comparisons: tuple[Comparison, ...]
+    changes: tuple[tuple[str, TrackChanges], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of the four steps of a submission: `words` say how it went, `states` are those of the submission in it."""
+
+    title: str
+    words: str
+    note: str
+    states: tuple[str, ...]
+    is_now: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionView:
+    """A submission with all that its page shows."""
+
+    summary: Summary
+    reason: str
+    description: str
+    paper: str
+    code: str
+    digest: str
+    files: int
+    size: str
+    rules: str
+    mirflow: str
+    embargo: str
+    counts: Mapping[str, int]
+    findings: tuple[SubmissionFinding, ...]
+    results: tuple[SplitResult, ...]
+    may_change: bool
+    same_as: tuple[str, str] | None
+    is_open: bool
+    status: Mapping[str, Any]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The way of the submission: sent, checked, scored, compared."""
+        own, state = self.summary, self.summary.state
+        files = f"{counted(self.files, 'file')}, {self.size}" if self.files else self.size
+        marks = ", ".join(counted(count, kind) for kind, count in self.counts.items() if count)
+        whose = {"own": "your", "leader": "the leader,"}
+        outcomes = [
+            f"{_OUTCOMES[one.outcome]} {whose[one.relation]} {one.other} ({result.split})"
+            for result in self.results
+            for one in result.comparisons
+        ]
+        found_in_it = marks or "nothing found" if self.may_change else ""
+        notes = (files, found_in_it, ", ".join(own.splits), "; ".join(outcomes) or "with nothing yet")
+        reached = _REACHED["accepted" if state == "withdrawn" and self.files else state]
+        found = []
+        for at, (title, states) in enumerate(_STEPS.items()):
+            failed = at == reached and state in ("refused", "failed", "withdrawn")
+            is_now = at == reached and self.is_open
+            words = "now" if is_now else state if failed else "done" if at < reached else "to come"
+            if at > reached and not self.is_open:
+                words = "not reached"
+            shown = at < reached or (at == 1 and state == "refused")
+            found.append(Step(title, words, notes[at] if shown else "", states, is_now))
+        return found
+
+
+def listing(request: Request) -> Response:
+    """The submissions that the viewer may see, the latest first."""
+    service, database, campaign = _of(request)
+    viewer: Viewer | None = request.state.viewer
+    with database.read() as session:
+        found = [_summary(one, viewer) for one in submissions_of(session, viewer)[:MOST_LISTED]]
+        # It may name what is hidden.
+        organises = viewer is not None and viewer.may("organiser")
+        trouble = session.get(Trouble, 1) if organises else None
+        unsent = undelivered(session, service.clock()) if organises else []
+    if wants_json(request):
+        return JSONResponse({"submissions": [asdict(one) for one in found]}, headers=PRIVATE)
+    may_send = viewer is not None and viewer.may("submitter")
+    hidden = [name for name, split in campaign.splits.items() if split.hidden] if organises else []
+    context: dict[str, Any] = {"submissions": found, "may_send": may_send, "trouble": trouble, "hidden": hidden}
+    context |= {"organises": organises, "unsent": unsent}
+    return page(request, "submissions.html", here="submissions", **context)
+
+
+def form(request: Request) -> Response:
+    """The form, with what is left of the quotas."""
+    return _form(request)
+
+
+def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping[str, Any] | None = None) -> Response:
+    service, database, campaign = _of(request)
+    viewer: Viewer = request.state.viewer
+    with database.read() as session:
+        left = {one.split: one for one in quotas(session, campaign, viewer.user, service.clock())}
+    limits, files = campaign.limits, asked_files(service.state_folder, campaign)
+    known = {
+        "campaign": campaign.campaign,
+        "rules": campaign.rules,
+        "visibility": usual_visibility(campaign, viewer.team),
+        "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
+        "splits": [_split_terms(campaign, left[name], service.clock()) for name in campaign.splits],
+        "files": [asdict(one) for one in files],
+        "longest_name": LONGEST_NAME,
+        "longest_description": LONGEST_DESCRIPTION,
+        "longest_link": LONGEST_LINK,
+    }
+    if wants_json(request):
+        return JSONResponse(known, status, PRIVATE)
+    context = {
+        **known,
+        "files": files,
+        "has_about": service.has_about,
+        "trouble": trouble,
+        "given": given or {},
+        "size": shown_size(limits.size),
+    }
+    choices = visibilities_of(viewer.team)
+    return page(
+        request, "submission_new.html", status, here="submissions", visibilities=choices, most=MOST_LISTED, **context
+    )
+
+
+def _split_terms(campaign: Campaign, quota: Quota, now: dt.datetime) -> dict[str, Any]:
+    """The quota and the times of a split."""
+    split, (opens, closes) = campaign.splits[quota.split], campaign.window(quota.split)
+    return {
+        "name": quota.split,
+        "hidden": split.hidden,
+        "most": quota.most,
+        "left": quota.left,
+        "per": quota.per,
+        "renewed": _time(quota.renewed)[:10],
+        "opens": None if opens is None else show_moment(opens),
+        "closes": None if closes is None else show_moment(closes),
+        "embargo": None if split.embargo is None or split.embargo <= now else show_moment(split.embargo),
+        "published": None if split.final is None else show_moment(split.final.published),
+        "is_open": (opens is None or now >= opens) and (closes is None or now < closes),
+        "is_closed": closes is not None and now >= closes,
+    }
+
+
+def tracks_table(request: Request) -> Response:
+    """The names of all files, or of all tracks of a file, of an evaluation on a split: a line each."""
+    service, _, campaign = _of(request)
+    asked = request.path_params["split"], request.path_params["evaluation"]
+    files = [one for one in asked_files(service.state_folder, campaign) if (one.split, one.evaluation) == asked]
+    if not files or not files[0].names:
+        raise HTTPException(404)
+    return PlainTextResponse("".join(f"{name}\n" for name in files[0].names), headers=PRIVATE)
+
+
+def visibilities_of(team: str) -> Mapping[str, str]:
+    """The choices of who sees a submission of a team, with words for its sender."""
+    return {name: words for name, words in VISIBILITIES.items() if name != "lab" or has_lab(team)}
+
+
+async def send(request: Request) -> Response:
+    """Take an upload; it is on the disk and in the queue when this is answered."""
+    upload = _IncomingUpload(request)
+    try:
+        id = await upload.take()
+    except SubmissionError as error:
+        status = error.status if isinstance(error, UploadError) else 400
+        if wants_json(request) or status == 413:
+            return error_answer(request, status, str(error), {"Connection": "close"})
+        answer = await run_in_threadpool(_form, request, status, str(error), upload.given)
+        answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
+        return answer
+    service, _, _ = _of(request)
+    address = service.links.url("submission", submission=id)
+    if wants_json(request):
+        received = {"id": id, "address": address, "state": "received"}
+        return JSONResponse(received, 201, {"Location": address, **PRIVATE})
+    return RedirectResponse(address, 303)
+
+
+class _IncomingUpload:
+    """An upload on its way to the queue, with the fields that have arrived."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._service, self._database, self._campaign = _of(request)
+        self._viewer: Viewer = request.state.viewer
+        self.given: dict[str, Any] = {}
+        self._entered = False
+
+    async def take(self) -> str:
+        """Keep the files and put the submission into the queue; returns its id."""
+        request, folder = self._request, self._service.submissions_folder
+        query = {name: request.query_params.getlist(name) for name in request.query_params}
+        kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0]
+        upload = await receive(
+            request.stream(),
+            kind,
+            folder,
+            self._campaign.limits,
+            fields=query,
+            filename=filename[-200:],
+            admit=self._admit,
+        )
+        try:
+            return await to_its_end(self._enter, upload)
+        except BaseException:
+            if not self._entered:
+                discard(folder, upload.id)
+            raise
+
+    def _admit(self, fields: Fields) -> None:
+        """Refuse a submission by its fields, before its files are read."""
+        self.given.update(_entry(fields))
+        check_forgery(self._request, _first(fields, "csrf"))
+        demand_about(self.given["description"], self.given["paper"], self.given["code"])
+        name, splits = self.given["name"], self.given["splits"]
+        with self._database.read() as session:
+            demand_entry(session, self._campaign, self._viewer.user, name, splits, self._service.clock())
+
+    def _enter(self, upload: Upload) -> str:
+        self.given.update(_entry(upload.fields))
+        with self._database.write() as session:
+            now = self._service.clock()
+            if not is_current(session, self._viewer, now):  # an upload may take hours
+                raise HTTPException(401)
+            entered = enter(
+                session,
+                self._campaign,
+                id=upload.id,
+                user=self._viewer.user,
+                **self.given,
+                size=upload.size,
+                sent_digest=upload.digest,
+                now=now,
+            )
+            made = {"submission": entered.id, "name": entered.name, "splits": entered.splits}
+            self._service.audit.record(self._viewer.name, "submit", **made)
+        self._entered = True
+        return entered.id
+
+
+def _first(fields: Fields, name: str) -> str:
+    return (fields.get(name) or [""])[0]
+
+
+def _entry(fields: Fields) -> dict[str, Any]:
+    splits = [one for one in fields.get("split", []) if one]
+    about = {name: _first(fields, name).strip() for name in ("description", "paper", "code")}
+    return {"name": _first(fields, "name"), "splits": splits, "visibility": _first(fields, "visibility"), **about}
+
+
+def show(request: Request) -> Response:
+    """A submission: its progress, and then its findings, scores and comparisons."""
+    service, database, campaign = _of(request)
+    viewer: Viewer | None = request.state.viewer
+    with database.read() as session:
+        submission = _find(session, request)
+        shown, choices = _shown(service, campaign, session, submission, viewer), visibilities_of(submission.team)
+    if wants_json(request):
+        return JSONResponse(_as_json(shown), headers=PRIVATE)
+    return page(
+        request,
+        "submission.html",
+        here="submissions",
+        submission=shown,
+        visibilities=choices,
+        most=MOST_LISTED,
+        no_better=NO_BETTER,
+        longest_reason=LONGEST_REASON,
+    )
+
+
+def show_change(views: Views, request: Request) -> Response:
+    """Lead to the timeline of a track, to the second from which a submission and an earlier one differ."""
+    service, database, campaign = _of(request)
+    viewer: Viewer | None = request.state.viewer
+    split, evaluation, track, name = (request.path_params[key] for key in ("split", "evaluation", "track", "other"))
+    with database.read() as session:
+        submission = _find(session, request)
+        results = {one.split: one for one in results_of(session, campaign, submission)}
+        verdicts = results[split].verdicts if split in results and not results[split].hidden else ()
+        found = [one for one in verdicts if (one.evaluation, one.other.name) == (evaluation, name)]
+        if not any(one.relation == "own" and may_see(one.other, viewer) for one in found):
+            raise HTTPException(404)
+        own, metric = submission.name, found[0].metric
+    try:
+        report = views.ask(split, viewer, partial(report_of, service))
+        estimates = report.estimates(evaluation, track, [own, name])
+    except (QueryError, StoreError, UnknownNameError):
+        raise HTTPException(404) from None
+    known = [one for one in estimates if one is not None]
+    if not known:  # there are no timelines here
+        address = service.links.url("track", store=split, evaluation=evaluation, track=track)
+        return RedirectResponse(address, 303)
+    second = first_difference(*known) if len(known) == 2 else None
+    place = report_link(evaluation, track, second, metric, own)
+    return RedirectResponse(service.links.url("store", store=split) + place, 303)
+
+
+def findings_table(request: Request) -> Response:
+    """The findings of a submission for a spreadsheet."""
+    _, database, _ = _of(request)
+    with database.read() as session:
+        submission = _find(session, request, to_change=True)
+        text, name = findings_csv(findings_of(session, submission)), submission.name
+    disposition = f'attachment; filename="{name}-findings.csv"'  # names have no quotes
+    return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
+
+
+def change_visibility(request: Request) -> Response:
+    """Say who may see a submission."""
+    service, database, campaign = _of(request)
+    viewer: Viewer = request.state.viewer
+    chosen = str(request.state.form.get("visibility", ""))
+    if chosen not in get_args(Visibility):
+        raise HTTPException(400, "Choose private, lab or public.")
+    with database.write() as session:
+        submission = _find(session, request, to_change=True)
+        set_visibility(campaign, submission, viewer, chosen, service.clock())
+        service.audit.record(viewer.name, "change visibility", submission=submission.id, visibility=chosen)
+        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
+
+
+def withdraw_for_good(request: Request) -> Response:
+    """Withdraw a submission, which stays where it was seen."""
+    service, database, campaign = _of(request)
+    viewer: Viewer = request.state.viewer
+    with database.write() as session:
+        submission = _find(session, request, to_change=True)
+        if submission.withdrawn is None:
+            others = viewer.user != submission.user_id
+            announce(session, campaign, submission, "withdrawn", service.clock(), mail=others)
+        withdraw(submission, viewer, service.clock())
+        service.audit.record(viewer.name, "withdraw", submission=submission.id)
+        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
+
+
+def disqualify_for_good(request: Request) -> Response:
+    """Take a submission off the boards, with a reason for its sender."""
+    service, database, campaign = _of(request)
+    viewer: Viewer = request.state.viewer
+    reason = str(request.state.form.get("reason", ""))
+    with database.write() as session:
+        submission = _find(session, request, to_change=True)
+        disqualify(submission, viewer, reason, service.clock())
+        announce(session, campaign, submission, "disqualified", service.clock())
+        service.audit.record(viewer.name, "disqualify", submission=submission.id, reason=submission.disqualified)
+        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
+
+
+async def progress(request: Request) -> Response:
+    """The progress of a submission as events, or as JSON for those who ask once."""
+    service, database, _ = _of(request)
+    viewer: Viewer | None = request.state.viewer
+
+    def look() -> Mapping[str, Any]:
+        with database.read() as session:
+            if viewer is not None and not is_current(session, viewer, service.clock()):
+                raise HTTPException(401)  # who was let in when this began
+            return _status(session, _find(session, request))
+
+    first = await run_in_threadpool(look)
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        return JSONResponse(first, headers=PRIVATE)
+    who = who_asks(request)
+    if _watched[who] >= WATCHED:
+        raise HTTPException(429, "You watch too many submissions at a time.", {"Retry-After": "10"})
+    request.scope["state"][ENDLESS] = True
+    events = _events(first, look, request.headers.get("last-event-id", ""), who)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+
+
+async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> AsyncIterator[str]:
+    """Events of changes, each with an id by which a browser that comes again gets only what it has not seen."""
+    if _watched[who] >= WATCHED:
+        return  # others that were asked for at the same moment have begun in between
+    _watched[who] += 1
+    try:
+        loop = asyncio.get_running_loop()
+        end, sent = loop.time() + WATCH_SECONDS, loop.time()
+        yield "retry: 2000\n\n"
+        while True:
+            id = _event_id(status)
+            if id != last:
+                last, sent = id, loop.time()
+                yield f"id: {id}\nevent: progress\ndata: {json.dumps(status)}\n\n"
+            if not status["open"]:
+                yield f"id: {id}\nevent: end\ndata: {json.dumps(status)}\n\n"
+                return
+            if loop.time() > end:
+                return
+            if loop.time() - sent > 15:
+                sent = loop.time()
+                yield ": still there\n\n"  # so that neither proxies nor we keep dead connections
+            await asyncio.sleep(LOOK_SECONDS)
+            status = await run_in_threadpool(look)
+    except (HTTPException, MirflowError, SQLAlchemyError):
+        return  # the browser comes again, and is told what is wrong
+    finally:
+        _watched[who] -= 1
+        if not _watched[who]:
+            del _watched[who]
+
+
+def _event_id(status: Mapping[str, Any]) -> str:
+    return f"{status['state']}-{status['stage']}-{status['done']}-{status['before']}".replace(" ", "_")
+
+
+def _find(session: Session, request: Request, to_change: bool = False) -> Submission:
+    """The submission of a request; one that the viewer may not see or change is not there."""
+    viewer: Viewer | None = request.state.viewer
+    try:
+        found = find_submission(session, request.path_params["submission"], viewer)
+    except SubmissionError:
+        raise HTTPException(404) from None
+    if to_change and not may_change(found, viewer):
+        raise HTTPException(403, "This is somebody else's submission.")
+    return found
+
+
+def _summary(submission: Submission, viewer: Viewer | None) -> Summary:
+    return Summary(
+        submission.id,
+        submission.name,
+        " ".join(filter(None, (submission.user.name, f"({submission.user.lab})" if submission.user.lab else ""))),
+        submission.split_names,
+        submission.state,
+        _WORDS[submission.state],
+        submission.visibility,
+        _time(submission.received),
+        _time(submission.withdrawn),
+        submission.disqualified,
+        submission.held,
+        viewer is not None and viewer.user == submission.user_id,
+    )
+
+
+def _status(session: Session, submission: Submission) -> dict[str, Any]:
+    """State and progress of a submission."""
+    row = session.get(SubmissionProgress, submission.number)
+    is_open = submission.state in OPEN
+    return {
+        "state": submission.state,
+        "words": _WORDS[submission.state],
+        "open": is_open,
+        "stage": row.stage if row and is_open else "",
+        "done": row.done if row and is_open else 0,
+        "total": row.total if row and is_open else 0,
+        "before": queue_place(session, submission) if is_open else 0,
+    }
+
+
+def _shown(
+    service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
+) -> SubmissionView:
+    until = campaign.embargo(submission.split_names, service.clock())
+    mine, twin = may_change(submission, viewer), twin_of(session, submission, viewer)
+    return SubmissionView(
+        _summary(submission, viewer),
+        submission.reason if mine else "",
+        submission.description,
+        submission.paper,
+        submission.code,
+        submission.digest or submission.sent_digest,
+        submission.files,
+        shown_size(submission.size),
+        submission.rules,
+        submission.mirflow,
+        "" if until is None else show_moment(until),
+        {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
+        tuple(findings_of(session, submission)[:MOST_LISTED]) if mine else (),
+        tuple(_results(service, campaign, session, submission, viewer)),
+        mine,
+        None if twin is None else (twin.id, twin.name),
+        submission.state in OPEN,
+        _status(session, submission),
+    )
+
+
+def _results(
+    service: Service, campaign: Campaign, session: Session, submission: Submission, viewer: Viewer | None
+) -> list[SplitResult]:
+    found = []
+    mine = may_change(submission, viewer)
+    for result in results_of(session, campaign, submission):
+        split, now = campaign.splits.get(result.split), service.clock()
+        if result.hidden and submission.withdrawn is not None and not mine:
+            continue
+        comparisons = tuple(_comparison(one) for one in result.verdicts if _may_compare(one, viewer, result.hidden))
+        changes: tuple[tuple[str, TrackChanges], ...] = ()
+        earlier = [one for one in result.verdicts if one.relation == "own" and may_see(one.other, viewer)]
+        if not result.hidden and earlier and service.disclosure(result.split).by_track:
+            changes = _changes(service, result.split, submission.name, earlier)
+        scores = tuple(_score(row, show_score(row, split, now)) for row in result.scores)
+        rounded = decimals_of(split, submission.received), decimals_of(split, now)
+        about = result.split, result.hidden, is_final(split, now), rounded[1], rounded[0]
+        found.append(SplitResult(*about, scores, comparisons, changes))
+    return found
+
+
+def _score(row: Released, shown: ShownScore) -> Score:
+    kept = (row.tracks, row.headline, shown.kept_back, row.rules)
+    return Score(row.evaluation, row.metric, shown.value, shown.low, shown.high, *kept)
+
+
+def _may_compare(row: Verdict, viewer: Viewer | None, hidden: bool) -> bool:
+    """True if somebody may know a comparison: its outcome tells of the score of the other submission."""
+    if hidden and row.other.withdrawn is not None:
+        return may_change(row.other, viewer)
+    return may_see(row.other, viewer)
+
+
+def _comparison(row: Verdict) -> Comparison:
+    kept = (row.outcome, row.difference, row.low, row.high, row.p, row.tracks)
+    return Comparison(row.evaluation, row.metric, row.relation, row.other.name, *kept)
+
+
+def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) -> tuple[tuple[str, TrackChanges], ...]:
+    """Changes by track against the account's earlier submission, of splits whose references are open."""
+    try:
+        groups = read_scores(service.stores_folder / f"{split}.zarr")
+        made = []
+        for verdict in earlier:
+            ds = groups.get(verdict.evaluation)
+            if ds is not None and {system, verdict.other.name} <= set(ds["system"].values.tolist()):
+                changes = track_changes(ds, system, verdict.other.name, verdict.metric)
+                made.append((verdict.evaluation, changes))
+        return tuple(made)
+    except (MirflowError, KeyError):
+        return ()  # the store is being made, or has lost a metric: the page does without
+
+
+def _as_json(shown: SubmissionView) -> dict[str, Any]:
+    findings = [
+        {"path": one.path, "line": one.line, "severity": one.severity, "rule": one.rule, "message": one.message}
+        for one in shown.findings
+    ]
+    results = [
+        {
+            "split": one.split,
+            "hidden": one.hidden,
+            "decimals": one.decimals,
+            "comparison_decimals": one.comparison_decimals,
+            "scores": [asdict(score) for score in one.scores],
+            "comparisons": [asdict(comparison) for comparison in one.comparisons],
+        }
+        for one in shown.results
+    ]
+    names = ("reason", "description", "paper", "code", "digest", "files", "rules", "mirflow", "embargo", "may_change")
+    plain = {name: getattr(shown, name) for name in names}
+    plain["same_as"] = "" if shown.same_as is None else shown.same_as[1]
+    progress = {"progress": dict(shown.status), "counts": dict(shown.counts)}
+    return {**asdict(shown.summary), **plain, **progress, "findings": findings, "results": results}
+
+
+def _time(time: Any) -> str:
+    return "" if time is None else time.isoformat(timespec="seconds")
+
+
+def _of(request: Request) -> tuple[Service, Database, Campaign]:
+    service: Service = request.app.state.service
+    assert service.database is not None
+    assert service.campaign is not None
+    return service, service.database, service.campaign

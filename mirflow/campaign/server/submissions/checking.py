@@ -1,0 +1,329 @@
+"""Checks of a submission before anything is scored: its files by name and content, then the linter; in a child process.
+
+Nothing of a reference is read here. Names of tracks are given by whoever asks.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ....annotations.schema import kind_of
+from ....errors import AnnotationError, MirflowError, clean_text, counted
+from ....linter import check_paths
+from ....pipeline.model import Evaluation
+from ....readers.formats import SUFFIXES
+from ....readers.label_maps import anchored
+from ....readers.options import OPTIONS
+from ....readers.patterns import Pattern, fill
+from ...file import Limits
+from .archives import ARCHIVES, ArchiveError, unpack
+from .confinement import JobError, SendMessage
+
+MAX_FINDINGS = 2000
+"""Findings that are kept of a submission."""
+_LONGEST = 1000
+_NAMED = 10
+_MORE_SUFFIXES = (".npy", ".sv")
+
+Places = Sequence[Mapping[str, str]]
+"""Values of the placeholders of references, such as ``{"track": "000017"}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The tracks of a split of an evaluation.
+
+    Parameters
+    ----------
+    split, evaluation : str
+    places : sequence of mapping
+        Of its references.
+    asked : bool
+        Whether the submission is to be scored on it.
+    hidden : bool
+    named : bool
+        Whether names of tracks may be told.
+    """
+
+    split: str
+    evaluation: str
+    places: Places
+    asked: bool
+    hidden: bool
+    named: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundProblem:
+    """A row of the table of findings."""
+
+    path: str
+    line: int | None
+    severity: str
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True)
+class CheckAnswer:
+    """Result of a check, with rows of path, line, severity, rule and message."""
+
+    files: int
+    digest: str
+    findings: list[tuple[str, int | None, str, str, str]]
+    errors: int
+    warnings: int
+    notes: int
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
+        """The answer in the message of a job.
+
+        Raises
+        ------
+        JobError
+            If it is none: whatever a job says comes from where strangers' files are read.
+        """
+        try:
+            found = msgspec.convert({name: message[name] for name in cls.__annotations__}, cls)
+        except (msgspec.ValidationError, KeyError) as error:
+            raise JobError(f"gave an answer that is none: {error}") from None
+        if len(found.findings) > MAX_FINDINGS or min(found.files, found.errors, found.warnings, found.notes) < 0:
+            raise JobError("gave an answer that cannot be")
+        return found
+
+
+def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Unpack and check a submission.
+
+    Parameters
+    ----------
+    task : mapping
+        ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file), ``root``
+        (of maps of labels) and ``expected`` (the fields of :class:`Expected`).
+    send : callable
+        Takes the progress.
+
+    Returns
+    -------
+    dict
+        ``files``, ``digest``, ``findings`` (rows), ``left_out`` and ``evaluations``, those that there are files for.
+    """
+    evaluations = [Evaluation.model_validate(one) for one in task["evaluations"]]
+    expected = [Expected(**one) for one in task["expected"]]
+    out = Path(task["out"])
+    try:
+        sent = [(name, Path(path)) for name, path in task["sent"]]
+        unpacked = unpack(sent, out, Limits.model_validate(task["limits"]), lambda name: misfit(name, evaluations))
+    except ArchiveError as error:
+        names = clean_text(task["sent"][0][0]) if len(task["sent"]) == 1 else "the upload"
+        return _answer([FoundProblem(names, None, "error", "archive", error.message)])
+    refused = [
+        FoundProblem(clean_text(one.path), None, "error", "refused", clean_text(one.message))
+        for one in unpacked.refused
+    ]
+    if refused:
+        return _answer(refused)
+    send({"progress": 0, "total": len(unpacked.files)})
+    rows = list(_track_problems(unpacked.files, evaluations, expected))
+    rows += _lint(unpacked.files, out, evaluations, str(task["root"]), send)
+    present = [one.name for one in evaluations if any(Pattern(one.estimates.path).match(f) for f in unpacked.files)]
+    answer = _answer(rows)
+    answer |= {"files": len(unpacked.files), "digest": unpacked.digest, "evaluations": present}
+    return answer | {"left_out": [clean_text(name) for name in unpacked.left_out[:100]]}
+
+
+def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
+    order = {"error": 0, "warning": 1, "note": 2}
+    rows = sorted(dict.fromkeys(rows), key=lambda one: (one.path, one.line or 0, order[one.severity]))
+    kept = sorted(rows, key=lambda one: order[one.severity])[:MAX_FINDINGS]
+    kept.sort(key=lambda one: (one.path, one.line or 0, order[one.severity]))
+    counts = {f"{name}s": sum(one.severity == name for one in rows) for name in order}
+    listed = [
+        [clean_text(one.path)[:_LONGEST], one.line, one.severity, one.rule[:100], clean_text(one.message)[:_LONGEST]]
+        for one in kept
+    ]
+    return {"files": 0, "digest": "", "findings": listed, **counts, "left_out": [], "evaluations": []}
+
+
+def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
+    """The reason for which a file of that name is refused; empty if some evaluation reads it.
+
+    Examples
+    --------
+    >>> chords = Evaluation.model_validate({"task": "chord", "reference": "{track}.lab", "estimates": "{track}.lab"})
+    >>> misfit("a.lab", [chords]), misfit("readme.md", [chords])
+    ('', "is none of the files that are asked for: '{track}.lab'")
+    """
+    if name.lower().endswith(ARCHIVES):
+        return "is an archive: send its files, and not packed twice"
+    fitting = [one for one in evaluations if Pattern(one.estimates.path).match(name) is not None]
+    if not fitting:
+        patterns = ", ".join(dict.fromkeys(repr(one.estimates.path) for one in evaluations))
+        return f"is none of the files that are asked for: {patterns}"
+    suffix = Path(name).suffix.lower()
+    for one in fitting:
+        literal = Path(one.estimates.path).suffix
+        if one.estimates.reading(one.task).format is not None or ("{" not in literal and literal):
+            return ""
+    if suffix not in (*SUFFIXES, *_MORE_SUFFIXES):
+        return f"has a suffix that no reader knows: {suffix!r}" if suffix else "has no suffix that says what it is"
+    return ""
+
+
+def _track_problems(
+    files: Sequence[str], evaluations: Sequence[Evaluation], expected: Sequence[Expected]
+) -> Iterator[FoundProblem]:
+    """Tracks that are missing, given twice, or unknown; where files hold one track each."""
+    known_files: set[str] = set()
+    judged: set[str] = set()
+    for evaluation in evaluations:
+        pattern = Pattern(evaluation.estimates.path)
+        found = {name: values for name in files if (values := pattern.match(name)) is not None}
+        own = [one for one in expected if one.evaluation == evaluation.name]
+        if "track" not in pattern.names:
+            judged -= set(found)
+            known_files |= set(found)
+            yield from _unsplit(evaluation, own, found)
+            continue
+        if not found:
+            yield FoundProblem(
+                "", None, "note", "left_out", f"has no estimates for {evaluation.name}: not scored on it"
+            )
+            continue
+        yield from _twice(pattern, found, kind_of(evaluation.task).part)
+        judged |= set(found)
+        for one in own:
+            shared = [name for name in pattern.names if one.places and name in one.places[0]]
+            known = {tuple(place.get(name, "") for name in shared) for place in one.places}
+            given = {name: tuple(values.get(key, "") for key in shared) for name, values in found.items()}
+            known_files |= {name for name, key in given.items() if key in known}
+            missing = sorted("/".join(key) for key in known - set(given.values()))
+            if missing and one.asked:
+                yield _missing(one, missing, len(known))
+    if not all(one.named for one in expected):
+        return  # which tracks there are is not to be told
+    names = sorted({place["track"] for one in expected for place in one.places if "track" in place})
+    for place, name in enumerate(sorted(judged - known_files)):
+        # Names that are like a wrong one take long to find; those of a few files tell what is wrong with all.
+        wrong = [_track_of(name, evaluations)] if place < _NAMED else []
+        near = [one for text in wrong for one in difflib.get_close_matches(text, names, n=1, cutoff=0.6)]
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        yield FoundProblem(name, None, "warning", "unknown_track", f"is of no track that is scored{hint}")
+
+
+def _unsplit(evaluation: Evaluation, own: Sequence[Expected], found: Collection[str]) -> Iterator[FoundProblem]:
+    """A file of many tracks cannot be divided between splits, and what it lacks is not seen before it is scored."""
+    asked = [one for one in own if one.asked]
+    if found and any(one.hidden for one in own) and len(asked) > 1:
+        yield FoundProblem(
+            next(iter(found)), None, "error", "splits", "holds many tracks: send it for one split at a time"
+        )
+    if not found:
+        yield FoundProblem("", None, "note", "left_out", f"has no estimates for {evaluation.name}: not scored on it")
+
+
+def _twice(pattern: Pattern, found: Mapping[str, Mapping[str, str]], part: str | None) -> Iterator[FoundProblem]:
+    """Two files for one track, such as a.lab and a.jams."""
+    seen: dict[tuple[str, ...], str] = {}
+    for name, values in found.items():
+        key = values["track"], values.get(part or "", ""), values.get("level", "")
+        folder = tuple(value for one, value in values.items() if one not in ("track", "format", part or "", "level"))
+        if (*key, *folder) in seen:
+            message = f"is of the track of {seen[*key, *folder]!r}; send one file for each track"
+            yield FoundProblem(name, None, "error", "twice", message)
+        seen.setdefault((*key, *folder), name)
+
+
+def _track_of(name: str, evaluations: Sequence[Evaluation]) -> str:
+    for one in evaluations:
+        values = Pattern(one.estimates.path).match(name)
+        if values is not None and "track" in values:
+            return values["track"]
+    return name
+
+
+def _missing(one: Expected, missing: Sequence[str], tracks: int) -> FoundProblem:
+    listed = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
+    names = f": {listed}" if one.named else ""
+    what = f"{len(missing)} of {counted(tracks, 'track')} of {one.split} ({one.evaluation}) have no estimate{names}"
+    # Scores over some tracks of a hidden split would tell of these.
+    if one.hidden:
+        return FoundProblem("", None, "error", "missing", f"{what}; a hidden split needs all of them")
+    if len(missing) == tracks:
+        return FoundProblem("", None, "error", "missing", f"{what}; files have the names of the tracks, case included")
+    return FoundProblem("", None, "warning", "missing", f"{what}; they count as zero")
+
+
+def _lint(
+    files: Sequence[str], out: Path, evaluations: Sequence[Evaluation], root: str, send: SendMessage
+) -> Iterator[FoundProblem]:
+    """The linter's findings of every file, once for each way of reading it."""
+    done: set[tuple[str, str]] = set()
+    for number, name in enumerate(files):
+        if number % 10 == 0:
+            send({"progress": number, "total": len(files)})
+        for evaluation in evaluations:
+            pattern = Pattern(evaluation.estimates.path)
+            values = pattern.match(name)
+            if values is None:
+                continue
+            options = reading_options(evaluation, root)
+            path = name
+            if "levels" in options and "level" in values:
+                path = fill(pattern.text, {one: value for one, value in values.items() if one != "level"})
+            way = f"{evaluation.task} {evaluation.convention} {options}"
+            if (path, way) in done:
+                continue
+            done.add((path, way))
+            yield from _lint_file(path, out, evaluation, options)
+
+
+def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:
+    """The options of reading that an evaluation gives for its estimates."""
+    side = evaluation.estimates
+    options = {name: getattr(side, name) for name in OPTIONS if name in side.model_fields_set}
+    if options.get("labels") is not None:
+        options["labels"] = anchored(options["labels"], root)
+    # That of lyrics may be a column of the tracks' metadata, which is looked up where files are scored.
+    if str(options.get("language", "")).startswith("{"):
+        del options["language"]
+    return options
+
+
+def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[str, Any]) -> Iterator[FoundProblem]:
+    given = dict(options)
+    annotator = evaluation.estimates.annotator
+    try:
+        checks = list(
+            check_paths(
+                [out / path],
+                evaluation.task,
+                convention=evaluation.convention,
+                schema=False,
+                annotator=annotator,
+                role="estimate",
+                **given,
+            )
+        )
+    except AnnotationError as error:
+        yield FoundProblem(path, error.line, "error", "unreadable", _local(error.message, out))
+        return
+    except MirflowError as error:
+        yield FoundProblem(path, None, "error", "unreadable", _local(str(error), out))
+        return
+    for check in checks:
+        own = _local(check.path, out)
+        for one in check.problems:
+            yield FoundProblem(own, one.line, one.severity, one.rule, _local(one.message, out))
+
+
+def _local(text: str, out: Path) -> str:
+    """A text without the folder of this host."""
+    return text.replace(f"{out}/", "").replace(str(out), "")

@@ -1,0 +1,309 @@
+"""Notifications: messages on what happened to submissions, from the event to the row that waits to be sent.
+
+A message is a row that is written in the transaction of its event, so that none is lost, and none tells of something
+that did not happen. It has no scores; its link leads to a page, which shows those that its reader may see.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from types import MappingProxyType
+from typing import Literal
+
+from sqlalchemy import ColumnElement, and_, case, delete, func, select
+from sqlalchemy.orm import Session
+
+from ....errors import counted
+from ...file import Campaign, mail_address
+from ..accounts import AccountError
+from ..database import User
+from ..service import Service
+from .submission_tables import Notification, Submission
+
+Channel = Literal["webhook", "mail"]
+CHANNELS: tuple[Channel, ...] = ("webhook", "mail")
+Event = Literal["accepted", "refused", "failed", "scored", "withdrawn", "disqualified"]
+EVENTS: Mapping[Event, str] = MappingProxyType(
+    {
+        "accepted": "has passed the check and waits to be scored",
+        "refused": "was refused at the check; its page lists the findings",
+        "failed": "could not be scored; its page has the reason",
+        "scored": "was scored; its page shows the scores that are released",
+        "withdrawn": "was withdrawn",
+        "disqualified": "was disqualified; its page has the reason",
+    }
+)
+"""Events, and how mail describes them."""
+LEASE = dt.timedelta(minutes=2)
+"""Time after which a message whose sender was killed is sent again."""
+FIRST_WAIT = dt.timedelta(seconds=10)
+"""Time between the first two tries; every further wait is four times as long."""
+LONGEST_WAIT = dt.timedelta(hours=6)
+"""Longest time between two tries."""
+GIVEN_UP = dt.timedelta(days=3)
+"""Age of the event after which a message is not tried again."""
+SHOWN = dt.timedelta(days=7)
+"""Time for which organisers see that a message was given up."""
+KEPT = dt.timedelta(days=30)
+"""Age after which a message is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as its reader gets it.
+
+    Parameters
+    ----------
+    key : str
+        Identifies the message; it is the same in all tries.
+    type : str
+        ``submission.`` and the event, or ``test``.
+    date : datetime
+        Of the event.
+    campaign : str
+        Title of the campaign.
+    words : str
+        A sentence for people.
+    url : str
+        Page that shows more.
+    submission, system, account : str
+        Id and name of the submission, and name of its account; empty in a test.
+    splits : tuple of str
+    address : str
+        Of mail alone.
+    """
+
+    key: str
+    type: str
+    date: dt.datetime
+    campaign: str
+    words: str
+    url: str
+    submission: str = ""
+    system: str = ""
+    account: str = ""
+    splits: tuple[str, ...] = ()
+    address: str = ""
+
+    def as_json(self) -> str:
+        """The message as a webhook gets it."""
+        data = {
+            "campaign": self.campaign,
+            "submission": self.submission,
+            "system": self.system,
+            "account": self.account,
+            "splits": self.splits,
+            "url": self.url,
+        }
+        return json.dumps({"type": self.type, "timestamp": self.date.isoformat(), "data": data})
+
+    def as_mail(self, sender: str, account_url: str) -> EmailMessage:
+        """The message as mail.
+
+        Parameters
+        ----------
+        sender : str
+        account_url : str
+            Page on which the reader removes the address.
+        """
+        mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
+        mail["From"], mail["To"] = sender, self.address
+        mail["Subject"] = one_line(f"{self.campaign}: {self.system or 'test'} {self.words.partition(';')[0]}")
+        mail["Date"] = format_datetime(self.date)
+        mail["Message-ID"] = f"<{self.key}@{sender.rpartition('@')[2]}>"
+        mail["Auto-Submitted"] = "auto-generated"
+        about = f"{self.system} {self.words}." if self.system else f"This is a test: {self.words}."
+        mail.set_content(
+            f"{one_line(about)}\n{self.url}\n\n"
+            f"{one_line(self.campaign)} sends this because this address is on your account page,\n"
+            f"where you can remove it: {account_url}\n"
+        )
+        return mail
+
+
+def one_line(text: str) -> str:
+    """A text without line ends and control characters, so that it adds no header to a mail, and no line to a log.
+
+    Examples
+    --------
+    >>> one_line("Chords\\r\\nBcc: eve@lab.org")
+    'Chords Bcc: eve@lab.org'
+    """
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+
+
+def announce(
+    session: Session, campaign: Campaign, submission: Submission, event: Event, now: dt.datetime, *, mail: bool = True
+) -> None:
+    """Write the messages on an event, in the transaction of the event.
+
+    Parameters
+    ----------
+    session : Session
+        Of a write transaction.
+    campaign : Campaign
+    submission : Submission
+    event : str
+    now : datetime
+    mail : bool
+        False if the sender of the submission did it, who needs no mail about it.
+    """
+    settings = campaign.notifications
+    if settings is None:
+        return
+    fixed = {"event": event, "submission_id": submission.number, "date": now, "due": now}
+    if settings.webhook is not None:
+        session.add(Notification(channel="webhook", **fixed))
+    user = submission.user
+    if settings.mail is not None and mail and user.mail and user.revoked is None:
+        session.add(Notification(channel="mail", user_id=user.id, **fixed))
+
+
+def change_mail(session: Session, user: User, address: str) -> None:
+    """Set the address of an account for mail; empty: remove it, with the mail that waits.
+
+    Raises
+    ------
+    AccountError
+        If the address is not valid.
+    """
+    if address:
+        try:
+            mail_address(address)
+        except ValueError as error:
+            raise AccountError(f"mail: {error}") from None
+    else:
+        forget_mail(session, user.id)
+    user.mail = address
+
+
+def forget_mail(session: Session, user: int) -> None:
+    """Delete the messages to an account by mail."""
+    session.execute(delete(Notification).where(Notification.user_id == user))
+
+
+def claim(session: Session, service: Service, channel: Channel, now: dt.datetime) -> Message | None:
+    """Take the message of a channel that is due first, so that no other process sends it; None if none is due.
+
+    Mail to accounts that were revoked, or have no address any more, is deleted.
+    """
+    waiting = select(Notification).where(*_waiting(channel), Notification.due <= now)
+    first = waiting.order_by(Notification.due, Notification.id).limit(1)
+    while (row := session.scalar(first)) is not None:
+        if channel == "webhook" or (row.user is not None and row.user.mail and row.user.revoked is None):
+            row.tries, row.due = row.tries + 1, now + LEASE
+            return _message(service, row)
+        session.delete(row)
+        session.flush()
+    return None
+
+
+def is_due(session: Session, channel: Channel, now: dt.datetime) -> bool:
+    """True if a message of a channel is to be sent."""
+    return (
+        session.scalar(select(Notification.id).where(*_waiting(channel), Notification.due <= now).limit(1)) is not None
+    )
+
+
+def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
+    """Note that a message was delivered, and forget old ones."""
+    row = session.scalar(select(Notification).where(Notification.key == key))
+    if row is not None:
+        row.sent, row.error = now, ""
+    session.execute(delete(Notification).where(Notification.date < now - KEPT))
+
+
+def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, final: bool = False) -> bool:
+    """Note that a message could not be delivered, and when it is tried again.
+
+    Parameters
+    ----------
+    session : Session
+    key : str
+        Of the message.
+    error : str
+        Why it failed.
+    now : datetime
+    final : bool
+        Whether another try would fail in the same way.
+
+    Returns
+    -------
+    bool
+        Whether the message is given up.
+    """
+    row = session.scalar(select(Notification).where(Notification.key == key))
+    if row is None or row.sent is not None:
+        return False
+    row.error = error[:500]
+    row.due = now + wait_after(row.tries)
+    if final or now - row.date >= GIVEN_UP:
+        row.lost = now
+    return row.lost is not None
+
+
+def wait_after(tries: int) -> dt.timedelta:
+    """The time until the next try.
+
+    Examples
+    --------
+    >>> [wait_after(tries).total_seconds() for tries in (1, 2, 3, 4, 50)]
+    [10.0, 40.0, 160.0, 640.0, 21600.0]
+    """
+    return min(LONGEST_WAIT, FIRST_WAIT * int(4 ** min(tries - 1, 10)))
+
+
+def _waiting(channel: Channel) -> tuple[ColumnElement[bool], ...]:
+    return Notification.channel == channel, Notification.sent.is_(None), Notification.lost.is_(None)
+
+
+def _message(service: Service, row: Notification) -> Message:
+    sent = row.submission
+    return Message(
+        row.key,
+        f"submission.{row.event}",
+        row.date,
+        service.title,
+        EVENTS[row.event],  # type: ignore[index]
+        service.origin + service.links.url("submission", submission=sent.id),
+        sent.id,
+        sent.name,
+        sent.user.name,
+        sent.split_names,
+        row.user.mail if row.user is not None else "",
+    )
+
+
+def counts(session: Session) -> dict[tuple[str, str], int]:
+    """Numbers of messages that are not forgotten yet by channel and state: waiting, failing, sent or lost."""
+    state = case(
+        (Notification.sent.is_not(None), "sent"),
+        (Notification.lost.is_not(None), "lost"),
+        (Notification.error != "", "failing"),
+        else_="waiting",
+    ).label("state")
+    found = session.execute(select(Notification.channel, state, func.count()).group_by(Notification.channel, state))
+    return {(channel, name): number for channel, name, number in found}
+
+
+def undelivered(session: Session, now: dt.datetime) -> list[str]:
+    """Sentences for organisers on the channels that do not deliver."""
+    sentences = []
+    for channel in CHANNELS:
+        failing = and_(*_waiting(channel), Notification.error != "")
+        lost = and_(Notification.channel == channel, Notification.lost > now - SHOWN)
+        rows = session.scalars(select(Notification).where(failing | lost).order_by(Notification.id)).all()
+        if rows:
+            given_up = sum(row.lost is not None for row in rows)
+            sentences.append(
+                f"Notifications by {channel} fail: {counted(len(rows) - given_up, 'message')} to be tried again, "
+                f"{counted(given_up, 'message')} given up in the last {SHOWN.days} days. The latest is of "
+                f"{rows[-1].date:%Y-%m-%d %H:%M} (UTC): {rows[-1].error}"
+            )
+    return sentences

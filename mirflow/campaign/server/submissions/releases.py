@@ -1,0 +1,371 @@
+"""Release of scores: as they are on an open split, rounded and after the ladder on a hidden one.
+
+The ladder releases a score only if it is better than the team's best so far by at least a step. Otherwise no value
+is shown, only that it is no better: a table of systems shows no score under a name that did not get it. The error of
+the best released score then grows with the logarithm of the number of submissions only, however they are chosen after
+those before them (A. Blum and M. Hardt: The Ladder: A Reliable Leaderboard for Machine Learning Competitions, ICML
+2015, section 3). Every metric has a ladder of its own.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy.orm import Session
+
+from ...file import Split
+from .submission_tables import Outcome, Relation, Released, Scored, Submission, Verdict
+
+NO_BETTER = "no better than the sender's best"
+"""Note in place of a score that the ladder keeps back."""
+BEST_OF_TEAM = "its team's best"
+"""Note beside a system in a final ranking."""
+ROUND = 0.001
+"""Step of released scores of a hidden split whose campaign names none."""
+_TOLERANCE = 1e-9
+
+
+def round_to(value: float, step: float) -> float:
+    """The nearest multiple of a step.
+
+    Examples
+    --------
+    >>> round_to(0.81549, 0.001), round_to(0.81549, 0.05)
+    (0.815, 0.8)
+    """
+    return float(f"{round(value / step) * step:.12g}")
+
+
+def is_final(split: Split | None, now: dt.datetime) -> bool:
+    """True once the final ranking of a hidden split is published."""
+    return split is not None and split.final is not None and now >= split.final.published
+
+
+def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
+    """Digits after the point that scores of a split are shown with; None where they are not rounded.
+
+    Parameters
+    ----------
+    split : Split or None
+        None: one that the campaign no longer has, of which nothing is shown that it would hide.
+    now : datetime
+
+    Examples
+    --------
+    >>> now = dt.datetime(2027, 1, 1, tzinfo=dt.UTC)
+    >>> decimals_of(Split(root="test", hidden=True, round=0.05), now), decimals_of(Split(root="dev"), now)
+    (2, None)
+    """
+    if (split is not None and not split.hidden) or is_final(split, now):
+        return None
+    step = Decimal(repr(ROUND if split is None or split.round is None else split.round)).normalize()
+    return max(0, -int(step.as_tuple().exponent))
+
+
+def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
+    """Names of the systems that are the best public ones of their teams; empty if no team has several.
+
+    Parameters
+    ----------
+    rows : iterable of Released
+        Scores by one metric; of equal ones the earlier submission is the best.
+    """
+    teams: dict[str, list[Released]] = {}
+    for row in rows:
+        sent = row.submission
+        if row.true_value is not None and sent.visibility == "public" and sent.withdrawn is None:
+            teams.setdefault(sent.team, []).append(row)
+    if all(len(own) == 1 for own in teams.values()):
+        return frozenset()
+
+    def order(row: Released) -> tuple[float, int]:
+        value = row.true_value or 0.0
+        return value if row.lower_is_better else -value, row.submission_id
+
+    return frozenset(min(own, key=order).submission.name for own in teams.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ShownScore:
+    """A score as people may see it now.
+
+    Parameters
+    ----------
+    value, low, high : float or None
+    kept_back : bool
+        Whether the ladder keeps the value back.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    kept_back: bool
+
+
+def show_score(row: Released, split: Split | None, now: dt.datetime) -> ShownScore:
+    """The part of a score that may be shown: the true one only after the final ranking is published."""
+    if is_final(split, now):
+        return ShownScore(row.true_value, row.true_low, row.true_high, kept_back=False)
+    return ShownScore(row.value, row.low, row.high, kept_back=not row.improved)
+
+
+def climb(value: float, best: float | None, split: Split, *, lower_is_better: bool = False) -> float | None:
+    """The released score on a hidden split; None if it is not better than the team's best so far by the step.
+
+    Parameters
+    ----------
+    value : float
+    best : float or None
+        The team's best released score; None: there is none.
+    split : Split
+    lower_is_better : bool
+
+    Examples
+    --------
+    >>> split = Split(root="test", hidden=True, round=0.001, ladder=0.005)
+    >>> climb(0.8154, 0.812, split), climb(0.8174, 0.812, split)
+    (None, 0.817)
+    """
+    rounded = round_to(value, split.round or ROUND)
+    if best is None or split.ladder is None:
+        return rounded
+    gain = best - value if lower_is_better else value - best
+    return rounded if gain >= split.ladder - _TOLERANCE else None
+
+
+def release(
+    session: Session,
+    submission: Submission,
+    name: str,
+    split: Split,
+    values: Mapping[str, Iterable[Mapping[str, Any]]],
+    rules: str,
+    now: dt.datetime,
+) -> None:
+    """Write the scores of a submission that may be released; those that were released before stay as they are.
+
+    Parameters
+    ----------
+    session : Session
+    submission : Submission
+    name : str
+        Of the split.
+    split : Split
+    values : mapping
+        By evaluation the fields of :class:`.scoring.Value`, the headline metric first.
+    rules : str
+    now : datetime
+    """
+    for evaluation, listed in values.items():
+        for place, value in enumerate(listed):
+            known = select(Released.id).where(
+                Released.submission_id == submission.number,
+                Released.split == name,
+                Released.evaluation == evaluation,
+                Released.metric == value["metric"],
+            )
+            # Counts of what a reference holds would tell of it, and nobody can be better at them.
+            if session.scalar(known) is not None or (split.hidden and value["orientation"] == "none"):
+                continue
+            row = Released(
+                submission_id=submission.number,
+                split=name,
+                evaluation=evaluation,
+                metric=value["metric"],
+                rules=rules,
+                # On how many of them a metric is defined depends on the references.
+                tracks=value["asked"] if split.hidden else value["tracks"],
+                lower_is_better=value["orientation"] == "lower",
+                headline=place == 0,
+                date=now,
+            )
+            exact = value["value"], value["low"], value["high"]
+            if not split.hidden:
+                row.value, row.low, row.high = exact
+            elif value["value"] is not None:
+                row.true_value, row.true_low, row.true_high = exact
+                best = _best(session, submission, row)
+                row.value = climb(value["value"], best, split, lower_is_better=row.lower_is_better)
+                row.improved = row.value is not None
+            session.add(row)
+    session.flush()
+    if session.get(Scored, (submission.number, name, rules)) is None:
+        session.add(Scored(submission_id=submission.number, split=name, rules=rules, date=now))
+
+
+def lacks_true_scores(splits: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for scores on hidden splits that were released before true scores were kept beside them."""
+    known = or_(Released.value.is_not(None), Released.improved.is_(False))
+    return Released.split.in_(list(splits)), Released.true_value.is_(None), known
+
+
+def keep_true_scores(
+    session: Session, number: int, split: str, values: Mapping[str, Iterable[Mapping[str, Any]]]
+) -> None:
+    """Write the true scores of a submission beside what was released of them, if they are not there.
+
+    Parameters
+    ----------
+    session : Session
+    number : int
+        Of the submission.
+    split : str
+    values : mapping
+        As :func:`release` takes them.
+    """
+    known = {(evaluation, one["metric"]): one for evaluation, listed in values.items() for one in listed}
+    chosen = select(Released).where(Released.submission_id == number, *lacks_true_scores([split]))
+    for row in session.scalars(chosen):
+        one = known.get((row.evaluation, row.metric))
+        if one is not None:
+            row.true_value, row.true_low, row.true_high = one["value"], one["low"], one["high"]
+
+
+def _best(session: Session, submission: Submission, row: Released) -> float | None:
+    """The team's best released score of the same metric.
+
+    Private and withdrawn submissions count: the team knows their scores, and could otherwise climb by them.
+    """
+    own = (
+        select(Released.value)
+        .join(Submission)
+        .where(
+            Submission.team == submission.team,
+            Released.split == row.split,
+            Released.evaluation == row.evaluation,
+            Released.metric == row.metric,
+            Released.value.is_not(None),
+        )
+    )
+    found = [value for value in session.scalars(own) if value is not None]
+    if not found:
+        return None
+    return min(found) if row.lower_is_better else max(found)
+
+
+def rivals(session: Session, submission: Submission, split: str) -> dict[str, dict[Relation, Submission]]:
+    """Rivals of a submission by evaluation: the team's best before it that its sender sees, and the leader.
+
+    The leader is the best public system of other teams; withdrawn submissions are no rivals.
+    """
+    rows = session.execute(
+        select(Released, Submission)
+        .join(Submission)
+        .where(
+            Released.split == split,
+            Released.headline,
+            Released.value.is_not(None),
+            Submission.number != submission.number,
+            Submission.state == "scored",
+            Submission.withdrawn.is_(None),
+        )
+        .order_by(Submission.number)
+    ).all()
+    found: dict[str, dict[Relation, tuple[float, Submission]]] = {}
+    for row, other in rows:
+        relation: Relation = "own" if other.team == submission.team else "leader"
+        if relation == "own" and other.number > submission.number:
+            continue
+        if relation == "own" and other.user_id != submission.user_id and other.visibility == "private":
+            continue
+        if relation == "leader" and other.visibility != "public":
+            continue
+        value = row.value or 0.0
+        gain = -value if row.lower_is_better else value
+        known = found.setdefault(row.evaluation, {})
+        if relation not in known or gain > known[relation][0]:
+            known[relation] = gain, other
+    return {name: {relation: one for relation, (_, one) in own.items()} for name, own in found.items()}
+
+
+def judge(
+    session: Session,
+    submission: Submission,
+    name: str,
+    split: Split,
+    against: Mapping[str, Mapping[Relation, int]],
+    comparisons: Mapping[str, Mapping[str, Iterable[Mapping[str, Any]]]],
+) -> None:
+    """Write how a submission compares with its rivals; of a hidden split no more than the outcome.
+
+    Where the ladder keeps a score back there is no outcome either: it would tell of that score.
+
+    Parameters
+    ----------
+    session : Session
+    submission : Submission
+    name : str
+        Of the split.
+    split : Split
+    against : mapping
+        By evaluation and relation the numbers of the rivals.
+    comparisons : mapping
+        By evaluation and name of the rival the fields of
+        :class:`mirflow.campaign.server.submissions.comparison.PairedComparison`.
+    """
+    for evaluation, relations in against.items():
+        for relation, number in relations.items():
+            other = session.get_one(Submission, number)
+            for one in comparisons.get(evaluation, {}).get(other.name, ()):
+                known = select(Verdict.id).where(
+                    Verdict.submission_id == submission.number,
+                    Verdict.split == name,
+                    Verdict.evaluation == evaluation,
+                    Verdict.metric == one["metric"],
+                    Verdict.relation == relation,
+                )
+                kept_back = split.hidden and _is_kept_back(session, submission.number, name, evaluation, one["metric"])
+                if kept_back or session.scalar(known) is not None:
+                    continue
+                row = Verdict(
+                    submission_id=submission.number,
+                    other_id=number,
+                    relation=relation,
+                    split=name,
+                    evaluation=evaluation,
+                    metric=one["metric"],
+                    outcome=_outcome(one["outcome"]),
+                    tracks=one["asked"] if split.hidden else one["tracks"],
+                )
+                if split.hidden:
+                    row.difference = _released_difference(session, submission.number, number, row)
+                else:
+                    row.difference, row.low, row.high, row.p = (one[key] for key in ("difference", "low", "high", "p"))
+                session.add(row)
+
+
+def _is_kept_back(session: Session, number: int, split: str, evaluation: str, metric: str) -> bool:
+    """True if the ladder keeps back the score of a submission."""
+    told = select(Released.improved).where(
+        Released.submission_id == number,
+        Released.split == split,
+        Released.evaluation == evaluation,
+        Released.metric == metric,
+    )
+    return session.scalar(told) is False
+
+
+def _outcome(text: str) -> Outcome:
+    return "better" if text == "better" else "worse" if text == "worse" else "not told apart"
+
+
+def _released_difference(session: Session, mine: int, theirs: int, row: Verdict) -> float | None:
+    values = []
+    for number in (mine, theirs):
+        found = session.scalar(
+            select(Released.value).where(
+                Released.submission_id == number,
+                Released.split == row.split,
+                Released.evaluation == row.evaluation,
+                Released.metric == row.metric,
+            )
+        )
+        if found is None:
+            return None
+        values.append(found)
+    return float(f"{values[0] - values[1]:.12g}")

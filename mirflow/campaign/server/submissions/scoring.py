@@ -1,0 +1,464 @@
+"""Scoring of a submission by the usual run, and its scores added to the store of a split; in a child process.
+
+The files of a submission were read before, in a confined process (:mod:`.reading`), and only
+what that process kept is scored. A submission is run alone, into a store of its own, which is then joined to the
+split's: nothing of another submission is read, and no score of it computed anew. What a store holds is never replaced;
+metrics of new rules are new columns.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ....analysis.inference.confidence_intervals import intervals
+from ....analysis.queries import headline_metrics
+from ....analysis.query_options import Query
+from ....analysis.scores import names_of
+from ....cells import Cells, Entry, GroupContent, Status, concatenate_cells
+from ....engine.runs import RunReport, run, same_content
+from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
+from ....pipeline.plan import SIGNATURES
+from ....progress import Progress
+from ....store.format import WARNINGS, of_systems
+from ....store.packs import open_pack
+from ....store.read import group_names, read_group, read_scores
+from ....store.write import StoreWriter, software_versions
+from ...file import (
+    Campaign,
+    demand_unedited,
+    load_campaign,
+    pipeline_of,
+    reading_name,
+    reference_tracks,
+    split_root,
+)
+from .comparison import MISSING, PairedComparison, compare_pair
+from .confinement import SendMessage
+
+_ROOT, _PIPELINE = "root", "pipeline"
+_TURN = 60.0
+"""Seconds to wait for another worker that writes the same store."""
+_MERGED = ("parameters", SIGNATURES, "declared_metrics")
+"""Attributes that are mappings by metric."""
+
+
+class RulesError(StoreError):
+    """The evaluations of a campaign, or its references, are not those that a store was scored with."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """The aggregate of a system over the tracks of a split."""
+
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    tracks: int
+    orientation: str
+
+
+class _SentProgress(Progress):
+    """Progress as messages."""
+
+    def __init__(self, send: SendMessage) -> None:
+        super().__init__()
+        self._send = send
+
+    def start(self, tracks: int | None) -> None:
+        """Begin to count so many tracks."""
+        super().start(tracks)
+        self.show(0)
+
+    def show(self, seconds: float) -> None:
+        """Send how many are done."""
+        self._send({"progress": self.done, "total": self.total or 0})
+
+
+def _campaign_of(task: Mapping[str, Any]) -> Campaign:
+    """The campaign of a job (``path``), as the worker began with it (``digest``)."""
+    demand_unedited(task["path"], task["digest"])
+    return load_campaign(task["path"])
+
+
+def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """List the references of a campaign (``path``, ``digest``, ``splits``).
+
+    Returns
+    -------
+    dict
+        ``places`` by split and evaluation, and by split the ``folders`` that they are in.
+    """
+    campaign = _campaign_of(task)
+    folders: dict[str, set[str]] = {split: set() for split in task["splits"]}
+    places = {split: reference_tracks(task["path"], campaign, split, open_pack, own) for split, own in folders.items()}
+    return {"places": places, "folders": {split: sorted(own) for split, own in folders.items()}}
+
+
+def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Score a system on a split, into a store of its own.
+
+    Parameters
+    ----------
+    task : mapping
+        ``path`` and ``digest`` (of the campaign), ``split``, ``system``, ``readings`` (the folder with what was read of
+        it), ``scratch`` (a folder for the store, which is there).
+    send : callable
+        Takes the progress.
+
+    Returns
+    -------
+    dict
+        ``tracks``: numbers of tracks scored, by evaluation, those without an estimate as well.
+    """
+    report = _run_alone(task, send)
+    # Files of the tracks of other splits have no reference here.
+    counts = {one.plan.name: {**one.status, Status.missing_reference: 0} for one in report.evaluations}
+    return {"tracks": {name: sum(own.values()) for name, own in counts.items()}}
+
+
+def _own_store(task: Mapping[str, Any]) -> Path:
+    return Path(task["scratch"]) / f"{task['split']}.zarr"
+
+
+def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Join the scores of a system to the store of a split, and compare it with others there.
+
+    Parameters
+    ----------
+    task : mapping
+        As :func:`score_job` takes it, with ``store``, and ``others`` (by evaluation, systems to compare with).
+    send : callable
+
+    Returns
+    -------
+    dict
+        ``values`` and ``comparisons`` by evaluation, each with the tracks that were ``asked`` for.
+    """
+    store, own, system = Path(task["store"]), _own_store(task), str(task["system"])
+    new = {name: read_group(own, name) for name in group_names(own)}
+    _add_to_store(task, new.values())
+    scored = read_scores(store)
+    return {
+        "values": {name: _rows(values_of(scored[name], system), scored[name]) for name in new},
+        "comparisons": {
+            name: {
+                other: _rows(compare_pair(scored[name], system, other, [headline(scored[name])]), scored[name])
+                for other in others
+                if other in scored[name]["system"].values
+            }
+            for name, others in task["others"].items()
+            if name in new
+        },
+    }
+
+
+def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Read the scores of a ``system`` from a ``store``: ``values`` by evaluation, as those of a score job."""
+    store, system = Path(task["store"]), str(task["system"])
+    scored = read_scores(store) if store.exists() else {}
+    values = {name: _rows(values_of(ds, system), ds) for name, ds in scored.items() if system in ds["system"].values}
+    return {"values": values}
+
+
+def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
+    """Run the evaluations of which a submission has files, into a store of its own; what was read of them is scored."""
+    scratch, readings, system = Path(task["scratch"]), Path(task["readings"]), str(task["system"])
+    names = [one.name for one in _campaign_of(task).evaluations]
+    names = [name for name in names if (readings / system / reading_name(task["split"], name)).is_file()]
+    pipeline = scratch / f"{task['split']}.yaml"
+    text = pipeline_of(task["path"], task["split"], readings, [system], evaluations=names)
+    pipeline.write_text(text, encoding="utf-8")
+    with warnings.catch_warnings():
+        # Warnings are of one system's files, and the store keeps them.
+        warnings.simplefilter("ignore", MirflowWarning)
+        try:
+            code = Path(task["path"]).parent
+            return run(pipeline, store=_own_store(task), code=code, progress=_SentProgress(send), prune=True)
+        except PipelineError as error:
+            # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
+            if all(".estimates" in one.where for one in error.problems):
+                raise AnnotationError("; ".join(str(one) for one in error.problems)) from None
+            raise
+
+
+def _add_to_store(task: Mapping[str, Any], new: Iterable[GroupContent]) -> None:
+    """Join scores of a submission to the store of a split, which is published anew unless it had all of them."""
+    with StoreWriter(Path(task["store"]), _TURN) as writer:
+        before = {name: writer.previous(name) for name in writer.groups()}
+        joined = {name: content for name, content in before.items() if content is not None}
+        joined |= {content.name: join(before.get(content.name), content) for content in new}
+        if any(content is not before.get(name) for name, content in joined.items()):
+            text = pipeline_of(task["path"], task["split"], Path(task["readings"]))
+            root = split_root(task["path"], load_campaign(task["path"]), task["split"])
+            attrs = {_PIPELINE: text, _ROOT: str(root), "versions": software_versions()}
+            contents = [replace(one, attrs={**one.attrs, **attrs}) for one in joined.values()]
+            writer.publish(sorted(contents, key=lambda one: one.name), {"name": task["split"], **attrs})
+
+
+def headline(ds: Any) -> str:
+    """The metric by which an evaluation ranks its systems."""
+    return headline_metrics(ds)[0]
+
+
+def values_of(ds: Any, system: str) -> list[Value]:
+    """The aggregates of a system by the metrics of a short table, with intervals; missing tracks count as zero."""
+    metrics = headline_metrics(ds)
+    if not metrics:
+        return []
+    query = Query(metric=metrics, exact=True, system=system, missing=MISSING)
+    try:
+        found = intervals(ds, query)
+    except QueryError:
+        return []
+    values = []
+    arrays = {name: found[name].transpose("system", ..., "metric").values for name in ("value", "low", "high", "n")}
+    row = {name: array.reshape(-1, array.shape[-1])[0] for name, array in arrays.items()}
+    for place, (metric, orientation) in enumerate(
+        zip(names_of(found, "metric"), names_of(found, "orientation"), strict=True)
+    ):
+        value, low, high = (_number(row[name][place]) for name in ("value", "low", "high"))
+        values.append(Value(metric, value, low, high, int(row["n"][place]), orientation))
+    return values
+
+
+def _rows(found: Sequence[Value | PairedComparison], ds: Any) -> list[dict[str, Any]]:
+    return [{**asdict(one), "asked": ds.sizes["track"]} for one in found]
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
+    """Add the scores of one system to those of others; what is there stays, and is given back if nothing is new.
+
+    Parameters
+    ----------
+    before : GroupContent or None
+    new : GroupContent
+        Of one system; its tracks without a reference are left out.
+
+    Raises
+    ------
+    RulesError
+        If a metric is scored otherwise than before, or a reference is another one.
+    """
+    new = _of_references(new)
+    if before is None:
+        return new
+    _demand_same_rules(before, new)
+    (system,) = new.systems
+    measures = (*before.measures, *(one for one in new.measures if one not in before.measures))
+    has = system in before.systems
+    if has:
+        _demand_same_estimates(before, new)
+    if has and measures == before.measures and set(new.tracks) <= set(before.tracks):
+        return before
+    parts = [_with_columns(before.cells, measures)]
+    added = _with_columns(new.cells, measures)
+    if has:  # the columns that it has stay, and what new rules ask for is put beside them
+        old = parts[0]
+        keep = [place for place, name in enumerate(measures) if name in before.measures]
+        rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
+        for row, cell in enumerate(zip(added.system, added.track, strict=True)):
+            if cell in rows:
+                added.score[row, keep] = old.score[rows[cell], keep]
+                added.weight[row, keep] = old.weight[rows[cell], keep]
+    cells = concatenate_cells([*parts, added])
+    systems = before.systems if has else (*before.systems, system)
+    tracks = tuple(sorted({*before.tracks, *new.tracks}))
+    attrs = {
+        **before.attrs,
+        **{
+            key: {**new.attrs.get(key, {}), **before.attrs.get(key, {})}
+            for key in _MERGED
+            if key in new.attrs or key in before.attrs
+        },
+    }
+    warned = [*before.attrs.get(WARNINGS, ()), *new.attrs.get(WARNINGS, ())]
+    if warned:
+        attrs[WARNINGS] = [one for place, one in enumerate(warned) if one not in warned[:place]]
+    return GroupContent(
+        before.name,
+        systems,
+        tracks,
+        cells,
+        _coords(before.measures, before.metric_coords, new.measures, new.metric_coords, measures),
+        _coords(before.systems, before.system_coords, new.systems, new.system_coords, systems),
+        _coords(before.tracks, before.track_coords, new.tracks, new.track_coords, tracks),
+        attrs,
+    )
+
+
+def _of_references(content: GroupContent) -> GroupContent:
+    """A group without the tracks that have no reference: those of other splits, and those that nobody asked for."""
+    none = content.cells.status == Status.missing_reference
+    gone = {track for track, missing in zip(content.cells.track, none.tolist(), strict=True) if missing}
+    if not gone:
+        return content
+    kept = [place for place, track in enumerate(content.tracks) if track not in gone]
+    coords = {name: [values[place] for place in kept] for name, values in content.track_coords.items()}
+    cells = content.cells.take(np.flatnonzero(~none))
+    tracks = tuple(content.tracks[place] for place in kept)
+    return replace(content, tracks=tracks, cells=cells, track_coords=coords)
+
+
+def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
+    for measure, signature in new.attrs.get(SIGNATURES, {}).items():
+        if before.attrs.get(SIGNATURES, {}).get(measure, signature) != signature:
+            raise RulesError(
+                f"{new.name}: {measure} is defined otherwise than when others were scored (convention, parameters, "
+                f"options of reading): give the new evaluation a name of its own, as {new.name}_2, beside the old one"
+            )
+    known = dict(zip(before.cells.track, before.cells.digest, strict=True))
+    for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
+        was, now = known.get(track, "").partition(":")[0], digest.partition(":")[0]
+        if was and now and was != now:
+            raise RulesError(
+                f"{new.name}: the reference of track {track!r} is another one than when others were scored: put it "
+                "back, and give mended references a folder and an evaluation of their own"
+            )
+    lost = sorted(set(before.tracks) - set(new.tracks))
+    if lost:
+        raise RulesError(
+            f"{new.name}: the reference of track {lost[0]!r}, with which others were scored, is gone: put it back"
+        )
+
+
+def _demand_same_estimates(before: GroupContent, new: GroupContent) -> None:
+    """Refuse scores of other files under a name that a store knows already."""
+    (system,) = new.systems
+    cells = zip(before.cells.system, before.cells.track, before.cells.digest, strict=True)
+    known = {track: digest.partition(":")[2] for name, track, digest in cells if name == system}
+    for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
+        if known.get(track, "") and known[track] != digest.partition(":")[2]:
+            raise AnnotationError(f"another submission was scored as {system!r} before; give this one another name")
+
+
+def _with_columns(cells: Cells, measures: tuple[str, ...]) -> Cells:
+    """Cells with columns for more measures, which have no score and no weight."""
+    place = [measures.index(name) for name in cells.measures]
+    score, weight = np.full((len(cells), len(measures)), np.nan), np.zeros((len(cells), len(measures)))
+    score[:, place], weight[:, place] = cells.score, cells.weight
+    return replace(cells, measures=measures, score=score, weight=weight)
+
+
+_Coords = Mapping[str, Sequence[Entry]]
+
+
+def _coords(
+    names: Sequence[str], coords: _Coords, more: Sequence[str], others: _Coords, whole: Sequence[str]
+) -> dict[str, list[Entry]]:
+    """Coordinates along a dim of two groups; where both have a value the first counts."""
+    found: dict[str, list[Entry]] = {}
+    for key in dict.fromkeys([*coords, *others]):
+        values = dict(zip(more, others[key], strict=True)) if key in others else {}
+        own = dict(zip(names, coords[key], strict=True)) if key in coords else {}
+        values |= {name: value for name, value in own.items() if not _is_none(value)}
+        listed = [values.get(name) for name in whole]
+        texts = any(isinstance(value, str) for value in listed)
+        found[key] = [str(one) if texts and not _is_none(one) else one for one in listed]
+    return found
+
+
+def _is_none(value: Entry) -> bool:
+    return value is None or value == "" or value != value
+
+
+def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Write the copy of a split's store that everybody may see, or remove it; one that is as it should be stays.
+
+    Parameters
+    ----------
+    task : mapping
+        ``path`` and ``digest`` (of the campaign), ``split``, ``systems`` (folder with their files), ``readings``
+        (folder with what was read of them), ``store``, ``copy``, and ``public``: by name of a system the coordinates
+        that it gets.
+    """
+    demand_unedited(task["path"], task["digest"])
+    store, copy = Path(task["store"]), Path(task["copy"])
+    public: dict[str, dict[str, Entry]] = task["public"]
+    groups = group_names(store) if store.exists() else ()
+    contents = [one for name in groups if (one := part_of(read_group(store, name), public)) is not None]
+    if not contents and not copy.exists():
+        return {"systems": 0}
+    listed = [name for name in public if any(name in one.systems for one in contents)]
+    attrs: dict[str, Any] = {}
+    if listed:
+        # A copy is served as it is, and says nothing of this host.
+        attrs = {_PIPELINE: pipeline_of(task["path"], task["split"], Path(task["readings"]), listed, shown=True)}
+        root = split_root(task["path"], load_campaign(task["path"]), task["split"])
+        places = (os.path.relpath(task["systems"], root), str(task["systems"]))
+        contents = [replace(one, cells=without_folders(one.cells, places)) for one in contents]
+    contents = [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents]
+    with StoreWriter(copy, _TURN) as writer:
+        before = [writer.previous(name) for name in writer.groups()]
+        known = {one.name: one for one in before if one is not None}
+        # Readers are told what the newest generation changed: without a change there is none.
+        if known.keys() != {one.name for one in contents} or not all(
+            same_content(known[one.name], one) for one in contents
+        ):
+            told = {name for name in listed if "withdrawn" not in public[name]}
+            about = {"name": task["split"], "versions": software_versions(), **attrs}
+            writer.publish(contents, {**about, **_kept_changes(task["split"], writer, told)})
+        earlier = {
+            name for one in writer.earlier() for ds in read_scores(one).values() for name in names_of(ds, "system")
+        }
+        if not earlier <= set(listed):
+            writer.forget()
+    return {"systems": len(listed)}
+
+
+def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dict[str, Any]:
+    """What the present generation of a public copy has changed, and what it lists, for the one that follows it."""
+    from ...site.changes import CHANGES, Change, find_changes, retell, state_of
+
+    number = writer.current
+    folders = {place: writer.folder / f"generation-{place:06d}" for place in (number - 1, number)}
+    boards = {place: read_scores(one) for place, one in folders.items() if one.is_dir()}
+    if number not in boards:
+        return {}
+    states = {place: state_of(store, one) for place, one in boards.items()}
+    known = number == 1 or number - 1 in states
+    changes = find_changes(states.get(number - 1, {}), states[number]) if known else []
+    changes += msgspec.convert(writer.attrs().get(CHANGES, []), list[Change])
+    systems = {name for one in boards.values() for ds in one.values() for name in names_of(ds, "system")}
+    return {CHANGES: msgspec.to_builtins(retell(changes, systems, told))}
+
+
+def without_folders(cells: Cells, folders: Collection[str]) -> Cells:
+    """Cells whose messages name files by system and name, and not by the folders of this host."""
+    message = cells.message
+    for folder in folders:
+        message = tuple(one.replace(f"{folder}{os.sep}", "") for one in message)
+    return replace(cells, message=message)
+
+
+def without(attrs: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Attributes without some."""
+    return {key: value for key, value in attrs.items() if key not in names}
+
+
+def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
+    """The part of a group that some systems have, with coordinates; None where they have none."""
+    kept = [place for place, name in enumerate(content.systems) if name in public]
+    if not kept:
+        return None
+    systems = tuple(content.systems[place] for place in kept)
+    coords: dict[str, Sequence[Entry]] = {
+        name: [values[place] for place in kept] for name, values in content.system_coords.items()
+    }
+    for key in dict.fromkeys(key for given in public.values() for key in given):
+        coords[key] = [public[name].get(key) for name in systems]
+    rows = np.flatnonzero([name in public for name in content.cells.system])
+    attrs = of_systems(content.attrs, systems)
+    return replace(content, systems=systems, cells=content.cells.take(rows), system_coords=coords, attrs=attrs)

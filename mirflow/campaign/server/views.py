@@ -1,0 +1,466 @@
+"""Views of the stores: public systems for everybody; after logging in also those of one's lab, and one's own.
+
+Of an open split anybody sees the public copy, and who is logged in a part of the full store. Of a hidden split there is
+only what was released, from the database: its store is never opened here.
+
+Pages are kept as bytes by `answers.py`. `Views.state` names all that a page depends on beside its address and its
+reader: generations of stores, the database, the times of the campaign file that have passed, the progress of rounds.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+import msgspec
+from msgspec import UNSET
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from ...errors import QueryError, StoreError, UnknownNameError, counted
+from ...metrics.base import get_task, has_task
+from ...pipeline.model import Evaluation
+from ...reports.leaderboard import (
+    VERSION,
+    AggregatedScore,
+    Leaderboard,
+    RankedEvaluation,
+    RankedMetric,
+    RankedSystem,
+)
+from ...store.format import of_systems
+from ..file import Campaign, Split, pipeline_of
+from ..site import page_contents
+from ..site.build import NEWS
+from ..site.changes import Change, at_most, authority_of
+from ..site.front_page import NewsItem
+from ..site.page_contents import StoreContents
+from ..site.pages import show_number
+from .accounts import Viewer
+from .graders.participation import OpenRoundProgress, OpenRoundsProgress
+from .graders.rounds import Rounds
+from .service import Service
+from .snapshots import Snapshot
+from .submissions.entries import board, visible_systems
+from .submissions.history import read_history
+from .submissions.releases import BEST_OF_TEAM, NO_BETTER, best_of_teams, decimals_of, is_final, show_score
+from .submissions.submission_tables import Released, Submission
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+T = TypeVar("T")
+Marks = Mapping[str, Mapping[str, str]]
+
+MOST_VIEWS = 16
+"""Parts of stores that are kept for those who are logged in."""
+MOST_READERS = 1_000
+"""Readers of whom is kept which part of a store they see, until the database changes."""
+SEEN_BY = "seen_by"
+"""Coordinate of systems that not everybody sees."""
+
+
+@dataclass(frozen=True, eq=False)
+class View(Snapshot):
+    """A part of a store at one generation: some systems, with coordinates of their own.
+
+    Parameters
+    ----------
+    whole : Snapshot or None
+    marks : mapping
+        By name of a system its coordinates.
+    pipeline : str
+        Text of the pipeline of these systems alone.
+    """
+
+    whole: Snapshot | None = None
+    marks: Marks = field(default_factory=dict)
+    pipeline: str = ""
+
+    @cached_property
+    def boards(self) -> dict[str, xr.Dataset]:
+        """The evaluations that some of the systems have."""
+        assert self.whole is not None
+        found = {name: self._part(ds) for name, ds in self.whole.boards.items()}
+        return {name: ds for name, ds in found.items() if ds.sizes["system"]}
+
+    @cached_property
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """Metadata of the store's root, with the pipeline of these systems; those of arrays are of all systems."""
+        assert self.whole is not None
+        root = self.whole.nodes[""]
+        kept = {name: root.get("attributes", {}).get(name) for name in ("created", "versions")}
+        attributes = {name: value for name, value in kept.items() if value is not None}
+        return {"": {"attributes": {**attributes, "pipeline": self.pipeline}}}
+
+    def _part(self, ds: xr.Dataset) -> xr.Dataset:
+        names = [name for name in ds["system"].values.tolist() if name in self.marks]
+        keys = dict.fromkeys(key for name in names for key in self.marks[name])
+        coords = {key: ("system", [self.marks[name].get(key, "") for name in names]) for key in keys}
+        attrs = {**of_systems(ds.attrs, names), "pipeline": self.pipeline}
+        found = ds.sel(system=names).assign_coords(coords)
+        found.attrs = attrs
+        return found
+
+
+class Views:
+    """Views of the stores of a server, by viewer.
+
+    Parameters
+    ----------
+    service : Service
+    rounds : Rounds or None
+        Of grading.
+    """
+
+    def __init__(self, service: Service, rounds: Rounds | None = None) -> None:
+        self._service = service
+        self._grading = None if rounds is None else OpenRoundsProgress(service, rounds)
+        campaign = service.campaign
+        self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
+        opened = [name for name, split in self.splits.items() if not split.hidden]
+        self._full = service.open_stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
+        self._moments = [] if campaign is None or not self.splits else moments_of(campaign)
+        self._views: OrderedDict[str, View] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, ...], str] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def hidden(self) -> list[str]:
+        """Names of the hidden splits."""
+        return [name for name, split in self.splits.items() if split.hidden]
+
+    def names(self, viewer: Viewer | None) -> list[str]:
+        """Stores of which somebody may see something; hidden splits are not among them."""
+        found = [*self._service.shelf]
+        return found if viewer is None else [*dict.fromkeys([*found, *self._full])]
+
+    def token(self, name: str, viewer: Viewer | None) -> str:
+        """A text that tells what somebody sees of a store now from what others see, and from other generations.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            As :meth:`ask`.
+        """
+        if viewer is None or name not in self._full:
+            return self._service.shelf.current(name).token
+        return self._view(self._full.current(name), viewer).token
+
+    def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
+        """The answer of a function of what somebody sees of a store now.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            If there is no such store, or nothing of it is to be seen.
+        """
+        if viewer is None or name not in self._full:
+            return self._service.shelf.ask(name, question)
+        return self._full.ask(name, lambda whole: question(self._view(whole, viewer)))
+
+    def contents(self, name: str, viewer: Viewer | None) -> StoreContents:
+        """Contents of the pages of a store.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            If there is no such store, or nothing of it is to be seen.
+        """
+        if name in self.hidden:
+            found = self._released(name, viewer)
+            if found is None:
+                raise StoreError(f"nothing of {name} is released yet")
+            return found
+        try:
+            return self.ask(name, viewer, self._contents)
+        except QueryError as error:
+            raise StoreError(str(error)) from error
+
+    def _contents(self, snapshot: Snapshot) -> StoreContents:
+        shown = self._service.disclosure(snapshot.name)
+
+        def make() -> StoreContents:
+            return page_contents.store(
+                snapshot.name,
+                snapshot.boards,
+                references=shown.references,
+                only_aggregates=not shown.by_track,
+            )
+
+        return snapshot.once("contents", make)
+
+    def all_contents(self, viewer: Viewer | None) -> list[StoreContents]:
+        """Contents of all stores of which something is to be seen."""
+        found = []
+        for name in dict.fromkeys([*self.splits, *self._service.shelf]):
+            try:
+                found.append(self.contents(name, viewer))
+            except (StoreError, UnknownNameError):
+                continue
+        return found
+
+    def depends_on_state(self, store: str | None, viewer: Viewer | None) -> bool:
+        """True if what somebody sees of a store, or of all (None), depends on more than public generations."""
+        if viewer is not None:
+            return True
+        if store is not None:
+            return store in self.hidden
+        return bool(self.splits) or self._grading is not None
+
+    def state(self, store: str | None, viewer: Viewer | None) -> str:
+        """A text that changes whenever what somebody sees of a store does, or of all stores (None).
+
+        It is read before the page is made: a page may show more than it says, and never less.
+
+        Raises
+        ------
+        UnknownNameError, StoreError
+            If there is no such store, or nothing of it is to be seen.
+        """
+        service = self._service
+        database = "" if service.database is None else service.database.page_state()
+        now = service.clock()
+        passed = sum(moment <= now for moment in self._moments)
+        names = [store] if store is not None else [*self.splits, *service.shelf]
+        stores = [self._generations(name, viewer, demanded=store is not None) for name in dict.fromkeys(names)]
+        grading = self.grading(viewer) if store is None else []
+        return msgspec.json.encode((database, passed, stores, grading, service.has_archive())).decode()
+
+    def _generations(self, name: str, viewer: Viewer | None, *, demanded: bool) -> tuple[str, list[str]]:
+        """The generations of a store that a page shows; none of a hidden split, which is in the database alone."""
+        if name in self.hidden:
+            return name, []
+        shown = [self._service.shelf] if viewer is None or name not in self._full else [self._full, self._service.shelf]
+        found = []
+        for place, stores in enumerate(shown):
+            try:
+                found.append(stores.current(name).token)
+            except StoreError:
+                # Of what was never public there is no public copy, from which only news are taken.
+                if demanded and place == 0:
+                    raise
+                found.append("")
+        return name, found
+
+    def history(self, viewer: Viewer | None) -> list[NewsItem]:
+        """The history of the campaign, as far as somebody may know it, the newest first."""
+        campaign = self._service.campaign
+        if campaign is None or not self.splits:
+            return []
+        with self._session() as session:
+            return read_history(session, campaign, viewer, NEWS, self._service.clock())
+
+    def grading(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
+        """The progress of the open rounds of grading, as far as somebody may know it."""
+        return [] if self._grading is None else self._grading.seen_by(viewer)
+
+    def own(self, viewer: Viewer | None) -> dict[str, frozenset[str]]:
+        """Systems that somebody has submitted, by split."""
+        if viewer is None or not self.splits:
+            return {}
+        with self._session() as session:
+            sent = session.scalars(select(Submission.name).where(Submission.user_id == viewer.user))
+            return dict.fromkeys(self.splits, frozenset(sent))
+
+    def _view(self, whole: Snapshot, viewer: Viewer) -> View:
+        """The part of a full store that a viewer sees, looked up once in each state of the database."""
+        assert self._service.database is not None
+        # The state is read first: what is looked up after it may be newer, and nobody finds it under that state again.
+        asked = self._service.database.page_state(), whole.name, whole.token, seen_as(viewer)
+        with self._lock:
+            known = self._seen.get(asked, "")
+            if known in self._views:
+                self._views.move_to_end(known)
+                return self._views[known]
+        with self._session() as session:
+            seen = visible_systems(session, whole.name, viewer)
+            marks = {name: marks_of(one, viewer) for name, one in seen.items()}
+        if not marks:
+            raise StoreError(f"nothing of {whole.name} is to be seen")
+        key = f"{whole.token}-{hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]}"
+        with self._lock:
+            if key not in self._views:
+                text = self._text(whole, marks)
+                place = whole.name, whole.folder, whole.number, key
+                self._views[key] = View(*place, whole=whole, marks=marks, pipeline=text)
+            self._views.move_to_end(key)
+            while len(self._views) > MOST_VIEWS:
+                self._views.popitem(last=False)
+            self._seen[asked] = key
+            while len(self._seen) > MOST_READERS:
+                self._seen.popitem(last=False)
+            return self._views[key]
+
+    def _text(self, whole: Snapshot, marks: Marks) -> str:
+        """The pipeline of some systems, which says nothing of this host."""
+        service, split = self._service, whole.name
+        if not marks or service.path is None or service.campaign is None:
+            return ""
+        return pipeline_of(service.path, split, service.readings_folder, [*marks], shown=True)
+
+    def _session(self) -> AbstractContextManager[Session]:
+        assert self._service.database is not None
+        return self._service.database.read()
+
+    def _released(self, name: str, viewer: Viewer | None) -> StoreContents | None:
+        """The scores of a hidden split that may be shown now, as a leaderboard; None where there are none."""
+        campaign, now = self._service.campaign, self._service.clock()
+        assert campaign is not None
+        known, split = {one.name: one for one in campaign.evaluations}, campaign.splits[name]
+        with self._session() as session:
+            found = board(session, name, viewer)
+            ranked = [_ranked(key, rows, known.get(key), viewer, split, now) for key, rows in found.items() if rows]
+        if not ranked:
+            return None
+        whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
+        decimals = decimals_of(split, now)
+        return StoreContents(name, whole, {}, references=False, has_report=False, decimals=decimals)
+
+    def final_rankings(self) -> list[Change]:
+        """The final rankings that are published, as changes for the feed."""
+        found = []
+        for name in self.hidden:
+            contents = self._released(name, None)
+            for one in contents.board.evaluations if contents is not None else ():
+                if one.final:
+                    authority = authority_of(self._service.base_url)
+                    id = f"tag:{authority},{one.final[:10]}:{quote(name, safe='')}/{quote(one.name, safe='')}/final"
+                    placed = [each for each in one.systems if each.rank is not None]
+                    lines = [
+                        f"{each.rank} {each.name}, {show_number(each.scores[one.headline].value)}" for each in placed
+                    ]
+                    title = f"{one.name} ({name}): final ranking of {counted(len(placed), 'system')}"
+                    found.append(Change(id, one.final, name, one.name, title, at_most(lines)))
+        return found
+
+
+def seen_as(viewer: Viewer | None) -> str:
+    """A text of all that pages of results take of their reader: the account, its name, role and team; empty of none.
+
+    Two sessions of an account see the same.
+    """
+    if viewer is None:
+        return ""
+    return msgspec.json.encode((viewer.user, viewer.name, viewer.role, viewer.team)).decode()
+
+
+def moments_of(campaign: Campaign) -> list[dt.datetime]:
+    """The times at which pages of a campaign change by themselves."""
+    times: list[dt.datetime | None] = [campaign.opens, campaign.closes]
+    for split in campaign.splits.values():
+        times += [split.opens, split.closes, split.embargo]
+        if split.final is not None:
+            times += [split.final.frozen, split.final.published]
+    return [one for one in times if one is not None]
+
+
+def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
+    """Coordinates of a submission's system in tables, and who sees it."""
+    marks = submission.marks
+    if submission.visibility == "lab":
+        own = viewer is not None and viewer.team == submission.team
+        marks[SEEN_BY] = "your lab and organisers" if own else "its sender's lab and organisers"
+    elif submission.visibility == "private":
+        own = viewer is not None and viewer.user == submission.user_id
+        marks[SEEN_BY] = "you and organisers" if own else "its sender and organisers"
+    return marks
+
+
+def _ranked(
+    name: str,
+    rows: Sequence[Released],
+    evaluation: Evaluation | None,
+    viewer: Viewer | None,
+    split: Split,
+    now: dt.datetime,
+) -> RankedEvaluation:
+    """The scores of an evaluation of a hidden split that may be shown now.
+
+    A system whose score by the headline metric is kept back has no rank, and one that was withdrawn has no scores.
+    """
+    task = evaluation.task if evaluation is not None else ""
+    convention = (evaluation.convention if evaluation is not None else "") or ""
+    metrics = _ranked_metrics(rows, task, convention)
+    headline = next(iter(metrics))
+    final, none = is_final(split, now), AggregatedScore(None, None, None, 0, 0, 0)
+    scores: dict[str, dict[str, AggregatedScore]] = {}
+    about: dict[str, dict[str, str]] = {}
+    kept_back: dict[str, set[str]] = {}
+    for row in rows:
+        system = row.submission.name
+        own = scores.setdefault(system, dict.fromkeys(metrics, none))
+        about.setdefault(system, marks_of(row.submission, viewer))
+        if row.submission.withdrawn is not None:
+            continue
+        shown = show_score(row, split, now)
+        own[row.metric] = AggregatedScore(shown.value, shown.low, shown.high, row.tracks, 0, 0)
+        if shown.kept_back:
+            kept_back.setdefault(system, set()).add(row.metric)
+    for system, held in kept_back.items():
+        listed = "" if held == set(metrics) else f" by {', '.join(one for one in metrics if one in held)}"
+        about[system]["note"] = NO_BETTER + listed
+    if final:
+        for system in best_of_teams(row for row in rows if row.metric == headline):
+            about[system]["note"] = BEST_OF_TEAM
+    ranks = _ranks({system: own[headline].value for system, own in scores.items()}, metrics[headline])
+    return RankedEvaluation(
+        name=name,
+        task=task,
+        convention=convention or "mir_eval",
+        grid="",
+        created=max(row.date for row in rows).isoformat(timespec="seconds"),
+        final=split.final.published.astimezone(dt.UTC).isoformat(timespec="seconds")
+        if final and split.final is not None
+        else UNSET,
+        tracks=max(row.tracks for row in rows),
+        missing="zero",
+        undefined="keep",
+        headline=headline,
+        level=0.95 if final else None,
+        comparison="",
+        metrics=[*metrics.values()],
+        systems=[
+            RankedSystem(system, ranks[system], None, "", {**about[system]}, scores[system])
+            for system in sorted(scores, key=lambda one: (ranks[one] is None, ranks[one] or 0))
+        ],
+    )
+
+
+def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dict[str, RankedMetric]:
+    """The released metrics, the headline first, with titles and units as far as the task is known."""
+    records = {}
+    if has_task(task):
+        rules = get_task(task).conventions
+        records = {one.name: one for one in rules.get(convention, next(iter(rules.values()))).metrics}
+    metrics = {}
+    for row in sorted(rows, key=lambda one: (not one.headline, one.id)):
+        record = records.get(row.metric.partition("@")[0])
+        metrics[row.metric] = RankedMetric(
+            row.metric,
+            record.title if record is not None else "",
+            record.standard_aggregate if record is not None else "",
+            "lower" if row.lower_is_better else "higher",
+            record.unit if record is not None else "",
+        )
+    return metrics
+
+
+def _ranks(values: Mapping[str, float | str | None], metric: RankedMetric) -> dict[str, int | None]:
+    """Ranks of the systems from 1; None without a value."""
+    sign = -1.0 if metric.orientation == "lower" else 1.0
+    gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
+    return {
+        system: None if gain is None else 1 + sum(other is not None and other > gain for other in gains.values())
+        for system, gain in gains.items()
+    }

@@ -1,0 +1,491 @@
+"""Years of a campaign: tasks and runs by year and the best of each, as tables and as lines.
+
+The tables are those of Downie, Ehmann, Bay and Jones, The Music Information Retrieval Evaluation eXchange: Some
+observations and insights (2010), tables 1 to 3.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ...analysis.evaluations import open_store
+from ...analysis.queries import boards_of
+from ...analysis.scores import coords_of, names_of, read_store
+from ...errors import QueryError, UnknownNameError, UnreadableError, counted, suggest
+from ...pipeline.document import read_document
+from ...readers.content import read_within
+from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
+from ...reports.tables import Entry, Table
+from ...reports.tabulation import Tabulation
+from .page_contents import task_title
+from .pages import show_number
+
+COLUMNS = (
+    *("year", "store", "evaluation", "task", "name", "category", "part", "metric", "runs", "best", "system"),
+    *("individuals", "countries"),
+)
+"""Columns of a table of years."""
+YEAR = "year"
+"""The coordinate of systems that says when they took part."""
+_MAX_BYTES = 2**20
+_YEAR = re.compile(r"\d{4}(\.0)?")
+
+
+@dataclass(frozen=True)
+class YearOfTask:
+    """A task, or a part of one, in a year.
+
+    Parameters
+    ----------
+    year : int
+    task : str
+        A key, such as ``ACD``.
+    part : str
+        The task set: the key of the task, or of a subtask, such as ``ACD2``.
+    name : str
+        The task in words.
+    metric : str
+        The primary metric in words.
+    runs : int or None
+        Systems that took part; None where that is counted with another part.
+    best : float or None
+        The best value.
+    system : str
+        Whose it is; empty where that is not known.
+    lower : bool
+        Whether low values are better.
+    store, evaluation : str
+        Where it is from; empty for what was published elsewhere.
+    written : str
+        The best value as it was published elsewhere.
+    category : str
+        Of the task, such as search; empty where no category was given.
+    """
+
+    year: int
+    task: str
+    part: str
+    name: str = ""
+    metric: str = ""
+    runs: int | None = None
+    best: float | None = None
+    system: str = ""
+    lower: bool = False
+    store: str = ""
+    evaluation: str = ""
+    written: str = ""
+    category: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The best value for people: what was published with the digits that it had."""
+        return self.written or show_number(self.best)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The best of a year on a line of years, in pixels from the left and from the top."""
+
+    entry: YearOfTask
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class YearsLine:
+    """The best of each year by one metric, drawn.
+
+    Parameters
+    ----------
+    part, metric : str
+    points : list of Point
+        By year, two or more.
+    low, high : str
+        The ends of the scale: 0 and 1 for values between them, so that slopes can be compared.
+    """
+
+    part: str
+    metric: str
+    points: list[Point]
+    low: str = "0"
+    high: str = "1"
+
+    @property
+    def paths(self) -> list[str]:
+        """Lines through the points of years of one store, as attributes ``points``: others are of different tracks."""
+        runs = [list(own) for _, own in groupby(self.points, key=lambda point: point.entry.store)]
+        return [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs if run[0].entry.store and run[1:]]
+
+    @property
+    def labelled(self) -> list[Point]:
+        """The points with their year and value in writing: the newest, and others as far as they do not overlap."""
+        kept: list[Point] = []
+        for one in reversed(self.points):
+            if not kept or kept[-1].x - one.x >= LABEL_WIDTH:
+                kept.append(one)
+        return kept[::-1]
+
+    @property
+    def words(self) -> str:
+        """Words for the line, for those who do not see it."""
+        return ", ".join(f"{one.entry.year}: {one.entry.shown}" for one in self.points)
+
+
+WIDTH, HEIGHT = 320.0, 130.0
+"""Pixels of a line of years."""
+LABEL_WIDTH = 44.0
+"""Pixels that a value takes, such as 0.1234."""
+_MARGIN = 34.0
+_SHARE = "share: of all runs, in %"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Years of a campaign.
+
+    Parameters
+    ----------
+    entries : sequence of YearOfTask
+    counts : mapping of int to mapping of str to int
+        Of some years the numbers of ``individuals`` and ``countries``.
+    """
+
+    entries: Sequence[YearOfTask]
+    counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def years(self) -> list[int]:
+        """All years, the first one first."""
+        return sorted({one.year for one in self.entries} | {*self.counts})
+
+    def overview(self) -> Table:
+        """Table 1: task sets, people, countries and runs of each year, and their growth from the first to the last."""
+        numbers: list[tuple[str, list[int | None]]] = [
+            ("Task sets", [self._parts(self._of(year)) for year in self.years])
+        ]
+        for name, words in (("individuals", "Individuals"), ("countries", "Countries")):
+            if any(name in own for own in self.counts.values()):
+                numbers.append((words, [self.counts.get(year, {}).get(name) for year in self.years]))
+        numbers.append(("Runs", [_runs(self._of(year)) for year in self.years]))
+        several = len(self.years) > 1
+        rows = tuple((words, *many, *([_growth(many[0], many[-1])] if several else [])) for words, many in numbers)
+        columns = ("", *map(str, self.years), *(["growth"] if several else []))
+        notes = (f"growth: from {self.years[0]} to {self.years[-1]}, in %",) if several else ()
+        return Table(columns, rows, "The years", notes, keys=1)
+
+    def categories(self) -> Table:
+        """Runs of the tasks of each category by year; without rows where no task has one."""
+        category = {
+            task: next((one.category for one in own if one.category), "") for task, own in self._by_task().items()
+        }
+        names = sorted({*category.values()} - {""}, key=str.casefold)
+        rows: list[tuple[Entry, ...]] = []
+        for name in [*names, *([""] if names and "" in category.values() else [])]:
+            own = [one for one in self.entries if category[one.task] == name]
+            by_year = (_runs(one for one in own if one.year == year) for year in self.years)
+            tasks = sum(other == name for other in category.values())
+            rows.append((name or "others", tasks, *by_year, _runs(own), self._share(own)))
+        columns = ("category", "tasks", *map(str, self.years), "all", "share")
+        return Table(columns, tuple(rows), "Runs of each category", (_SHARE,), keys=1)
+
+    def _share(self, entries: Iterable[YearOfTask]) -> int | None:
+        """Per cent of all runs."""
+        every = _runs(self.entries)
+        return round(100 * _runs(entries) / every) if every else None
+
+    def runs(self) -> Table:
+        """Table 2: runs of each task by year, and their share of all; a star for each part beyond the first."""
+        rows: list[tuple[Entry, ...]] = []
+        for task, own in self._by_task().items():
+            cells: list[Entry] = []
+            for year in self.years:
+                there = [one for one in own if one.year == year]
+                cells.append(f"{_runs(there)}{'*' * (self._parts(there) - 1)}" if there else None)
+            name = next((one.name for one in own if one.name), "")
+            rows.append((task, name, *cells, self._share(own)))
+        stars = ("*: of two parts, **: of three, ...",) if any("*" in str(cell) for row in rows for cell in row) else ()
+        columns = ("task", "name", *map(str, self.years), "share")
+        return Table(columns, tuple(rows), "Runs of each task", (*stars, _SHARE), keys=1)
+
+    def best(self) -> Table:
+        """Table 3: the best value of each task, or part of one, by the primary metric."""
+        rows = tuple(
+            (part, metric, *(None if one is None else one.shown for one in entries))
+            for part, metric, entries in self.bests()
+        )
+        return Table(("task", "metric", *map(str, self.years)), rows, "The best of each year", keys=1)
+
+    def bests(self) -> list[tuple[str, str, list[YearOfTask | None]]]:
+        """Rows of the best of each year with where they are from: part, metric, and an entry or None a year."""
+        found = []
+        for (part, metric), own in self._by_metric().items():
+            best = {one.year: one for one in own if one.best is not None}
+            found.append((part, metric, [best.get(year) for year in self.years]))
+        return found
+
+    def lines(self) -> list[YearsLine]:
+        """The best of each year by one metric, drawn, where there are two years or more."""
+        found = []
+        first, last = (self.years[0], self.years[-1]) if self.years else (0, 0)
+        for part, metric, own in self.bests():
+            known = [one for one in own if one is not None and one.best is not None and math.isfinite(one.best)]
+            if len(known) < 2:
+                continue
+            values = [float(one.best or 0.0) for one in known]
+            least, most = min(values), max(values)
+            if least >= 0 and most <= 1:
+                least, most = 0.0, 1.0
+            points = []
+            for one, value in zip(known, values, strict=True):
+                x = _MARGIN + (WIDTH - 2 * _MARGIN) * (one.year - first) / (last - first)
+                share = (value - least) / (most - least) if most > least else 0.5
+                points.append(Point(one, round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)))
+            found.append(YearsLine(part, metric, points, show_number(least), show_number(most)))
+        return found
+
+    def tabulation(self) -> Tabulation[YearOfTask]:
+        """The tables for people; for programs a row for each part of a task and year."""
+        names = ("year", "task", "part", "name", "category", "metric", "runs", "best", "system", "store", "evaluation")
+        rows = tuple(tuple(getattr(one, name) for name in names) for one in self.entries)
+        tables = [self.overview(), *(one for one in [self.categories()] if one.rows), self.runs(), self.best()]
+        return Tabulation(self.entries, lambda width: tables, lambda: [Table(names, rows)])
+
+    def _of(self, year: int) -> list[YearOfTask]:
+        return [one for one in self.entries if one.year == year]
+
+    @staticmethod
+    def _parts(entries: Iterable[YearOfTask]) -> int:
+        return len({(one.task, one.part) for one in entries})
+
+    def _by_task(self) -> dict[str, list[YearOfTask]]:
+        found: dict[str, list[YearOfTask]] = {}
+        for one in sorted(self.entries, key=lambda one: one.task.casefold()):
+            found.setdefault(one.task, []).append(one)
+        return found
+
+    def _by_metric(self) -> dict[tuple[str, str], list[YearOfTask]]:
+        found: dict[tuple[str, str], list[YearOfTask]] = {}
+        for one in sorted(self.entries, key=lambda one: one.part.casefold()):
+            found.setdefault((one.part, one.metric), []).append(one)
+        return found
+
+
+def _runs(entries: Iterable[YearOfTask]) -> int:
+    return sum(one.runs or 0 for one in entries)
+
+
+def _growth(before: int | None, after: int | None) -> int | None:
+    """Per cent that a number has grown by."""
+    return round(100 * (after / before - 1)) if before and after is not None else None
+
+
+def has_years(path: str | Path) -> bool:
+    """True if systems of a store have a coordinate ``year``; scores are not read.
+
+    Raises
+    ------
+    StoreError
+        If there is no such store.
+    """
+    found = (names_of(ds, YEAR) for ds in boards_of(open_store(path)).values() if YEAR in coords_of(ds, "system"))
+    return any(_YEAR.fullmatch(text) for texts in found for text in texts)
+
+
+def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
+    """The years of a store whose systems have a coordinate ``year``; nothing where they have none.
+
+    Parameters
+    ----------
+    name : str
+        Of the store.
+    board : Leaderboard
+    """
+    found = []
+    for evaluation in board.evaluations:
+        by_year: dict[int, list[RankedSystem]] = {}
+        for one in evaluation.systems:
+            value = str(one.metadata.get(YEAR, ""))
+            if _YEAR.fullmatch(value):
+                by_year.setdefault(int(float(value)), []).append(one)
+        found += [_entry(year, name, evaluation, systems, {}) for year, systems in sorted(by_year.items())]
+    return found
+
+
+def join_years(entries: Sequence[YearOfTask]) -> Archive:
+    """The years of several stores as one archive."""
+    return Archive(sorted(entries, key=lambda one: one.year))
+
+
+def _entry(
+    year: int, store: str, evaluation: RankedEvaluation, systems: Sequence[RankedSystem], given: Mapping[str, str]
+) -> YearOfTask:
+    """An evaluation in a year, with the best of its systems."""
+    metrics = {one.name: one for one in evaluation.metrics}
+    name = given.get("metric") or evaluation.headline
+    if name not in metrics:
+        raise UnknownNameError(f"metric of {store}, {evaluation.name}", name, metrics)
+    metric = metrics[name]
+    sign = -1.0 if metric.orientation == "lower" else 1.0
+    values = [(one, one.scores[name].value) for one in systems]
+    known = [(one, float(value)) for one, value in values if value is not None and metric.orientation != "none"]
+    best = max(known, key=lambda pair: sign * pair[1], default=None)
+    task = given.get("task") or evaluation.name
+    return YearOfTask(
+        year=year,
+        task=task,
+        part=given.get("part") or evaluation.name,
+        name=given.get("name") or task_title(evaluation.task),
+        metric=metric.title or metric.name,
+        runs=len(systems),
+        best=None if best is None else best[1],
+        system="" if best is None else best[0].name,
+        lower=metric.orientation == "lower",
+        store=store,
+        evaluation=evaluation.name,
+        category=given.get("category", ""),
+    )
+
+
+def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({})) -> Archive:
+    """Read a table of years: a csv file with a header, or a YAML list of mappings.
+
+    A row names a ``year`` and a ``store``, whose evaluations become tasks, all of them or one (``evaluation``); or
+    what was published elsewhere: a ``task`` with its ``runs``, ``metric`` and ``best`` value; or numbers of
+    ``individuals`` and ``countries``.
+
+    Parameters
+    ----------
+    path : path
+        Stores are relative to its folder.
+    names : mapping of str to str
+        What stores are called, by their real paths; others by their folders.
+
+    Raises
+    ------
+    QueryError
+        For a row that is none of these, with its line.
+    StoreError
+        If a path is no result store.
+    UnknownNameError
+        For an evaluation or a metric that a store does not have.
+    """
+    path = Path(path)
+    entries: list[YearOfTask] = []
+    counts: dict[int, dict[str, int]] = {}
+    boards: dict[Path, Leaderboard] = {}
+    rows = _rows_of_yaml(path) if path.suffix.lower() in (".yaml", ".yml") else _rows_of_csv(path)
+    for place, row in rows:
+        for name in row:
+            if name not in COLUMNS:
+                raise QueryError(f"{place}: unknown column {name!r}; {suggest(name, COLUMNS)}")
+        given = {name: text for name, text in row.items() if text}
+        if not _YEAR.fullmatch(given.get("year", "")):
+            raise QueryError(f"{place}: year {given.get('year', '')!r} is no year, such as 2008")
+        year = int(float(given["year"]))
+        own = counts.setdefault(year, {})
+        own |= {name: _whole(place, name, given[name]) for name in ("individuals", "countries") if name in given}
+        if "store" in given:
+            entries += _of_store(path.parent / given["store"], year, given, place, boards, names)
+        elif "task" in given:
+            entries.append(_published(place, year, given))
+        elif not {"individuals", "countries"} & given.keys():
+            raise QueryError(f"{place}: names neither a store nor a task")
+    if not entries:
+        raise QueryError(f"{path}: has no row with a store or a task")
+    return Archive(sorted(entries, key=lambda one: one.year), {year: own for year, own in counts.items() if own})
+
+
+def _of_store(
+    path: Path,
+    year: int,
+    given: Mapping[str, str],
+    place: str,
+    boards: dict[Path, Leaderboard],
+    names: Mapping[str, str],
+) -> list[YearOfTask]:
+    for name in ("runs", "best", "system"):
+        if name in given:
+            raise QueryError(f"{place}: {name!r} is known from the store; leave it out")
+    if path not in boards:
+        boards[path] = leaderboard(read_store(path), level=None)
+    evaluations = {one.name: one for one in boards[path].evaluations}
+    wanted = given.get("evaluation")
+    if wanted is not None and wanted not in evaluations:
+        raise UnknownNameError(f"evaluation of {path}", wanted, evaluations)
+    store = names.get(os.path.realpath(path), path.name.removesuffix(".zarr"))
+    chosen = [one for name, one in evaluations.items() if wanted in (None, name)]
+    if "part" in given and len(chosen) > 1:
+        raise QueryError(f"{place}: part {given['part']!r} of {counted(len(chosen), 'evaluation')}; name one")
+    return [_entry(year, store, one, one.systems, given) for one in chosen]
+
+
+def _published(place: str, year: int, given: Mapping[str, str]) -> YearOfTask:
+    best = None
+    if "best" in given:
+        try:
+            best = float(given["best"])
+        except ValueError:
+            best = math.nan
+        if not math.isfinite(best):
+            raise QueryError(f"{place}: best {given['best']!r} is no number")
+    runs = _whole(place, "runs", given["runs"]) if "runs" in given else None
+    name, metric, system, category = (given.get(key, "") for key in ("name", "metric", "system", "category"))
+    task, written = given["task"], given.get("best", "")
+    part = given.get("part", task)
+    return YearOfTask(year, task, part, name, metric, runs, best, system, written=written, category=category)
+
+
+def _whole(place: str, name: str, text: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text):
+        raise QueryError(f"{place}: {name} {text!r} is no whole number")
+    return int(text)
+
+
+def _rows_of_csv(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
+    try:
+        data, size = read_within(path, _MAX_BYTES)
+        if size > _MAX_BYTES:
+            raise QueryError(f"{path}: is larger than {_MAX_BYTES // 2**20} MB: not a table of years")
+        reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        header: list[str] = []
+        for row in reader:
+            texts = [text.strip() for text in row]
+            if not any(texts):
+                continue
+            if not header:
+                header = texts
+                continue
+            if len(texts) > len(header):
+                raise QueryError(f"{path}:{reader.line_num}: has {len(texts)} fields, the header {len(header)}")
+            named = zip(header, texts, strict=False)
+            yield f"{path}:{reader.line_num}", {name: text for name, text in named if name}
+    except UnreadableError as error:
+        raise QueryError(str(error)) from None
+    except UnicodeDecodeError as error:
+        raise QueryError(f"{path}: is not UTF-8 (byte {error.start})") from None
+    except csv.Error as error:
+        raise QueryError(f"{path}: cannot be read: {error}") from None
+
+
+def _rows_of_yaml(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
+    document = read_document(path)
+    if document.problems:
+        raise QueryError(f"{path}: {document.problems[0]}")
+    data: Any = document.data
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise QueryError(f"{path}: is no list of rows, such as - {{year: 2008, store: 2008.zarr}}")
+    for number, row in enumerate(data):
+        line = document.lines.get((number,))
+        place = f"{path}:{line}" if line is not None else f"{path}: row {number + 1}"
+        yield place, {str(name): "" if value is None else str(value) for name, value in row.items()}

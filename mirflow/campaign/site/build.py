@@ -1,0 +1,476 @@
+"""A site in a folder: pages of all stores, tables as JSON, the feed; written beside the folder and put in its place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ...analysis.evaluations import name_stores
+from ...analysis.scores import names_of, read_store
+from ...errors import MirflowError, QueryError
+from ...progress import Progress
+from ...reports.leaderboard import Leaderboard, to_json
+from ...reports.origins import Roots
+from ...reports.page import write_page
+from ...store.generations import remove, remove_left
+from . import page_contents
+from .archive import Archive, has_years, join_years, read_archive, years_of
+from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
+from .front_page import WorthListening, front, news_of, worth_listening
+from .page_contents import StoreContents
+from .pages import (
+    DiskLinks,
+    Pages,
+    asset_name,
+    asset_names,
+    environment,
+    file_of,
+    is_web_address,
+    read_asset,
+    twins,
+)
+
+RECORD = "site.json"
+"""The file that says that a folder is a site, and what changed in it."""
+OWN = frozenset({"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static"})
+"""What a site has in its folder; all else there is the user's, and stays."""
+KEPT = 500
+"""Changes that a site remembers."""
+NEWS = 12
+"""Changes on the front page."""
+
+
+class SiteRecord(msgspec.Struct, frozen=True):
+    """Record of a site in its own folder.
+
+    Parameters
+    ----------
+    schema : str
+    version : int
+        Of the schema.
+    mirflow : str
+        Version of mirflow that wrote it.
+    title : str
+    id : str
+        Of the feed, a tag URI.
+    updated : str
+        When the newest store was scored, ISO 8601.
+    stores : list of str
+        By the names of their pages.
+    changes : list of Change
+        The newest first.
+    """
+
+    schema: Literal["mirflow-site"]
+    version: int
+    mirflow: str
+    title: str
+    id: str
+    updated: str
+    stores: list[str]
+    changes: list[Change]
+
+
+@dataclass(frozen=True)
+class SiteReport:
+    """Result of writing a site; it may be used as the folder's path.
+
+    Parameters
+    ----------
+    path : Path
+    pages : int
+        Number of HTML files.
+    size : int
+        Bytes of all files.
+    changes : list of Change
+        Since the site before; none of the first one.
+    notes : tuple of str
+        What was left out.
+    """
+
+    path: Path
+    pages: int
+    size: int
+    changes: list[Change]
+    notes: tuple[str, ...]
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+class Folder:
+    """A folder that is filled with files, each once.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.pages = 0
+        self.size = 0
+        self._made: set[str] = set()
+        self.twins: dict[str, frozenset[str]] = {}
+
+    def file_of(self, page: str, /, **parts: str) -> str:
+        """The file of a page, whose name differs from those of others by more than case."""
+        return file_of(page, self.twins, **parts)
+
+    def place(self, name: str) -> Path:
+        """The path of a file, in a folder that is there."""
+        folder = name.rpartition("/")[0]
+        if folder not in self._made:
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
+            self._made.add(folder)
+        return self.path / name
+
+    def write(self, name: str, text: str | bytes) -> None:
+        """Write a file.
+
+        Raises
+        ------
+        QueryError
+            If it is there already: on a disk that does not tell capital letters from small ones.
+        """
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+        try:
+            with self.place(name).open("xb") as file:
+                file.write(data)
+        except FileExistsError:
+            where = f"{self.path.parent}: the disk takes two names that differ in capital letters for one"
+            raise QueryError(f"{where}: {name}; write the site to another disk, or rename one") from None
+        self.count(name, len(data))
+
+    def count(self, name: str, size: int) -> None:
+        """Count a file that was written."""
+        self.pages += name.endswith(".html")
+        self.size += size
+
+
+def write_site(
+    stores: Sequence[str | Path] | Mapping[str, str | Path],
+    output: str | Path = "site",
+    *,
+    title: str = "Evaluation results",
+    url: str = "",
+    note: str = "",
+    timelines: str | int = "auto",
+    level: float | None = 0.95,
+    references: bool = True,
+    only_aggregates: bool = False,
+    root: Roots = None,
+    archive: str | Path | None = None,
+    progress: Progress | None = None,
+) -> SiteReport:
+    """Write a site about stores to a folder, in place of the one that may be there.
+
+    Parameters
+    ----------
+    stores : sequence of paths, or mapping of names to paths
+        Result stores; names are those of the pages, by default those of the folders.
+    output : path
+        The folder. A site that is there is replaced as a whole, files that are not mirflow's stay.
+    title : str
+    url : str
+        Address that the site will have, for the feed; empty: links of the feed are relative.
+    note : str
+        What the foot of every page says, such as the licence of the data.
+    timelines : {"auto", "all", "worst", "none"} or int
+        Of the reports, see :func:`mirflow.report`.
+    level : float or None
+        Of the confidence intervals and comparisons; None: neither.
+    references : bool
+        Whether reports hold references, and messages may quote one.
+    only_aggregates : bool
+        Whether scores of single tracks are left out everywhere, with pages, names and timelines of tracks.
+    root : path, sequence of paths, or None
+        Where the annotations are, if they were moved: one for all stores, or one for each.
+    archive : path or None
+        A table of years, see :func:`.archive.read_archive`; None: the years of the systems of the stores, if they
+        have a coordinate ``year``.
+    progress : Progress or None
+
+    Returns
+    -------
+    SiteReport
+
+    Raises
+    ------
+    QueryError
+        If the folder holds something that is no site, or a store has no scores for a table.
+    StoreError
+        If a path is no result store.
+    """
+    named = _named(stores)
+    folder = Path(os.path.realpath(output))
+    _check_url(url)
+    environment()
+    recover(folder)
+    remove_left(folder, "new")
+    record = read_record(folder)
+    new = Folder(folder.with_name(f".{folder.name}.{os.getpid()}.new"))
+    roots = _roots(root, len(named))
+    own_names = {os.path.realpath(path): name for name, path in named.items()}
+    years = None if archive is None else read_archive(archive, own_names)
+    try:
+        new.path.mkdir(parents=True)
+        has_archive = years is not None or any(has_years(path) for path in named.values())
+        navigation = [("front", "Results"), *([("archive", "Archive")] if has_archive else [])]
+        new.twins[""] = twins(named)
+        pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note)
+        settings = _StorePages(level, timelines, references, only_aggregates)
+        made: list[StoreContents] = []
+        listening: list[WorthListening] = []
+        notes: list[str] = []
+        with progress or Progress() as shown:
+            for (name, path), own in zip(named.items(), roots, strict=True):
+                found, left_out = settings.write(new, pages, name, path, own, shown)
+                listening += worth_listening(found)
+                # What was written need not stay in memory.
+                made.append(replace(found, datasets={}))
+                notes += left_out
+            shown.stage("writing the front page")
+            changes, new_record = _next_record(folder, record, made, title, url)
+            write_front(new, pages, made, new_record, url, listening)
+            if has_archive:
+                years = years or join_years([one for own in made for one in years_of(own.name, own.board)])
+                write_archive(new, pages, years, made)
+        put_in_place(new.path, folder)
+    except OSError as error:
+        raise MirflowError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
+    finally:
+        remove(new.path)
+    return SiteReport(Path(output), new.pages, new.size, changes if record else [], tuple(notes))
+
+
+def _named(stores: Sequence[str | Path] | Mapping[str, str | Path]) -> dict[str, str | Path]:
+    """Stores by the names of their pages."""
+    given = stores if isinstance(stores, Mapping) else name_stores(stores)
+    # The name of a folder may hold bytes that are no text.
+    return {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in given.items()}
+
+
+def _check_url(url: str) -> None:
+    if url and not is_web_address(url):
+        raise QueryError(f"url {url!r}: write it whole, such as https://example.org/results/")
+
+
+def _roots(root: Roots, count: int) -> list[str | Path | None]:
+    """The root of each store."""
+    own: list[str | Path | None] = [root] if root is None or isinstance(root, str | Path) else [*root]
+    if len(own) not in (0, 1, count):
+        raise QueryError(f"{len(own)} roots for {count} stores; give one for all of them, or one for each")
+    return own if len(own) == count else (own or [None]) * count
+
+
+@dataclass(frozen=True)
+class _StorePages:
+    """The pages of every store of a site; see `write_site`."""
+
+    level: float | None
+    timelines: str | int
+    references: bool
+    only_aggregates: bool
+
+    def write(
+        self, folder: Folder, pages: Pages, name: str, path: str | Path, root: str | Path | None, progress: Progress
+    ) -> tuple[StoreContents, list[str]]:
+        """Write the tables and the report of a store; give its contents, and notes."""
+        progress.stage("reading the scores")
+        scores = read_store(path)
+        found = page_contents.store(
+            name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
+        )
+        progress.stage("writing the tables")
+        write_store_pages(folder, pages, found)
+        notes = self._write_report(folder, found, path, root, progress)
+        left = sorted(scores.keys() - found.ranked.keys())
+        notes += [f"{name}: {one}: only in the report, without a metric that is one number a track" for one in left]
+        return found, notes
+
+    def _write_report(
+        self, folder: Folder, found: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
+    ) -> list[str]:
+        """Write the report of a store, with links to its other pages; give its notes."""
+        file = folder.file_of("store", store=found.name)
+        url = DiskLinks(file, folder.twins).url
+        links = [("Results", url("front"))]
+        if len(found.ranked) <= page_contents.MANY:
+            links += [(one, url("evaluation", store=found.name, evaluation=one)) for one in found.ranked]
+        made = write_page(
+            path,
+            folder.place(file),
+            timelines=self.timelines,
+            root=root,
+            references=self.references,
+            only_aggregates=self.only_aggregates,
+            links=links,
+            progress=progress,
+        )
+        folder.count(file, made.size)
+        return [] if self.timelines == "none" else [f"{found.name}: {note}" for note in made.notes]
+
+
+def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> None:
+    """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON."""
+    name = found.name
+    folder.twins[name] = _twins_of(found)
+    folder.write(folder.file_of("store_json", store=name), to_json(found.board))
+
+    def write(template: str, file: str, page: object) -> None:
+        folder.write(file, pages.at(file).render(template, page=page))
+
+    for ranked in found.board.evaluations:
+        parts = {"store": name, "evaluation": ranked.name}
+        folder.write(folder.file_of("evaluation_json", **parts), to_json(found.board_of(ranked.name)))
+        page = page_contents.evaluation(found, ranked.name)
+        write("evaluation.html", folder.file_of("evaluation", **parts), page)
+        for one in ranked.systems:
+            own = page_contents.system(found, ranked.name, one.name)
+            write("system.html", folder.file_of("system", **parts, system=one.name), own)
+        if page.has_tracks:
+            write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(found, ranked.name))
+            for track in page_contents.each_track(found, page):
+                write("track.html", folder.file_of("track", **parts, track=track.track), track)
+
+
+def _twins_of(found: StoreContents) -> frozenset[str]:
+    """Evaluations, systems and tracks of a store whose names differ from another one in case alone."""
+    known = set(twins(found.ranked))
+    for name, ranked in found.ranked.items():
+        known |= twins(system.name for system in ranked.systems)
+        if name in found.datasets:
+            known |= twins(names_of(found.datasets[name], "track"))
+    return frozenset(known)
+
+
+def write_front(
+    folder: Folder,
+    pages: Pages,
+    stores: Sequence[StoreContents],
+    record: SiteRecord,
+    url: str,
+    listening: Sequence[WorthListening] = (),
+) -> None:
+    """Write what is about the whole site: its front page, assets, feed and record."""
+    page = front(stores, news_of(record.changes[:NEWS], stores), listening=listening)
+    text = pages.at("index.html").render("front.html", page=page, here="front", grading=())
+    folder.write(folder.file_of("front"), text)
+    # All pages have the head of this one; other assets are of a server's pages.
+    for name in asset_names():
+        if asset_name(name) in text:
+            folder.write(f"static/{asset_name(name)}", read_asset(name))
+    base = url if not url or url.endswith("/") else f"{url}/"
+    present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
+
+    def address(change: Change) -> str:
+        parts = {"store": change.store, "evaluation": change.evaluation}
+        return base + (
+            folder.file_of("evaluation", **parts) if (*parts.values(),) in present else folder.file_of("front")
+        )
+
+    ends = {"home": base or folder.file_of("front"), "own": base + folder.file_of("feed")}
+    folder.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
+    folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence[StoreContents]) -> None:
+    """Write the page of the years, and its rows as JSON."""
+    present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
+    file = folder.file_of("archive")
+    text = pages.at(file).render("archive.html", page=years, present=present, here="archive")
+    folder.write(file, text)
+    folder.write(folder.file_of("archive_json"), years.tabulation().to_json())
+
+
+def _next_record(
+    folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents], title: str, url: str
+) -> tuple[list[Change], SiteRecord]:
+    """Changes since the site before, and the record of the new one."""
+    authority = authority_of(url)
+    changes = find_changes(_read_boards(folder, record), {one.name: one.board for one in stores}, authority)
+    history = [*changes, *(record.changes if record else ())][:KEPT]
+    updated = max((one.created for one in stores), default="") or LONG_AGO
+    identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
+    names = [one.name for one in stores]
+    return changes, SiteRecord("mirflow-site", 1, version("mirflow"), title, identifier, updated, names, history)
+
+
+def read_record(folder: Path) -> SiteRecord | None:
+    """Read the record of the site in a folder; None where there is nothing.
+
+    Raises
+    ------
+    QueryError
+        If the folder is a file, or holds something that is no site.
+    """
+    if not folder.exists():
+        if not folder.parent.is_dir():
+            raise QueryError(f"{folder}: there is no folder {str(folder.parent)!r}")
+        return None
+    if not folder.is_dir():
+        raise QueryError(f"{folder}: is a file; name a folder for the site")
+    # What is hidden, as .git of a branch that is published, stays as it is.
+    foreign = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
+    if not foreign:
+        return None
+    try:
+        return msgspec.json.decode((folder / RECORD).read_bytes(), type=SiteRecord)
+    except FileNotFoundError:
+        named = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
+        hint = "name a new folder, or empty this one"
+        raise QueryError(f"{folder}: holds files, but no site of mirflow ({named}); {hint}") from None
+    except msgspec.DecodeError as error:
+        raise QueryError(f"{folder / RECORD}: is not the record of a site ({error}); name another folder") from None
+
+
+def _read_boards(folder: Path, record: SiteRecord | None) -> dict[str, Leaderboard]:
+    """The leaderboards of the site before; those that cannot be read, as of another version, are left out."""
+    found = {}
+    own = {"": twins(record.stores if record else ())}
+    for name in record.stores if record else ():
+        with suppress(OSError, msgspec.DecodeError):
+            text = (folder / file_of("store_json", own, store=name)).read_bytes()
+            found[name] = msgspec.json.decode(text, type=Leaderboard)
+    return found
+
+
+def _previous(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.previous")
+
+
+def put_in_place(new: Path, folder: Path) -> None:
+    """Put a new folder in the place of another, whose files that are not mirflow's move along."""
+    previous = _previous(folder)
+    if folder.exists():
+        folder.rename(previous)
+    try:
+        new.rename(folder)
+    except OSError:
+        if previous.exists():
+            previous.rename(folder)
+        raise
+    recover(folder)
+
+
+def recover(folder: Path) -> None:
+    """Finish what an interruption left half done: the former folder is beside, with files that are not mirflow's."""
+    previous = _previous(folder)
+    if not previous.exists():
+        return
+    if not folder.exists():
+        previous.rename(folder)
+        return
+    for one in previous.iterdir():
+        if one.name not in OWN and not (folder / one.name).exists():
+            one.rename(folder / one.name)
+    shutil.rmtree(previous)

@@ -1,0 +1,251 @@
+"""Changes from one state of a site to the next, and their feed in Atom (RFC 4287)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+from xml.etree import ElementTree
+
+import msgspec
+
+from ...errors import counted
+from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedSystem, leaderboard
+from .pages import show_gain, show_number
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LONGEST = 12
+"""Lines of a change; of more it says how many."""
+ENTRIES = 50
+"""The most entries of a feed, the newest."""
+CHANGES = "changes"
+"""Attribute of a store that lists the changes by generations which are gone, as far as they may still be told."""
+LONG_AGO = "1970-01-01T00:00:00+00:00"
+"""The time of scores that do not say when they were computed."""
+_ATOM = "http://www.w3.org/2005/Atom"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A change in an evaluation.
+
+    Parameters
+    ----------
+    id : str
+        A tag URI (RFC 4151), the same for ever.
+    time : str
+        When it was scored, ISO 8601.
+    store, evaluation : str
+    title : str
+        In a line.
+    details : list of str
+        In plain words, a line each.
+    """
+
+    id: str
+    time: str
+    store: str
+    evaluation: str
+    title: str
+    details: list[str]
+
+
+def find_changes(
+    before: Mapping[str, Leaderboard], after: Mapping[str, Leaderboard], authority: str = "localhost"
+) -> list[Change]:
+    """Compare the leaderboards of two states of a site.
+
+    Parameters
+    ----------
+    before, after : mapping of str to Leaderboard
+        By the names of the stores.
+    authority : str
+        Host name that the identifiers of the changes begin with.
+
+    Returns
+    -------
+    list of Change
+        The newest first: one for each evaluation that is new, gone or different.
+    """
+    found = []
+    newest = max((one.created for board in after.values() for one in board.evaluations), default="")
+    for store in dict.fromkeys([*after, *before]):
+        old = {one.name: one for one in before[store].evaluations} if store in before else {}
+        new = {one.name: one for one in after[store].evaluations} if store in after else {}
+        for name in dict.fromkeys([*new, *old]):
+            title, details = _differences(old.get(name), new.get(name))
+            if not title:
+                continue
+            time = (new[name].created if name in new else newest) or LONG_AGO
+            text = "\n".join([store, name, time, title, *details])
+            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            where = f"{quote(store, safe='')}/{quote(name, safe='')}/{digest}"
+            heading = f"{name} ({store}): {title}"
+            found.append(Change(f"tag:{authority},{time[:10]}:{where}", time, store, name, heading, details))
+    return sorted(found, key=lambda one: one.time, reverse=True)
+
+
+def state_of(store: str, boards: Mapping[str, xr.Dataset]) -> dict[str, Leaderboard]:
+    """The leaderboard of a store by its name, as :func:`find_changes` compares it; nothing if there is nobody."""
+    found = ranked(boards)
+    return {store: leaderboard(found, title=store, level=None)} if found else {}
+
+
+def ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """The evaluations that have pages of their own."""
+    return {name: ds for name, ds in boards.items() if ds.sizes["metric"] and ds.sizes["system"]}
+
+
+def authority_of(url: str) -> str:
+    """The authority in the identifiers of a feed: the host of a site's address."""
+    return urlsplit(url).hostname or "localhost"
+
+
+def with_authority(change: Change, authority: str) -> Change:
+    """A change whose identifier begins with another host name."""
+    return msgspec.structs.replace(change, id=f"tag:{authority},{change.id.partition(',')[2]}")
+
+
+def retell(changes: Sequence[Change], systems: Collection[str], told: Collection[str]) -> list[Change]:
+    """Changes as they may be told later: without lines that name what is no longer for everybody.
+
+    Parameters
+    ----------
+    changes : sequence of Change
+        The newest first; at most `ENTRIES` of them are told.
+    systems, told : collection of str
+        The systems that the lines may name, and those of them that may still be named.
+
+    Examples
+    --------
+    >>> first = Change("tag:a,2027:b", "2027", "dev", "chord", "2 new systems", ["new: oak, 0.7", "new: oak-2, 0.8"])
+    >>> [one.details for one in retell([first], ["oak", "oak-2"], ["oak-2"])], retell([first], ["oak", "oak-2"], [])
+    ([['new: oak-2, 0.8']], [])
+    """
+    secret = [re.escape(name) for name in systems if name not in told]
+    named = re.compile(rf"(?<![\w.+-])(?:{'|'.join(secret)})(?![\w.+-])") if secret else None
+    found = []
+    for one in changes[:ENTRIES]:
+        details = [line for line in one.details if named is None or not named.search(line)]
+        if details or not one.details:
+            found.append(msgspec.structs.replace(one, details=details))
+    return found
+
+
+def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None) -> tuple[str, list[str]]:
+    """A title and lines; nothing where nothing differs."""
+    if after is None:
+        return "no longer here", []
+    if before is None:
+        on = f"{counted(len(after.systems), 'system')} on {counted(after.tracks, 'track')}"
+        first = [f"leads: {_scored(after, one)}" for one in after.systems if one.rank == 1]
+        return f"new, {on}", at_most([f"ranked by {after.headline}", *first])
+    old, new = ({one.name: one for one in own.systems} for own in (before, after))
+    added, gone = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
+    words, details = [], []
+    if added:
+        words.append(counted(len(added), "new system"))
+        details += [f"new: {_scored(after, new[name])}" for name in added]
+    if gone:
+        words.append(f"{counted(len(gone), 'system')} gone")
+        details += [f"gone: {name}" for name in gone]
+    led, leads = _leaders(before), _leaders(after)
+    if led != leads:
+        words.append("another leader")
+        details.append(f"leads: {', '.join(leads) or 'nobody'}; before: {', '.join(led) or 'nobody'}")
+    if before.headline != after.headline:
+        words.append("another metric ranks")
+        details.append(f"ranked by {after.headline}; before: {before.headline}")
+    if before.tracks != after.tracks:
+        words.append(counted(after.tracks, "track"))
+        details.append(f"{counted(after.tracks, 'track')}; before: {before.tracks}")
+    moved = list(_moved(before, after))
+    if moved:
+        words.append(f"other scores of {counted(len({name for name, _ in moved}), 'system')}")
+        details += [text for _, text in moved]
+    return ", ".join(words), at_most(details)
+
+
+def at_most(lines: list[str]) -> list[str]:
+    """The first of several lines, and how many more there are."""
+    return lines if len(lines) <= LONGEST else [*lines[:LONGEST], f"and {len(lines) - LONGEST} more"]
+
+
+def _leaders(evaluation: RankedEvaluation) -> list[str]:
+    return [one.name for one in evaluation.systems if one.rank == 1]
+
+
+def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
+    place = f", rank {system.rank} of {len(evaluation.systems)}" if system.rank else ""
+    return f"{system.name}, {show_number(system.scores[evaluation.headline].value)}{place}"
+
+
+def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[str, str]]:
+    """Systems whose values are others, the headline's as a number, and how many other metrics there are."""
+    old = {one.name: one.scores for one in before.systems}
+    for system in after.systems:
+        scores = old.get(system.name, {})
+        others = [name for name, one in system.scores.items() if name in scores and scores[name].value != one.value]
+        if after.headline in others:
+            values = scores[after.headline].value, system.scores[after.headline].value
+            by = [one for one in values if isinstance(one, float)]
+            gain = f" ({show_gain(by[1] - by[0])})" if len(by) == 2 else ""
+            text = f"{system.name}: {after.headline} {show_number(values[1])}, before {show_number(values[0])}{gain}"
+            yield system.name, text
+        elif others:
+            yield system.name, f"{system.name}: {counted(len(others), 'metric')} other than before: {others[0]}, ..."
+
+
+def to_atom(
+    changes: Sequence[Change],
+    address: Callable[[Change], str],
+    *,
+    title: str,
+    identifier: str,
+    home: str,
+    own: str,
+) -> str:
+    """Write changes as a feed.
+
+    Parameters
+    ----------
+    changes : sequence of Change
+        The newest first.
+    address : callable
+        Gives the address of the page that a change is about, absolute or relative to the feed.
+    title : str
+        Of the site.
+    identifier : str
+        Of the feed, a URI that stays the same for ever.
+    home, own : str
+        Addresses of the front page and of the feed.
+    """
+    feed = ElementTree.Element("feed", xmlns=_ATOM)
+    _add(feed, "title", title)
+    _add(feed, "id", identifier)
+    _add(feed, "updated", max((one.time for one in changes), default=LONG_AGO))
+    _add(ElementTree.SubElement(feed, "author"), "name", title)
+    ElementTree.SubElement(feed, "link", rel="alternate", type="text/html", href=home)
+    ElementTree.SubElement(feed, "link", rel="self", type="application/atom+xml", href=own)
+    _add(feed, "generator", "mirflow", version=version("mirflow"))
+    for change in changes[:ENTRIES]:
+        entry = ElementTree.SubElement(feed, "entry")
+        _add(entry, "title", change.title)
+        _add(entry, "id", change.id)
+        _add(entry, "updated", change.time)
+        ElementTree.SubElement(entry, "link", rel="alternate", type="text/html", href=address(change))
+        _add(entry, "content", "\n".join(change.details) or change.title, type="text")
+    ElementTree.indent(feed, " ")
+    return ElementTree.tostring(feed, encoding="unicode", xml_declaration=False).join(
+        ("<?xml version='1.0' encoding='utf-8'?>\n", "\n")
+    )
+
+
+def _add(parent: ElementTree.Element, tag: str, text: str, **attributes: str) -> None:
+    """Add an element; characters that XML has not are replaced, as names come from files."""
+    ElementTree.SubElement(parent, tag, attributes).text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,242 @@
+"""The front page: leaders of every evaluation, what happened, what to listen to, and systems by evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from ...reports.leaderboard import AggregatedScore
+from .changes import Change
+from .page_contents import MANY, EvaluationPage, ListedTrack, StoreContents, SystemRow, evaluation, list_track
+
+LEADERS = 3
+"""Systems of an evaluation on the front page at least, if there are so many."""
+SHOWN = 5
+"""And at most, if so many are not told apart from the leader."""
+LISTED = 3
+"""Tracks of an evaluation that are worth listening to, of each reason."""
+ENOUGH = 8
+"""Tracks from which on one can be an outlier."""
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """A system in an evaluation, by the headline.
+
+    Parameters
+    ----------
+    score : AggregatedScore
+    best, like_best : bool
+        Whether it leads, and whether it is not told apart from the leader.
+    """
+
+    score: AggregatedScore
+    best: bool
+    like_best: bool
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A system in all evaluations.
+
+    Parameters
+    ----------
+    system : str
+    cells : list of MatrixCell or None
+        None where it took no part.
+    """
+
+    system: str
+    cells: list[MatrixCell | None]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All systems of a store in all of its evaluations.
+
+    Parameters
+    ----------
+    store : StoreContents
+    evaluations : list of EvaluationPage
+    rows : list of MatrixRow
+        With cells in the order of `evaluations`.
+    """
+
+    store: StoreContents
+    evaluations: list[EvaluationPage]
+    rows: list[MatrixRow]
+
+
+@dataclass(frozen=True)
+class NewsItem:
+    """Something that happened.
+
+    Parameters
+    ----------
+    time : str
+        ISO 8601.
+    title : str
+        In a line.
+    details : sequence of str
+        A line each.
+    page : str
+        Name of the page to look at among the addresses; empty: none.
+    parts : mapping of str to str
+        What the address of the page needs.
+    """
+
+    time: str
+    title: str
+    details: Sequence[str] = ()
+    page: str = ""
+    parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[NewsItem]:
+    """Changes of stores as news, with the pages of the evaluations that are still there."""
+    present = {(one.name, name) for one in stores for name in one.ranked}
+    found = []
+    for one in changes:
+        parts = {"store": one.store, "evaluation": one.evaluation}
+        page = "evaluation" if (*parts.values(),) in present else ""
+        found.append(NewsItem(one.time, one.title, one.details, page, parts))
+    return found
+
+
+@dataclass(frozen=True)
+class WorthListening:
+    """Tracks of an evaluation that are worth listening to.
+
+    Parameters
+    ----------
+    store, evaluation : str
+    suspects : list of ListedTrack
+        Even the best system does far worse there than elsewhere, so that the reference may be wrong; the score is that
+        of the best system, the lowest first.
+    disputed : list of ListedTrack
+        One system does well and another badly; the largest spread first.
+    """
+
+    store: str
+    evaluation: str
+    suspects: list[ListedTrack]
+    disputed: list[ListedTrack]
+
+
+def worth_listening(contents: StoreContents) -> list[WorthListening]:
+    """Tracks of the evaluations of a store that are worth listening to; none where only aggregates are shown.
+
+    A reference is suspect if the score of the best system on its track is an outlier among the tracks (beyond the first
+    quartile by more than 1.5 times the distance of the quartiles: Tukey, Exploratory Data Analysis, 1977, section 2C)
+    and worse than the mean over all systems and tracks.
+    """
+    found = []
+    for name in contents.datasets:
+        scores = contents.scores(name)
+        if len(scores.systems) < 2:
+            continue
+        sign = -1.0 if scores.lower else 1.0
+        best = sign * scores.best
+        known = np.isfinite(best)
+        suspects: list[int] = []
+        if known.sum() >= ENOUGH:
+            first, third = np.quantile(best[known], [0.25, 0.75])
+            fence = min(first - 1.5 * (third - first), float((sign * scores.mean[known]).mean()))
+            suspects = [at for at in np.argsort(best, kind="stable").tolist() if known[at] and best[at] < fence]
+        spread = np.where(np.isfinite(scores.spread), scores.spread, 0.0)
+        disputed = [at for at in np.argsort(-spread, kind="stable").tolist() if spread[at] > 0]
+        tracks = [[list_track(scores, at, scores.best) for at in some[:LISTED]] for some in (suspects, disputed)]
+        if any(tracks):
+            found.append(WorthListening(contents.name, name, *tracks))
+    return found
+
+
+@dataclass(frozen=True)
+class FrontPage:
+    """The front page.
+
+    Parameters
+    ----------
+    stores : list of StoreContents
+        The newest first.
+    evaluations : list of EvaluationPage
+        Every evaluation, of each store together.
+    matrices : list of Matrix
+        Systems of each store by the headlines of its evaluations.
+    news : sequence of NewsItem
+        The newest first.
+    listening : list of WorthListening
+    """
+
+    stores: list[StoreContents]
+    evaluations: list[EvaluationPage]
+    matrices: list[Matrix]
+    news: Sequence[NewsItem]
+    listening: list[WorthListening]
+
+    @property
+    def systems(self) -> int:
+        """The number of systems, those of each store counted apart."""
+        return sum(len(matrix.rows) for matrix in self.matrices)
+
+    def store(self, name: str) -> StoreContents:
+        """The store of a name."""
+        return next(one for one in self.stores if one.name == name)
+
+    def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
+        """The evaluations of a store."""
+        return [one for one in self.evaluations if one.store.name == store.name]
+
+    def is_long(self, store: StoreContents) -> bool:
+        """True if the evaluations of a store have a line each."""
+        return len(store.ranked) > MANY
+
+    def shown(self, page: EvaluationPage) -> list[SystemRow]:
+        """The leaders, as far as they are not told apart from the first, and what the one who looks has submitted."""
+        like_best = sum(row.system.rank == 1 or bool(row.system.like_best) for row in page.rows)
+        leaders = page.rows[: min(max(like_best, LEADERS), SHOWN)]
+        return [row for row in page.rows if row in leaders or row.system.name in page.own]
+
+
+def front(
+    stores: Sequence[StoreContents],
+    news: Sequence[NewsItem] = (),
+    *,
+    own: Mapping[str, Collection[str]] = MappingProxyType({}),
+    listening: Sequence[WorthListening] | None = None,
+) -> FrontPage:
+    """Every evaluation with its leaders, and all systems by the headline of each.
+
+    Parameters
+    ----------
+    stores : sequence of StoreContents
+    news : sequence of NewsItem
+        The newest first.
+    own : mapping of str to collection of str
+        By store the systems that the one who looks has submitted.
+    listening : sequence of WorthListening or None
+        Tracks that are worth listening to; None: found in the stores.
+    """
+    ordered = sorted(stores, key=lambda one: one.created, reverse=True)
+    pages = [evaluation(one, name, own.get(one.name, ())) for one in ordered for name in one.ranked]
+    if listening is None:
+        listening = [found for one in ordered for found in worth_listening(one)]
+    return FrontPage(ordered, pages, [_matrix_of(one, pages) for one in ordered if one.ranked], news, [*listening])
+
+
+def _matrix_of(store: StoreContents, pages: Sequence[EvaluationPage]) -> Matrix:
+    """The systems of a store by its evaluations; systems of the same name in other stores may be different ones."""
+    own = [page for page in pages if page.store.name == store.name]
+    by_system = [{row.system.name: row for row in page.rows} for page in own]
+    found = []
+    for name in dict.fromkeys(name for rows in by_system for name in rows):
+        rows = [known.get(name) for known in by_system]
+        cells = [
+            None if row is None else MatrixCell(row.score, row.system.rank == 1, bool(row.system.like_best))
+            for row in rows
+        ]
+        found.append(MatrixRow(name, cells))
+    return Matrix(store, own, found)

@@ -1,0 +1,774 @@
+"""Contents of the pages: what those of a store, an evaluation, a system and a track show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from ...analysis.missing import find_problems
+from ...analysis.policies import MISSING, UNDEFINED
+from ...analysis.queries import headline_metrics
+from ...analysis.scores import arrays_of, coords_of, names_of
+from ...cells import QUOTES_NOTHING, Status
+from ...errors import QueryError, UnknownNameError
+from ...metrics.base import get_task, has_task
+from ...ragged import Float
+from ...reports.leaderboard import (
+    AggregatedScore,
+    Leaderboard,
+    RankedEvaluation,
+    RankedMetric,
+    RankedSystem,
+    leaderboard,
+)
+from ...reports.tables import plain_entry
+from ...store.format import list_cautions
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MAIN = 7
+"""Metrics that the table of an evaluation shows beside each other."""
+MANY = 4
+"""Evaluations of a store that have a table each on the front page; more have a line each."""
+WORST = 20
+"""Tracks that the page of a system lists."""
+_CHART = 200.0
+_MARGIN = 6.0
+
+
+@dataclass(frozen=True)
+class StoreContents:
+    """A store as its pages show it.
+
+    Parameters
+    ----------
+    name : str
+        In addresses.
+    board : Leaderboard
+        Its evaluations that have a metric that is one number a track.
+    datasets : mapping of str to xr.Dataset
+        Scores by evaluation; none where only aggregates may be shown.
+    references : bool
+        Whether messages that may quote a reference are shown.
+    title : str
+        What the store is called; its name, if it is empty.
+    has_report : bool
+        Whether there is a report of the store to link to.
+    decimals : int or None
+        Digits after the point of scores that were rounded; None: they were not.
+    """
+
+    name: str
+    board: Leaderboard
+    datasets: Mapping[str, xr.Dataset]
+    references: bool = True
+    title: str = ""
+    has_report: bool = True
+    decimals: int | None = None
+
+    @cached_property
+    def ranked(self) -> dict[str, RankedEvaluation]:
+        """The evaluations by name."""
+        return {one.name: one for one in self.board.evaluations}
+
+    @cached_property
+    def created(self) -> str:
+        """Time at which the newest evaluation was scored, ISO 8601; empty where none is known."""
+        return max((one.created for one in self.board.evaluations), default="")
+
+    @property
+    def final(self) -> str:
+        """Time since which the true scores of a hidden split are public, ISO 8601; empty where they are not."""
+        return max((one.final for one in self.board.evaluations if isinstance(one.final, str)), default="")
+
+    @cached_property
+    def _scores(self) -> dict[str, TrackScores]:
+        return {}
+
+    def evaluation(self, name: str) -> RankedEvaluation:
+        """The ranking of an evaluation.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of this name.
+        """
+        if name not in self.ranked:
+            raise UnknownNameError("evaluation", name, self.ranked)
+        return self.ranked[name]
+
+    def board_of(self, name: str) -> Leaderboard:
+        """The leaderboard of one evaluation alone.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of this name.
+        """
+        return msgspec.structs.replace(self.board, evaluations=[self.evaluation(name)])
+
+    def scores(self, name: str) -> TrackScores:
+        """The scores by track of an evaluation.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of this name, or only aggregates are shown.
+        """
+        if name not in self.datasets:
+            raise UnknownNameError("evaluation with scores by track", name, self.datasets)
+        if name not in self._scores:
+            self._scores[name] = TrackScores.of(self.datasets[name], self.evaluation(name).headline)
+        return self._scores[name]
+
+
+def store(
+    name: str,
+    evaluations: Mapping[str, xr.Dataset],
+    *,
+    title: str = "",
+    level: float | None = 0.95,
+    references: bool = True,
+    only_aggregates: bool = False,
+    has_report: bool = True,
+) -> StoreContents:
+    """Rank the systems of every evaluation of a store for its pages.
+
+    Parameters
+    ----------
+    name : str
+        In addresses.
+    evaluations : mapping of str to xr.Dataset
+        As :func:`mirflow.analysis.evaluations.evaluations_of` gives them; perhaps of some systems only.
+    title : str
+    level : float or None
+        Of intervals and comparisons; None: neither.
+    references : bool
+        Whether messages that may quote a reference are shown.
+    only_aggregates : bool
+        Whether nothing about single tracks is shown.
+    has_report : bool
+        Whether there is a report of the store to link to.
+
+    Raises
+    ------
+    QueryError
+        If no evaluation has a metric that is one number a track.
+    """
+    found = {key: ds for key, ds in evaluations.items() if ds.sizes["metric"] and ds.sizes["system"]}
+    if not found:
+        raise QueryError(f"{name}: no evaluation has systems and a metric that is one number a track")
+    board = leaderboard(found, title=title or name, level=level)
+    return StoreContents(name, board, {} if only_aggregates else found, references, title, has_report)
+
+
+@dataclass(frozen=True)
+class TrackScores:
+    """Scores by track of an evaluation.
+
+    Parameters
+    ----------
+    systems, tracks, metrics : list of str
+    score : float64 (systems, tracks, metrics)
+    status : int8 (systems, tracks)
+    coords : mapping of str to array (tracks,)
+    headline : int
+        Position of the metric that ranks.
+    lower : bool
+        Whether its low values are better.
+    mean, spread, best : float64 (tracks,)
+        Of the headline over the systems: mean, best minus worst, and best; NaN where no system has a score.
+    """
+
+    systems: list[str]
+    tracks: list[str]
+    metrics: list[str]
+    score: Float
+    status: Any
+    coords: Mapping[str, Any]
+    headline: int
+    lower: bool
+    mean: Float
+    spread: Float
+    best: Float
+
+    @classmethod
+    def of(cls, ds: xr.Dataset, headline: str) -> TrackScores:
+        """Take the arrays out of a dataset."""
+        score, _, status, _ = arrays_of(ds)
+        metrics = names_of(ds, "metric")
+        place = metrics.index(headline)
+        own = score[..., place]
+        known = ~np.isnan(own)
+        count = known.sum(axis=0)
+        with np.errstate(invalid="ignore"):  # of infinities
+            mean = np.where(count > 0, np.where(known, own, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+            largest = np.where(known, own, -np.inf).max(axis=0, initial=-np.inf)
+            smallest = np.where(known, own, np.inf).min(axis=0, initial=np.inf)
+            spread = largest - smallest
+        lower = names_of(ds, "orientation")[place] == "lower"
+        return cls(
+            systems=names_of(ds, "system"),
+            tracks=names_of(ds, "track"),
+            metrics=metrics,
+            score=score,
+            status=status,
+            coords=coords_of(ds, "track"),
+            headline=place,
+            lower=lower,
+            mean=mean,
+            spread=np.where(count > 0, spread, np.nan),
+            best=np.where(count > 0, smallest if lower else largest, np.nan),
+        )
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Positions of the tracks by name."""
+        return {name: at for at, name in enumerate(self.tracks)}
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Positions of the systems by name."""
+        return {name: at for at, name in enumerate(self.systems)}
+
+    def order(self, values: Float) -> list[int]:
+        """Positions by a value of the headline, the worst first; without a value last."""
+        sign = -1.0 if self.lower else 1.0
+        keys = np.where(np.isnan(values), np.inf, sign * values)
+        found: list[int] = np.argsort(keys, kind="stable").tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A value with its interval on a line of 200 pixels.
+
+    Parameters
+    ----------
+    value : float
+        Pixels from the left.
+    low, high : float or None
+        Ends of the interval.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A value on the scale of the charts of a table.
+
+    Parameters
+    ----------
+    place : float
+        Pixels from the left.
+    text : str
+    """
+
+    place: float
+    text: str
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """A system in the table of an evaluation.
+
+    Parameters
+    ----------
+    system : RankedSystem
+    score : AggregatedScore
+        By the headline metric.
+    chart : Chart or None
+        None without a finite value.
+    """
+
+    system: RankedSystem
+    score: AggregatedScore
+    chart: Chart | None
+
+
+def _finite(value: Any) -> float | None:
+    return value if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[Tick]]:
+    """The systems by rank, with charts on one scale, and the scale."""
+    pairs = [(one, one.scores[evaluation.headline]) for one in evaluation.systems]
+    ends = [end for _, one in pairs for end in map(_finite, (one.value, one.low, one.high)) if end is not None]
+    least, most = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    scale = (_CHART - 2 * _MARGIN) / (most - least) if most > least else 0.0
+
+    def place(value: Any) -> float | None:
+        known = _finite(value)
+        if known is None:
+            return None
+        return round(_MARGIN + (known - least) * scale, 1) if scale else _CHART / 2
+
+    found = []
+    for system, score in pairs:
+        value = place(score.value)
+        chart = None if value is None else Chart(value, place(score.low), place(score.high))
+        found.append(SystemRow(system, score, chart))
+    at = ticks(least, most) if scale else []
+    return found, [Tick(round(_MARGIN + (value - least) * scale, 1), f"{value:.6g}") for value in at]
+
+
+def ticks(least: float, most: float) -> list[float]:
+    """Some round values between two others.
+
+    Examples
+    --------
+    >>> ticks(0.43, 0.94), ticks(-3.0, 12.0)
+    ([0.5, 0.6, 0.7, 0.8, 0.9], [0.0, 5.0, 10.0])
+    """
+    power = 10.0 ** math.floor(math.log10((most - least) / 2))
+    for step in (5.0 * power, 2.0 * power, power):
+        found = [
+            float(f"{number * step:.12g}") for number in range(math.ceil(least / step), math.floor(most / step) + 1)
+        ]
+        if len(found) > 2:
+            break
+    return found
+
+
+@dataclass(frozen=True)
+class EvaluationPage:
+    """The table of an evaluation.
+
+    Parameters
+    ----------
+    store : StoreContents
+    evaluation : RankedEvaluation
+    task : str
+        The task in words.
+    headline : RankedMetric
+    rows : list of SystemRow
+        From the best system to the worst.
+    ticks : list of Tick
+        The scale of the rows' charts.
+    main : list of RankedMetric
+        Metrics beside the headline in the table of systems.
+    facts : list of (str, str)
+        Coordinates of systems that have values: the column of each.
+    like_best : list of str
+        Systems that are not told apart from the leader, without it.
+    has_tracks : bool
+        Whether there are pages of tracks.
+    warnings : list of str
+    own : frozenset of str
+        Systems that the one who looks has submitted.
+    """
+
+    store: StoreContents
+    evaluation: RankedEvaluation
+    task: str
+    headline: RankedMetric
+    rows: list[SystemRow]
+    ticks: list[Tick]
+    main: list[RankedMetric]
+    facts: list[str]
+    like_best: list[str]
+    has_tracks: bool
+    warnings: list[str]
+    own: frozenset[str] = frozenset()
+
+    @property
+    def policies(self) -> str:
+        """Treatment of tracks without a score and of those with nothing to measure, in words."""
+        missing, undefined = MISSING.get(self.evaluation.missing, ""), UNDEFINED.get(self.evaluation.undefined, "")
+        return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
+
+    @property
+    def leader(self) -> SystemRow | None:
+        """The best system; None where no metric ranks them."""
+        return self.rows[0] if self.rows and self.rows[0].system.rank else None
+
+    @property
+    def has_intervals(self) -> bool:
+        """True if any system has an interval."""
+        return any(row.score.low is not None for row in self.rows)
+
+    @property
+    def has_letters(self) -> bool:
+        """True if letters say which systems are not told apart."""
+        return any(row.system.letters for row in self.rows)
+
+    @property
+    def has_missing(self) -> bool:
+        """True if any system lacks a score."""
+        return any(row.score.n_missing for row in self.rows)
+
+
+def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) -> EvaluationPage:
+    """The table of an evaluation: systems by rank, with intervals and letters.
+
+    Parameters
+    ----------
+    contents : StoreContents
+    name : str
+    own : collection of str
+        Systems that the one who looks has submitted.
+
+    Raises
+    ------
+    UnknownNameError
+        If the store has no such evaluation.
+    """
+    ranked, ds = contents.evaluation(name), contents.datasets.get(name)
+    by_name = {one.name: one for one in ranked.metrics}
+    shown = headline_metrics(ds, MAIN) if ds is not None else [*by_name][:MAIN]
+    main = [by_name[one] for one in dict.fromkeys([*shown, *by_name]) if one in by_name and one != ranked.headline]
+    facts = [
+        key
+        for key in dict.fromkeys(key for one in ranked.systems for key in one.metadata)
+        if any(one.metadata.get(key) not in ("", None) for one in ranked.systems)
+    ]
+    rows, scale = _rows(ranked)
+    return EvaluationPage(
+        store=contents,
+        evaluation=ranked,
+        task=task_title(ranked.task),
+        headline=by_name[ranked.headline],
+        rows=rows,
+        ticks=scale,
+        main=main[: MAIN - 1],
+        facts=facts,
+        like_best=[row.system.name for row in rows[1:] if row.system.like_best],
+        has_tracks=ds is not None,
+        warnings=list_cautions(ds.attrs) if ds is not None and contents.references else [],
+        own=frozenset(own),
+    )
+
+
+def task_title(task: str) -> str:
+    """The task in words, as far as it is known."""
+    return get_task(task).title if has_task(task) else task
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """A system by one metric.
+
+    Parameters
+    ----------
+    metric : RankedMetric
+    score : AggregatedScore
+    rank : int or None
+        Among the systems by this metric.
+    best : str
+        The best system by this metric; empty where none is better.
+    best_score : AggregatedScore or None
+    """
+
+    metric: RankedMetric
+    score: AggregatedScore
+    rank: int | None
+    best: str
+    best_score: AggregatedScore | None
+
+
+@dataclass(frozen=True)
+class ListedTrack:
+    """A track with the headline score of one system, or of all.
+
+    Parameters
+    ----------
+    name : str
+    score, mean, spread : float or None
+        Of the system (None where there is none), mean over the systems, and best minus worst.
+    """
+
+    name: str
+    score: float | None
+    mean: float | None
+    spread: float | None
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A cell without a score, or with a warning.
+
+    Parameters
+    ----------
+    track, status, message : str
+    """
+
+    track: str
+    status: str
+    message: str
+
+
+@dataclass(frozen=True)
+class SystemPage:
+    """A system in an evaluation.
+
+    Parameters
+    ----------
+    store : StoreContents
+    evaluation : RankedEvaluation
+    system : RankedSystem
+    metrics : list of MetricRow
+    tracks : list of ListedTrack
+        The worst ones by the headline; empty with aggregates only.
+    problems : list of Reason
+    others : list of str
+        Evaluations of the store that have the system, too.
+    """
+
+    store: StoreContents
+    evaluation: RankedEvaluation
+    system: RankedSystem
+    metrics: list[MetricRow]
+    tracks: list[ListedTrack]
+    problems: list[Reason]
+    others: list[str]
+
+
+def system(contents: StoreContents, name: str, system: str) -> SystemPage:
+    """Scores of a system over all metrics of an evaluation, and its worst tracks.
+
+    Parameters
+    ----------
+    contents : StoreContents
+    name : str
+        Of the evaluation.
+    system : str
+
+    Raises
+    ------
+    UnknownNameError
+        If the store has no such evaluation, or that no such system.
+    """
+    ranked = contents.evaluation(name)
+    own = next((one for one in ranked.systems if one.name == system), None)
+    if own is None:
+        raise UnknownNameError("system", system, [one.name for one in ranked.systems])
+    tracks: list[ListedTrack] = []
+    problems: list[Reason] = []
+    if name in contents.datasets:
+        scores = contents.scores(name)
+        values = scores.score[scores.rows[system], :, scores.headline]
+        worst = [at for at in scores.order(values) if not np.isnan(values[at])][:WORST]
+        tracks = [list_track(scores, at, values) for at in worst]
+        problems = _reasons(contents, name, system)
+    return SystemPage(
+        store=contents,
+        evaluation=ranked,
+        system=own,
+        metrics=[_metric_row(ranked, own, metric) for metric in ranked.metrics],
+        tracks=tracks,
+        problems=problems,
+        others=[
+            other
+            for other, one in contents.ranked.items()
+            if other != name and any(entry.name == system for entry in one.systems)
+        ],
+    )
+
+
+def _reasons(contents: StoreContents, name: str, system: str) -> list[Reason]:
+    ds = contents.datasets[name]
+    return [
+        Reason(one.track, one.status.name.replace("_", " "), one.message)
+        if contents.references or one.status in QUOTES_NOTHING
+        else Reason(one.track, one.status.name.replace("_", " "), "")
+        for one in find_problems(ds.sel(system=[system]))
+    ]
+
+
+def _metric_row(ranked: RankedEvaluation, own: RankedSystem, metric: RankedMetric) -> MetricRow:
+    value = _ordered(own.scores[metric.name].value)
+    known = [
+        (_ordered(one.scores[metric.name].value), one)
+        for one in ranked.systems
+        if one.scores[metric.name].value is not None
+    ]
+    if metric.orientation == "none" or not known:
+        return MetricRow(metric, own.scores[metric.name], None, "", None)
+    sign = -1.0 if metric.orientation == "lower" else 1.0
+    _, best = max(known, key=lambda pair: sign * pair[0])
+    rank = None if math.isnan(value) else 1 + sum(sign * other > sign * value for other, _ in known)
+    return MetricRow(metric, own.scores[metric.name], rank, best.name, best.scores[metric.name])
+
+
+def _ordered(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _known(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def list_track(scores: TrackScores, at: int, values: Float | None = None) -> ListedTrack:
+    """A track at a place of the scores, with one of some values."""
+    score = None if values is None else _known(values[at])
+    return ListedTrack(scores.tracks[at], score, _known(scores.mean[at]), _known(scores.spread[at]))
+
+
+@dataclass(frozen=True)
+class TracksPage:
+    """The tracks of an evaluation, the worst first.
+
+    Parameters
+    ----------
+    store : StoreContents
+    evaluation : RankedEvaluation
+    tracks : list of ListedTrack
+    """
+
+    store: StoreContents
+    evaluation: RankedEvaluation
+    tracks: list[ListedTrack]
+
+
+def tracks(contents: StoreContents, name: str) -> TracksPage:
+    """The tracks of an evaluation by the mean of the headline over the systems.
+
+    Raises
+    ------
+    UnknownNameError
+        If the store has no such evaluation, or only aggregates are shown.
+    """
+    scores = contents.scores(name)
+    listed = [list_track(scores, at) for at in scores.order(scores.mean)]
+    return TracksPage(contents, contents.evaluation(name), listed)
+
+
+@dataclass(frozen=True)
+class TrackRow:
+    """A system on a track.
+
+    Parameters
+    ----------
+    system : str
+    scores : list of float or None
+        By the shown metrics.
+    status : str
+        In words; empty where all is well.
+    """
+
+    system: str
+    scores: list[float | None]
+    status: str
+
+
+@dataclass(frozen=True)
+class TrackPage:
+    """The scores of all systems on a track.
+
+    Parameters
+    ----------
+    store : StoreContents
+    evaluation : RankedEvaluation
+    track : str
+    facts : list of (str, str)
+        Coordinates of the track.
+    metrics : list of RankedMetric
+        The shown ones, the headline first.
+    rows : list of TrackRow
+        The best system first.
+    mean, spread : float or None
+        Of the headline over the systems.
+    place : int
+        Counted from 1, the worst track first.
+    of : int
+    before, after : str or None
+        Neighbours in the list of tracks, the worst track first.
+    """
+
+    store: StoreContents
+    evaluation: RankedEvaluation
+    track: str
+    facts: list[tuple[str, str]]
+    metrics: list[RankedMetric]
+    rows: list[TrackRow]
+    mean: float | None
+    spread: float | None
+    place: int
+    of: int
+    before: str | None
+    after: str | None
+
+    @property
+    def has_status(self) -> bool:
+        """True if there is something to say of any system."""
+        return any(row.status for row in self.rows)
+
+
+def track(contents: StoreContents, name: str, track: str) -> TrackPage:
+    """Scores of all systems on a track by the main metrics.
+
+    Parameters
+    ----------
+    contents : StoreContents
+    name : str
+        Of the evaluation.
+    track : str
+
+    Raises
+    ------
+    UnknownNameError
+        If the store has no such evaluation, only aggregates are shown, or there is no such track.
+    """
+    scores = contents.scores(name)
+    if track not in scores.places:
+        raise UnknownNameError("track", track, scores.places)
+    order = scores.order(scores.mean)
+    return _track(contents, evaluation(contents, name), order.index(scores.places[track]), order)
+
+
+def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackPage]:
+    """The pages of all tracks of an evaluation, the worst first.
+
+    Raises
+    ------
+    UnknownNameError
+        If only aggregates are shown.
+    """
+    scores = contents.scores(page.evaluation.name)
+    order = scores.order(scores.mean)
+    for place in range(len(order)):
+        yield _track(contents, page, place, order)
+
+
+def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> TrackPage:
+    """The page of the track at a place in the order of all of them."""
+    at = order[place]
+    ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
+    metrics = [page.headline, *page.main]
+    columns = [scores.metrics.index(one.name) for one in metrics]
+    own = scores.score[:, at, columns]
+    rows = [
+        TrackRow(
+            scores.systems[row],
+            [_known(value) for value in own[row].tolist()],
+            "" if scores.status[row, at] == Status.ok else Status(scores.status[row, at]).name.replace("_", " "),
+        )
+        for row in scores.order(own[:, 0])
+    ]
+    # The best first, and those without a score last.
+    known = [row for row in rows if row.scores[0] is not None]
+    facts = [(key, str(plain_entry(values[at]))) for key, values in scores.coords.items()]
+    return TrackPage(
+        store=contents,
+        evaluation=ranked,
+        track=scores.tracks[at],
+        facts=[(key, text) for key, text in facts if text not in ("", "None", "nan")],
+        metrics=metrics,
+        rows=[*reversed(known), *(row for row in rows if row.scores[0] is None)],
+        mean=_known(scores.mean[at]),
+        spread=_known(scores.spread[at]),
+        place=place + 1,
+        of=len(scores.tracks),
+        before=scores.tracks[order[place - 1]] if place else None,
+        after=scores.tracks[order[place + 1]] if place + 1 < len(order) else None,
+    )

@@ -1,0 +1,463 @@
+"""Pages as text: addresses on disk and on a server, templates, and assets named by their digests."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from importlib.metadata import version
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+
+from ...errors import MirflowError
+from ...reports.layout import show_interval, show_value
+from ...reports.page.assembly import report_link
+from ...reports.tables import plain_entry
+from ..file import show_moment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+ADDRESSES: Mapping[str, str] = MappingProxyType(
+    {
+        "front": "/",
+        "store": "/stores/{store}/",
+        "store_json": "/stores/{store}.json",
+        "evaluation": "/stores/{store}/{evaluation}/",
+        "evaluation_json": "/stores/{store}/{evaluation}.json",
+        "system": "/stores/{store}/{evaluation}/systems/{system}/",
+        "tracks": "/stores/{store}/{evaluation}/tracks/",
+        "track": "/stores/{store}/{evaluation}/tracks/{track}/",
+        "feed": "/feed.xml",
+        "archive": "/archive/",
+        "archive_json": "/archive.json",
+        "asset": "/static/{name}",
+        # Of a server alone.
+        "about": "/about",
+        "submissions": "/submissions/",
+        "new_submission": "/submissions/new",
+        "submission_tracks": "/submissions/tracks/{split}/{evaluation}.txt",
+        "submission": "/submissions/{submission}/",
+        "submission_findings": "/submissions/{submission}/findings.csv",
+        "submission_progress": "/submissions/{submission}/progress",
+        "submission_visibility": "/submissions/{submission}/visibility",
+        "submission_change": "/submissions/{submission}/changes/{split}/{evaluation}/{track}/{other}",
+        "submission_withdraw": "/submissions/{submission}/withdraw",
+        "submission_disqualify": "/submissions/{submission}/disqualify",
+        "accounts": "/accounts/",
+        "true_scores": "/true-scores/{split}/",
+        "true_scores_csv": "/true-scores/{split}.csv",
+        "grading": "/grading/",
+        "new_round": "/grading/new",
+        "round": "/grading/{round}/",
+        "plan": "/grading/{round}/plan",
+        "plan_step": "/grading/{round}/plan/{step}",
+        "plan_file": "/grading/{round}/plan/files/{file}",
+        "close_round": "/grading/{round}/close",
+        "closed_tables": "/grading/{round}/closed.zip",
+        "round_overview": "/grading/{round}/overview",
+        "overview_json": "/grading/{round}/overview.json",
+        "consent": "/grading/{round}/consent",
+        "withdraw": "/grading/{round}/withdraw",
+        "judgements": "/grading/{round}/judgements",
+        "grading_events": "/grading/{round}/events",
+        "query_audio": "/grading/{round}/audio/query/{page}",
+        "candidate_audio": "/grading/{round}/audio/{assignment}",
+        "audio": "/audio/{audio}",
+        "account": "/account",
+        "set_mail": "/account/mail",
+        "new_token": "/account/tokens",
+        "revoke_token": "/account/revoke",
+        "delete_account": "/account/delete",
+        "logout": "/logout",
+    }
+)
+"""Addresses of pages by name; what stands in braces is one segment of the path."""
+
+_IMPORT = re.compile(rb'(\bfrom "\./)([\w.-]+\.js)(";)')
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_DEVICES = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(10))}
+)
+_LONGEST = 120
+_INDEX = "index.html"
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@lru_cache(maxsize=2**16)
+def slug(name: str, *, twin: bool = False) -> str:
+    """Name a file or folder after a system, a track or any other text; different names have different ones.
+
+    Letters, digits, ``-``, ``_`` and most dots stay; other characters are ``~`` and two digits for each byte of UTF-8.
+    Names that no file may have on some system are encoded from their first character on. Long names end in a digest,
+    and so do those that differ from another one in case alone (`twin`), as some disks ignore case.
+
+    Examples
+    --------
+    >>> slug("KO1"), slug("01 Ça/va.wav"), slug("..")
+    ('KO1', '01~20~C3~87a~2Fva.wav', '~2E~2E')
+    >>> slug("KO1", twin=True)
+    'KO1~~4eb8f710a76c1f19c6362eb8a6e3ae6d'
+    """
+    data = name.encode("utf-8", "surrogatepass")
+    stem, _, ending = name.partition(".")
+    special = name.startswith(".") or stem.lower() in _DEVICES or ending.rpartition(".")[2].lower() in ("json", "html")
+    parts = [chr(byte) if chr(byte) in _PLAIN else f"~{byte:02X}" for byte in data]
+    if special:
+        parts[0] = f"~{data[0]:02X}"
+    if len(parts) > 1 and parts[-1] == ".":
+        parts[-1] = "~2E"
+    text = "".join(parts)
+    if len(text) <= _LONGEST and not twin:
+        return text or "~"
+    return f"{text[:_LONGEST]}~~{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def twins(names: Iterable[str]) -> frozenset[str]:
+    """Names that differ from another one in case alone.
+
+    Examples
+    --------
+    >>> sorted(twins(["KO1", "ko1", "CB3"]))
+    ['KO1', 'ko1']
+    """
+    known = set(names)
+    counts = Counter(name.casefold() for name in known)
+    return frozenset(name for name in known if counts[name.casefold()] > 1)
+
+
+Twins = Mapping[str, frozenset[str]]
+"""Names that differ from another one in case alone: of the pages of each store, and under ``""`` of stores."""
+
+
+class Links(Protocol):
+    """Addresses of pages as a page names them."""
+
+    def url(self, page: str, /, **parts: str) -> str:
+        """The address of a page.
+
+        Parameters
+        ----------
+        page : str
+            Its name among :data:`ADDRESSES`.
+        **parts : str
+            What stands for the braces: names of stores, evaluations, systems, ...
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LiveLinks:
+    """Links on a server: paths from its root, names percent-encoded.
+
+    Parameters
+    ----------
+    root : str
+        What stands before all paths where a proxy serves the site below its root: ``/results``.
+
+    Examples
+    --------
+    >>> LiveLinks().url("evaluation", store="2013", evaluation="a/b")
+    '/stores/2013/a%2Fb/'
+    """
+
+    root: str = ""
+
+    def url(self, page: str, /, **parts: str) -> str:
+        """The address of a page, from the root."""
+        if page == "asset":
+            parts = {"name": asset_name(parts["name"])}
+        return self.root + ADDRESSES[page].format_map({key: quote(text, safe="") for key, text in parts.items()})
+
+
+def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> str:
+    """The file of a page in a site's folder.
+
+    Parameters
+    ----------
+    page : str
+        Its name among :data:`ADDRESSES`.
+    twins : mapping of str to frozenset of str
+    **parts : str
+        What stands for the braces.
+
+    Examples
+    --------
+    >>> file_of("evaluation", store="2013", evaluation="chord")
+    'stores/2013/chord/index.html'
+    """
+    own = twins.get(parts.get("store", ""), frozenset())
+    stores = twins.get("", frozenset())
+    slugs = {key: slug(text, twin=text in (stores if key == "store" else own)) for key, text in parts.items()}
+    path = ADDRESSES[page].format_map(slugs)[1:]
+    return path + _INDEX if not path or path.endswith("/") else path
+
+
+@dataclass(frozen=True)
+class DiskLinks:
+    """Links in a folder: relative, and to files, so that the site opens from disk and below any address.
+
+    Parameters
+    ----------
+    here : str
+        The file of the page that has the links.
+    twins : mapping of str to frozenset of str
+        See :data:`Twins`.
+
+    Examples
+    --------
+    >>> DiskLinks("stores/2013/index.html").url("evaluation", store="2013", evaluation="chord")
+    'chord/index.html'
+    """
+
+    here: str
+    twins: Twins = field(default_factory=dict)
+
+    def url(self, page: str, /, **parts: str) -> str:
+        """The address of a page, from the page that has the link."""
+        if page == "asset":
+            parts = {"name": asset_name(parts["name"])}
+        target, own = file_of(page, self.twins, **parts).split("/"), self.here.split("/")
+        common = 0
+        while common < min(len(target), len(own)) - 1 and target[common] == own[common]:
+            common += 1
+        # A slug has no character that would have to be quoted.
+        return "../" * (len(own) - 1 - common) + "/".join(target[common:])
+
+
+@cache
+def read_asset(name: str) -> bytes:
+    """A style sheet, script or picture of the pages.
+
+    Raises
+    ------
+    KeyError
+        If there is none of this name.
+    """
+    folder = files(__package__).joinpath("assets")
+    if name not in asset_names():
+        raise KeyError(name)
+    data = folder.joinpath(name).read_bytes()
+    if name.endswith(".js"):
+        # Modules import each other by the names that they have in addresses.
+        data = _IMPORT.sub(lambda found: found[1] + asset_name(found[2].decode()).encode() + found[3], data)
+    return data
+
+
+@cache
+def asset_names() -> tuple[str, ...]:
+    """Names of the assets, without digests."""
+    return tuple(sorted(one.name for one in files(__package__).joinpath("assets").iterdir() if one.is_file()))
+
+
+@cache
+def asset_name(name: str) -> str:
+    """The name of an asset with the digest of its contents, so that it can be cached for good.
+
+    Examples
+    --------
+    >>> asset_name("site.css")  # doctest: +ELLIPSIS
+    'site...css'
+    """
+    stem, dot, suffix = name.rpartition(".")
+    return f"{stem}.{hashlib.sha256(read_asset(name)).hexdigest()[:12]}{dot}{suffix}"
+
+
+@dataclass(frozen=True)
+class PageViewer:
+    """A person who looks at a page.
+
+    Parameters
+    ----------
+    name, role : str
+    csrf : str
+        The token that forms carry.
+    """
+
+    name: str
+    role: str
+    csrf: str
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Templates with the links and the title of a site.
+
+    Parameters
+    ----------
+    links : Links
+    title : str
+    live : bool
+        Whether a server gives the pages.
+    navigation : sequence of (str, str)
+        Names of addresses with the words of their links.
+    note : str
+        What the foot of every page says, such as the licence of the data.
+    """
+
+    links: Links
+    title: str
+    live: bool = False
+    navigation: Sequence[tuple[str, str]] = (("front", "Results"),)
+    note: str = ""
+
+    def at(self, here: str) -> Pages:
+        """The pages of a site on disk as the file `here` links them."""
+        links = self.links
+        return replace(self, links=DiskLinks(here, links.twins if isinstance(links, DiskLinks) else {}))
+
+    def render(self, template: str, *, viewer: PageViewer | Any = None, here: str = "", **context: Any) -> str:
+        """Fill in a template.
+
+        Parameters
+        ----------
+        template : str
+            Name of its file.
+        viewer : PageViewer or None
+            Who looks at the page, with ``name``, ``role`` and ``csrf``.
+        here : str
+            Name of the page among those of the navigation.
+        **context
+            What the template needs; a name that it lacks is an error.
+
+        Raises
+        ------
+        MirflowError
+            If Jinja2 is not installed.
+        """
+        site = {
+            "title": self.title,
+            "live": self.live,
+            "navigation": self.navigation,
+            "note": self.note,
+            "version": version("mirflow"),
+        }
+        words = {"site": site, "url": self.links.url, "viewer": viewer, "here": here, "notice": ""}
+        return environment().get_template(template).render({**words, **context})
+
+
+@cache
+def environment() -> Environment:
+    """The templates of all pages: text is escaped, and names that are not there are errors.
+
+    Raises
+    ------
+    MirflowError
+        If Jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise MirflowError(
+            "pages of results need Jinja2: pip install 'mirflow[serve]', or '.[serve]' in a checkout"
+        ) from error
+    made = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals["report_link"] = report_link
+    made.filters |= {"number": show_number, "interval": show_ends, "day": show_day, "fact": show_fact}
+    made.filters |= {"gain": show_gain, "linked": link_text, "moment": show_moment}
+    return made
+
+
+def show_number(value: float | str | None, decimals: int | None = None) -> str:
+    """A value for people; a dash where there is none.
+
+    Parameters
+    ----------
+    value : float, str or None
+    decimals : int or None
+        Digits after the point of a value that was rounded; None: as many as tables have.
+
+    Examples
+    --------
+    >>> show_number(0.81234), show_number(None), show_number("inf"), show_number(0.8, decimals=2)
+    ('0.8123', '-', 'inf', '0.80')
+    """
+    number = np.nan if value is None else float(value)
+    if decimals is None or not np.isfinite(number):
+        return show_value(number, percent=False)
+    return f"{number:z.{decimals}f}"
+
+
+def show_ends(score: Any) -> str:
+    """The interval of an aggregated score for people; empty where there is none.
+
+    Parameters
+    ----------
+    score : object with ``low`` and ``high``
+    """
+    if score.low is None or score.high is None:
+        return ""
+    return show_interval((float(score.low), float(score.high)), False, 0.0)
+
+
+def show_gain(value: float | None, decimals: int | None = None) -> str:
+    """A difference with its sign; a dash where there is none.
+
+    Examples
+    --------
+    >>> show_gain(0.01234), show_gain(-0.5), show_gain(0.01, decimals=2)
+    ('+0.0123', '-0.5000', '+0.01')
+    """
+    return "-" if value is None else f"{value:+z.{4 if decimals is None else decimals}f}"
+
+
+def show_fact(value: object) -> str:
+    """A coordinate's value for people; empty where there is none.
+
+    Examples
+    --------
+    >>> show_fact(2013.0), show_fact(None)
+    ('2013', '')
+    """
+    return "" if value is None else str(plain_entry(value))
+
+
+def is_web_address(text: str) -> bool:
+    """True if a text is the address of a web page, and can be a link.
+
+    Examples
+    --------
+    >>> is_web_address("https://lab.org/a?b"), is_web_address("javascript:alert(1)"), is_web_address("https://a b")
+    (True, False, False)
+    """
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not any(map(str.isspace, text))
+
+
+def link_text(text: str) -> Markup:
+    """A text of others, which is a link if it is the address of a web page."""
+    from markupsafe import Markup
+
+    linked = '<a href="{0}" rel="nofollow noopener">{0}</a>' if is_web_address(text) else "{0}"
+    return Markup(linked).format(text)
+
+
+def show_day(time: str) -> str:
+    """The day of a time in ISO 8601, for people.
+
+    Examples
+    --------
+    >>> show_day("2026-11-02T19:27:08+00:00")
+    '2 Nov 2026'
+    """
+    day = dt.date.fromisoformat(time[:10])
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"

@@ -1,0 +1,133 @@
+"""Queries: drawn at random or by genre, the same ones again with the same seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirflow.campaign.grading.csv_tables import CsvTable, read_table
+from mirflow.campaign.grading.query_draw import PieceTable, draw, read_names, read_pieces, read_queries, write_queries
+from mirflow.errors import GradingError, InvalidAnnotationError, QueryError, UnreadableError
+
+from ...commands import invoke, refused
+
+GENRES = ("blues", "jazz", "rock")
+
+
+def collection(rows: list[tuple[str, str, str]]) -> PieceTable:
+    columns = ("piece", "genre", "year")
+    return PieceTable(CsvTable("pieces.csv", columns, tuple(rows), tuple(range(2, len(rows) + 2))), "piece")
+
+
+MANY = [(f"p{number:02}", GENRES[number % 3], str(1960 + number)) for number in range(30)]
+
+
+class TestDraw:
+    @given(st.integers(1, 30), st.integers(0, 9), st.randoms())
+    def test_a_seed_draws_the_same_pieces_whatever_the_order_of_the_table(
+        self, number: int, seed: int, random: object
+    ) -> None:
+        drawn = draw(collection(MANY), number, seed=seed)
+        assert len(set(drawn)) == number
+        shuffled = list(MANY)
+        random.shuffle(shuffled)  # type: ignore[attr-defined]
+        again = draw(collection(shuffled), number, seed=seed)
+        assert set(again) == set(drawn)
+        assert again == [name for name, *_ in shuffled if name in drawn]
+
+    def test_seeds_differ(self) -> None:
+        assert len({tuple(draw(collection(MANY), 5, seed=seed)) for seed in range(20)}) > 15
+
+    def test_as_many_of_each_genre(self) -> None:
+        drawn = draw(collection([*MANY, ("unknown", "", "")]), each=10, by="genre", seed=1)
+        genre = {name: own for name, own, _ in MANY}
+        assert Counter(genre[name] for name in drawn) == dict.fromkeys(GENRES, 10)
+
+    def test_another_number_of_each_collection(self) -> None:
+        drawn = draw(collection(MANY), each={"blues": 6, "rock": 5}, by="genre", seed=1)
+        genre = {name: own for name, own, _ in MANY}
+        assert Counter(genre[name] for name in drawn) == {"blues": 6, "rock": 5}
+        assert [name for name in drawn if genre[name] == "blues"] == draw(
+            collection([row for row in MANY if row[1] == "blues"]), 6, seed=1
+        )
+
+    def test_numbers_of_each_on_the_command_line(self, tmp_path: Path) -> None:
+        table = tmp_path / "pieces.csv"
+        table.write_text("\n".join(["piece,genre,year", *map(",".join, MANY)]))
+        words = ("grading", "draw", table, "--by", "genre", "--seed", 1, "-o", tmp_path / "q.csv", "--each")
+        found = invoke(*words, "blues=6, rock=5", code=0).stderr
+        assert found.split()[found.split().index("blues") + 1] == "6"
+        assert found.split()[found.split().index("rock") + 1] == "5"
+        assert read_table(tmp_path / "q.csv").notes["of each"] == "blues=6, rock=5 by genre"
+        for wrong in ("0", "many", "blues=", "blues=1,blues=2", "blues=1,2"):
+            assert "each" in refused(*words, wrong, "--force")
+
+    def test_some_pieces_only(self) -> None:
+        drawn = draw(collection(MANY), 8, where="genre == 'jazz' and year < 1990", exclude=["p01", "p04"])
+        assert set(drawn) == {name for name, genre, _ in MANY if genre == "jazz"} - {"p01", "p04"}
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"number": 31}, "30 pieces to draw 31 from"),
+            ({"each": 11, "by": "genre"}, "10 pieces of genre 'blues' to draw 11 from"),
+            ({"each": {"jazz": 11}, "by": "genre"}, "10 pieces of genre 'jazz' to draw 11 from"),
+            ({"each": {"jaz": 1}, "by": "genre"}, "no piece to draw from has the genre 'jaz'; did you mean 'jazz'"),
+            ({"number": 1, "where": "year > 3000"}, "no piece is left"),
+            ({"number": 1, "exclude": ["p99"]}, "'p99' is to be left out, and is no piece"),
+            ({"number": 1, "each": 1}, "say how many"),
+            ({"each": 1}, "say how many"),
+            ({"number": 0}, "at least one query"),
+        ],
+    )
+    def test_what_cannot_be_drawn(self, options: dict[str, object], message: str) -> None:
+        with pytest.raises(GradingError, match=message):
+            draw(collection(MANY), **options)  # type: ignore[arg-type]
+
+    def test_a_column_that_there_is_not(self) -> None:
+        with pytest.raises(InvalidAnnotationError, match="no column 'gnre'; did you mean 'genre'"):
+            draw(collection(MANY), each=1, by="gnre")
+        with pytest.raises(QueryError, match="equality is =="):
+            draw(collection(MANY), 1, where="genre =")
+
+
+class TestTables:
+    def test_queries_keep_what_is_known_of_them_and_how_they_were_drawn(self, tmp_path: Path) -> None:
+        path = tmp_path / "queries.csv"
+        pieces = collection([("#9", "jazz", "1968"), ("a, b", "rock", "")])
+        write_queries(pieces, ["#9", "a, b"], path, {"seed": 7})
+        assert path.read_text() == '# seed: 7\nquery,genre,year\n"#9","jazz","1968"\n"a, b",rock,\n'
+        assert read_table(path).notes == {"seed": "7"}
+        assert read_queries(path) == ["#9", "a, b"]
+
+    def test_names_are_a_list_or_a_table(self, tmp_path: Path) -> None:
+        path = tmp_path / "names.txt"
+        path.write_text("ada\nbob\n")
+        assert read_names(path) == ["ada", "bob"]
+        path.write_text("track,year\na,1\nb,2\n")
+        assert read_names(path) == ["a", "b"]
+
+    @pytest.mark.parametrize(
+        ("text", "error", "message"),
+        [
+            ("", UnreadableError, r"p\.csv: has no rows"),
+            ("genre\njazz\n", InvalidAnnotationError, r"p\.csv: no column names the pieces: call it piece"),
+            ("piece,genre\na,jazz\n\na,rock\n", InvalidAnnotationError, r"p\.csv:4: 'a' occurs twice, first on line 2"),
+            ("piece,genre\n,jazz\n", InvalidAnnotationError, r"p\.csv:2: the row names no piece"),
+            ("# seed: 1\npiece,genre\na\n", InvalidAnnotationError, r"p\.csv:3: has 1 columns, and the header has 2"),
+            ("piece,piece\na,b\n", InvalidAnnotationError, r"p\.csv:1: two columns are called 'piece'"),
+            ('piece\n"a\n', UnreadableError, r"p\.csv:2: is not a table"),
+            ("piece\n\xff\n", UnreadableError, r"p\.csv: .*UTF-8|utf-8"),
+        ],
+    )
+    def test_what_is_wrong_is_told_with_its_line(
+        self, tmp_path: Path, text: str, error: type[Exception], message: str
+    ) -> None:
+        path = tmp_path / "p.csv"
+        path.write_text(text, encoding="latin-1")
+        with pytest.raises(error, match=message):
+            read_pieces(path)

@@ -1,0 +1,158 @@
+"""Accounts have names and labs, and people and programs come by secrets that expire and are revoked."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy.orm import Session
+
+from mirflow.campaign.server.accounts import (
+    AccountError,
+    Viewer,
+    add_user,
+    find_named,
+    find_viewer,
+    is_current,
+    issue,
+    mark_used,
+    renew_link,
+    revoke,
+    revoke_token,
+    users,
+    valid_tokens,
+)
+from mirflow.campaign.server.database import Database, Token, User
+
+from .accounts import BEGIN
+
+DAY = dt.timedelta(days=1)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    database = Database(f"sqlite:///{tmp_path / 'campaign.db'}")
+    database.create()
+    with database.write() as session:
+        yield session
+
+
+@pytest.fixture
+def ada(session: Session) -> User:
+    return add_user(session, "ada", "submitter", BEGIN, lab="Queen Mary")
+
+
+def come(session: Session, user: User) -> Viewer:
+    """Come by a token that is valid for a day."""
+    viewer = find_viewer(session, issue(session, user, "token", BEGIN, DAY), "token", BEGIN)
+    assert viewer is not None
+    return viewer
+
+
+def test_a_secret_is_found_until_it_expires_or_is_revoked(session: Session, ada: User) -> None:
+    secret = issue(session, ada, "token", BEGIN, DAY)
+    assert find_viewer(session, secret, "link", BEGIN) is None
+    assert find_viewer(session, secret, "token", BEGIN + DAY) is None
+    viewer = find_viewer(session, secret, "token", BEGIN)
+    assert viewer is not None
+    assert viewer.may("reader")
+    assert not viewer.may("organiser")
+    revoke(session, ada, BEGIN)
+    session.flush()
+    assert find_viewer(session, secret, "token", BEGIN) is None
+
+
+def test_a_viewer_is_current_until_the_token_expires(session: Session, ada: User) -> None:
+    viewer = come(session, ada)
+    assert is_current(session, viewer, BEGIN)
+    assert not is_current(session, viewer, BEGIN + DAY)
+
+
+def test_a_viewer_is_current_until_the_token_is_revoked(session: Session, ada: User) -> None:
+    viewer = come(session, ada)
+    assert revoke_token(session, ada.id, viewer.token, BEGIN)
+    assert not is_current(session, viewer, BEGIN)
+
+
+@pytest.mark.parametrize("change", [{"role": "reader"}, {"lab": "IRCAM"}, {"revoked": BEGIN}])
+def test_a_viewer_is_current_while_role_and_team_are_the_same(
+    session: Session, ada: User, change: dict[str, object]
+) -> None:
+    viewer = come(session, ada)
+    by_proxy = find_named(session, "ada")
+    assert by_proxy is not None
+    assert is_current(session, by_proxy, BEGIN + 400 * DAY)
+    for name, value in change.items():
+        setattr(ada, name, value)
+    assert not is_current(session, viewer, BEGIN)
+    assert not is_current(session, by_proxy, BEGIN)
+
+
+def test_a_viewer_of_a_deleted_account_or_token_is_not_current(session: Session, ada: User) -> None:
+    viewer = come(session, ada)
+    assert not is_current(session, replace(viewer, user=99), BEGIN)
+    assert not is_current(session, replace(viewer, token=99), BEGIN)
+
+
+def test_tokens_are_listed_and_revoked_by_their_account_alone(session: Session, ada: User) -> None:
+    eve = add_user(session, "eve", "submitter", BEGIN)
+    own, other = come(session, ada).token, come(session, eve).token
+    assert [token.id for token in valid_tokens(session, eve.id, BEGIN)] == [other]
+    assert not revoke_token(session, eve.id, own, BEGIN)
+    assert [token.id for token in valid_tokens(session, ada.id, BEGIN)] == [own]
+    assert valid_tokens(session, ada.id, BEGIN + DAY) == []
+
+
+def test_the_use_of_a_token_is_kept_with_that_token(session: Session, ada: User) -> None:
+    first, second = come(session, ada), come(session, ada)
+    mark_used(session, second, BEGIN + DAY)
+    session.expire_all()
+    assert session.get_one(Token, first.token).used is None
+    assert session.get_one(Token, second.token).used == BEGIN + DAY
+
+
+def test_a_new_link_revokes_old_links_and_sessions_and_leaves_tokens(session: Session, ada: User) -> None:
+    link, opened = (issue(session, ada, kind, BEGIN, DAY) for kind in ("link", "session"))
+    token = issue(session, ada, "token", BEGIN, DAY)
+    session.expire_all()  # so that the account knows its tokens
+    renewed = renew_link(session, ada, BEGIN + DAY / 2, DAY)
+    session.flush()
+    assert find_viewer(session, link, "link", BEGIN) is None
+    assert find_viewer(session, opened, "session", BEGIN) is None
+    assert find_viewer(session, token, "token", BEGIN) is not None
+    assert find_viewer(session, renewed, "link", BEGIN + DAY) is not None
+
+
+def test_revoking_keeps_the_times_at_which_tokens_were_revoked(session: Session, ada: User) -> None:
+    first, second = come(session, ada).token, come(session, ada).token
+    revoke_token(session, ada.id, first, BEGIN)
+    session.flush()
+    session.expire_all()  # so that the account knows its tokens
+    revoke(session, ada, BEGIN + DAY)
+    assert session.get_one(Token, first).revoked == BEGIN
+    assert session.get_one(Token, second).revoked == BEGIN + DAY
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\tb", "\u202eada", "a" * 101])
+def test_names_are_1_to_100_printable_characters(session: Session, name: str) -> None:
+    with pytest.raises(AccountError, match="1 to 100 printable characters"):
+        add_user(session, name, "reader", BEGIN)
+
+
+def test_names_are_not_given_twice(session: Session, ada: User) -> None:
+    with pytest.raises(AccountError, match="choose another name, or revoke it"):
+        add_user(session, "ada", "reader", BEGIN)
+    with pytest.raises(AccountError, match="names of deleted accounts"):
+        add_user(session, "deleted account 7", "reader", BEGIN)
+    add_user(session, "a" * 100, "reader", BEGIN)
+    assert [user.name for user in users(session)] == ["a" * 100, "ada"]
+
+
+def test_labs_are_printable_and_at_most_100_characters(session: Session) -> None:
+    assert add_user(session, "eve", "reader", BEGIN, lab=f"  {'a' * 49}\t {'b' * 50} ").lab == f"{'a' * 49} {'b' * 50}"
+    for lab in ("a" * 101, "a\x1bb"):
+        with pytest.raises(AccountError, match="at most 100 printable characters"):
+            add_user(session, "max", "reader", BEGIN, lab=lab)

@@ -1,0 +1,225 @@
+"""Code that a file could bring into a check, and into scoring, finds nothing that it could use."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import pwd
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mirflow
+from mirflow.campaign.server.submissions.confinement import LACKS, Confinement, lacks
+from mirflow.campaign.server.submissions.sandbox import landlock_version
+from mirflow.campaign.server.submissions.worker import Worker, demand_confinement
+from mirflow.errors import MirflowError
+from mirflow.store.read import read_scores
+
+from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit
+
+PACKAGE = str(Path(mirflow.__file__).parents[1])
+ATTACKS = str(Path(__file__).with_name("attacks.py"))
+
+
+def run_attacks(folder: Path, uid: int, interpreter: str = sys.executable) -> dict[str, Any]:
+    command = [interpreter, ATTACKS, PACKAGE, str(folder), str(uid)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert found.returncode == 0, found.stderr
+    answer: dict[str, Any] = json.loads(found.stdout)
+    return answer
+
+
+def own_user() -> int:
+    return 0
+
+
+def nobody() -> int:
+    """Another account than that of the installation, which is imported before."""
+    if os.getuid() != 0:
+        pytest.skip("only root can become somebody else")
+    return pwd.getpwnam("nobody").pw_uid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
+@pytest.mark.parametrize("user", [own_user, nobody], ids=["this account", "nobody"])
+def test_code_inside_of_a_check_reaches_nothing(tmp_path: Path, user: Callable[[], int]) -> None:
+    uid = user()
+    folder = tmp_path
+    if uid:  # every folder above has to be open to it
+        for one in (folder, *folder.parents):
+            if not one.stat().st_mode & 0o001 and one.owner() == pwd.getpwuid(os.getuid()).pw_name:
+                one.chmod(one.stat().st_mode | 0o001)
+    found = run_attacks(folder, uid)
+    held, missing = found.pop("held"), found.pop("lacks")
+    if landlock_version() < 3 or "calls" not in held:
+        pytest.skip(f"this kernel lacks Landlock 3 or filters of system calls: {missing}")
+    assert missing == []
+    assert found.pop("inside") == "a"
+    assert found.pop("victim") == [1000, oct(0o666 & ~_umask()), True]
+    assert found.pop("other lives")
+    assert {name: how for name, how in found.items() if how.startswith("REACHED")} == {}
+    assert len(found) > 30
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+PROBE = '''\
+import os
+import resource
+import socket
+from pathlib import Path
+
+STATE = Path({state!r})
+
+
+def refused(action):
+    try:
+        action()
+    except OSError:
+        return True
+    return False
+
+
+def probe(reference, estimate):
+    """1 if nothing but references and what was read of the own submission can be reached."""
+    names = {{
+        "database": lambda: (STATE / "campaign.db").read_bytes(),
+        "key": lambda: (STATE / "secret.key").read_bytes(),
+        "raw": lambda: (STATE / "systems" / "oak" / "dev0.lab").read_bytes(),
+        "others": lambda: [os.listdir(STATE / "readings" / one) for one in ("elm", "oak")],
+        "home": lambda: os.listdir(Path({home!r})),
+        "references": lambda: (Path({data!r}) / "new.lab").write_text("x"),
+        "network": lambda: socket.create_connection(("127.0.0.1", 9), 1),
+        "program": lambda: os.execv("/bin/sh", ["sh", "-c", "true"]),
+        "fork": lambda: os.fork() or os._exit(0),
+        "chmod": lambda: (STATE / "campaign.db").chmod(0o777),
+        "parent": lambda: os.kill(os.getppid(), 19),
+    }}
+    reached = [name for name, action in names.items() if not refused(action)]
+    if "PGPASSWORD" in os.environ or "DASK_X" in os.environ or os.environ.get("DATA") != "dev":
+        reached.append("environment")
+    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        reached.append("memory")
+    assert not reached, reached
+    return 1.0, 1.0
+'''
+
+
+@pytest.mark.skipif(landlock_version() < 6, reason="this kernel lacks Landlock 6")
+def test_what_scores_sees_references_and_readings_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("PGPASSWORD", "secret"), ("DASK_X", "1"), ("DATA", "dev")):
+        monkeypatch.setenv(name, value)
+    home = tmp_path / "home"
+    home.mkdir()
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    places = {"state": str(folder / "state"), "data": str(folder / "dev"), "home": str(home)}
+    (folder / "own.py").write_text(PROBE.format(**places))
+    text = CAMPAIGN.replace("[majmin, root]", '[majmin, "own.py:probe"]').replace("dev: dev", "dev: ${DATA}")
+    service = open_campaign(folder, text)
+    # References may be links that lead out of the folders that a campaign names.
+    elsewhere = tmp_path / "annex"
+    elsewhere.mkdir()
+    for path in (folder / "dev" / "reference").iterdir():
+        path.rename(elsewhere / path.name)
+        path.symlink_to(elsewhere / path.name)
+    with Confinement(["chord"]) as confinement:
+        for name in ("elm", "oak"):
+            id = submit(service, name, estimates())
+            worker = Worker(service)
+            worker.jobs.confinement = confinement
+            worker.work_off()
+            assert state(service, id).state == "scored", state(service, id).reason
+    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    assert ds["message"].values.ravel().tolist() == [""] * 12
+    assert ds["score"].isel(metric=1).values.tolist() == [[1.0] * 6] * 2
+
+
+@pytest.mark.parametrize("scheduler", ["processes", "threads", "auto"])
+def test_every_scheduler_of_this_host_scores_within_the_confines(tmp_path: Path, scheduler: str) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("scheduler: serial", f"scheduler: {scheduler}, block: 1"))
+    id = submit(service, "oak", estimates(wrong=2))
+    with Confinement(["chord"]) as confinement:
+        worker = Worker(service)
+        worker.jobs.confinement = confinement
+        worker.work_off()
+    assert state(service, id).state == "scored", state(service, id).reason
+
+
+class Lacking(Confinement):
+    """A host without Landlock and filters."""
+
+    def run(self, *_: Any, **__: Any) -> dict[str, Any]:
+        return {"held": ["network", "files", "time", "memory"]}
+
+
+def test_a_host_that_confines_less_is_told_what_it_lacks() -> None:
+    assert lacks([*LACKS]) == []
+    assert [why.partition(":")[0] for why in lacks(["network", "memory", "signals"])] == [
+        "no Landlock",
+        "no filter of system calls",
+    ]
+
+
+def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path)
+    worker = Worker(service)
+    worker.jobs.confinement = Lacking()
+    monkeypatch.setattr(worker, "_work", lambda: None)
+    with caplog.at_level(logging.WARNING, "mirflow.worker"):
+        worker.run()
+    assert "not confined as they should be: no Landlock" in caplog.text
+    (tmp_path / "second").mkdir()
+    required = open_campaign(tmp_path / "second", f"{CAMPAIGN}limits: {{confinement: required}}\n")
+    with pytest.raises(MirflowError, match=r"limits\.confinement is required, and this host lacks it: no Landlock"):
+        demand_confinement(required, Lacking())
+
+
+WITHOUT_LANDLOCK = """\
+import os, sys
+sys.path.append({tests!r})
+from tests.campaign.server.test_confinement import refuse_landlock
+refuse_landlock()
+os.execv(sys.executable, [sys.executable, "-m", "mirflow", *sys.argv[1:]])
+"""
+
+
+def refuse_landlock() -> None:
+    """Make the kernel answer as one without Landlock, for this process and those that it starts."""
+    program = [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x0005_0000 | 38), (0x06, 0, 0, 0x7FFF_0000)]
+    data = b"".join(struct.pack("=HBBI", *one) for one in program)
+    held = ctypes.create_string_buffer(data, len(data))
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    head = struct.pack("@HP", len(program), ctypes.addressof(held))
+    assert libc.prctl(22, 2, ctypes.c_char_p(head), 0, 0) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
+@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["serve", "worker"]], ids=["server", "worker"])
+def test_server_and_worker_refuse_a_host_that_cannot_confine(tmp_path: Path, command: list[str]) -> None:
+    service = open_campaign(tmp_path, f"{CAMPAIGN}limits: {{confinement: required}}\n")
+    script = WITHOUT_LANDLOCK.format(tests=str(Path(__file__).parents[3]))
+    found = subprocess.run(
+        [sys.executable, "-c", script, *command, str(service.path)],
+        cwd=PACKAGE, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if "Operation not permitted" in found.stderr and "prctl" in found.stderr:
+        pytest.skip("filters of system calls are not allowed here")
+    assert found.returncode not in (0, None)
+    assert "limits.confinement is required, and this host lacks it: no Landlock" in found.stderr
+    assert "Traceback" not in found.stderr

@@ -1,0 +1,448 @@
+"""References of a hidden split stay hidden: no page, no file that is served, and no error tells of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tarfile
+import urllib.parse
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.testclient import TestClient
+
+from mirflow.campaign.file import Split
+from mirflow.campaign.server.accounts import Role
+from mirflow.campaign.server.app import create_app
+from mirflow.campaign.server.service import Service
+from mirflow.campaign.server.submissions.confinement import Confinement, JobRefusedError, JobTimeoutError
+from mirflow.campaign.server.submissions.entries import SubmissionError, board, findings_of
+from mirflow.campaign.server.submissions.releases import climb, round_to
+from mirflow.campaign.server.submissions.scoring import join
+from mirflow.campaign.server.submissions.submission_tables import Released, Submission, Verdict
+from mirflow.campaign.server.submissions.worker import Worker
+from mirflow.errors import AnnotationError, StoreError
+from mirflow.store.read import content_of, read_scores
+
+from .accounts import Browser, account, program
+from .campaigns import CAMPAIGN, SECRET, TRACKS, estimates, member, open_campaign, scores, state, submit
+
+ROLES: tuple[Role | None, ...] = (None, "reader", "submitter", "organiser")
+
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def confinement() -> Iterator[Confinement]:
+    with Confinement(["chord"]) as one:
+        yield one
+
+
+def work(service: Service, confinement: Confinement) -> None:
+    worker = Worker(service)
+    worker.jobs.confinement = confinement
+    worker.work_off()
+
+
+def test_released_scores_are_rounded_and_have_no_interval(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 3, round: 0.01"), tracks=7)
+    id = submit(service, "oak", estimates(wrong=3, tracks=7), splits=["test"])
+    work(service, confinement)
+    row = scores(service, id, "test")["majmin"]
+    assert row.value == pytest.approx(0.79)  # 11 of the 14 stretches that have a major or minor chord
+    assert (row.low, row.high, row.improved) == (None, None, True)
+
+
+def test_the_ladder_keeps_back_what_is_hardly_better() -> None:
+    split = Split(root="test", hidden=True, ladder=0.005)
+    assert climb(0.81249, None, split) == 0.812
+    assert climb(0.8165, 0.812, split) is None
+    assert climb(0.817, 0.812, split) == 0.817
+    assert climb(0.7, 0.812, split) is None
+    assert climb(0.19, 0.2, split, lower_is_better=True) == 0.19
+    assert climb(0.199, 0.2, split, lower_is_better=True) is None
+    assert climb(0.7, 0.812, Split(root="test", hidden=True)) == 0.7
+    assert round_to(0.12345, 0.005) == 0.125
+
+
+def test_each_account_climbs_by_itself(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("ladder: 0.005", "ladder: 0.2"))
+    ids = [
+        submit(service, name, estimates(wrong=wrong), splits=["test"], who=who)
+        for name, wrong, who in (("a", 5, "ada"), ("b", 4, "ada"), ("c", 0, "ada"), ("d", 4, "bob"))
+    ]
+    work(service, confinement)
+    told = [(scores(service, id, "test")["majmin"].value, scores(service, id, "test")["majmin"].improved) for id in ids]
+    assert told == [(0.583, True), (None, False), (1.0, True), (0.667, True)]
+
+
+def test_a_hidden_split_needs_all_tracks(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path)
+    files = estimates()
+    del files["test3.lab"]
+    id = submit(service, "oak", files, splits=["dev", "test"])
+    work(service, confinement)
+    assert state(service, id).state == "refused"
+    assert service.database is not None
+    with service.database.read() as session:
+        found = session.scalars(select(Submission)).one()
+        messages = [one.message for one in findings_of(session, found)]
+    assert messages == ["1 of 6 tracks of test (chord) have no estimate: test3; a hidden split needs all of them"]
+
+
+def test_names_of_hidden_tracks_are_told_only_where_a_table_lists_them(
+    tmp_path: Path, confinement: Confinement
+) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
+    files = {**estimates(), "test33.lab": "0 1 C\n"}
+    del files["test3.lab"]
+    submit(service, "oak", files, splits=["test"])
+    work(service, confinement)
+    assert service.database is not None
+    with service.database.read() as session:
+        messages = " ".join(one.message for one in findings_of(session, session.scalars(select(Submission)).one()))
+    assert "1 of 6 tracks of test" in messages
+    assert "test3" not in messages
+
+
+def test_comparisons_on_a_hidden_split_are_outcomes(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path)
+    for name, wrong in (("a", 6), ("b", 0)):
+        submit(service, name, estimates(wrong=wrong), splits=["test"])
+    work(service, confinement)
+    assert service.database is not None
+    with service.database.read() as session:
+        (found,) = session.scalars(select(Verdict)).all()
+        assert (found.outcome, found.low, found.high, found.p) == ("better", None, None, None)
+        assert found.difference == pytest.approx(0.5)
+        assert list(board(session, "test", None)) == ["chord"]
+        assert [one.submission.name for one in board(session, "test", None)["chord"] if one.headline] == ["b", "a"]
+
+
+def test_outcomes_do_not_tell_what_the_ladder_keeps_back(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path)
+    for name, wrong, who in (("a", 0, "ada"), ("leader", 1, "bob"), ("b", 6, "ada")):
+        submit(service, name, estimates(wrong=wrong), splits=["test"], who=who)
+    work(service, confinement)
+    assert service.database is not None
+    with service.database.read() as session:
+        named = {one.submission_id: one.submission.name for one in session.scalars(select(Released))}
+        held = [named[one.submission_id] for one in session.scalars(select(Released)) if not one.improved]
+        judged = {named[one.submission_id] for one in session.scalars(select(Verdict))}
+    assert set(held) == {"b"}
+    assert judged == {"leader"}
+
+
+def test_how_many_tracks_a_metric_is_defined_on_is_not_told(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty estimate would tell of a track whether its reference is empty."""
+    service = open_campaign(tmp_path)
+    id = submit(service, "oak", estimates(), splits=["dev", "test"])
+    run = confinement.run
+
+    def fewer(job: str, *arguments: Any, **more: Any) -> Any:
+        answer = run(job, *arguments, **more)
+        for value in (value for listed in answer.get("values", {}).values() for value in listed):
+            value["tracks"] = 2
+        return answer
+
+    monkeypatch.setattr(confinement, "run", fewer)
+    work(service, confinement)
+    assert {split: scores(service, id, split)["majmin"].tracks for split in ("dev", "test")} == {"dev": 2, "test": 6}
+
+
+@pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
+def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch, splits: list[str]
+) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
+    run = confinement.run
+
+    def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
+        if job == "score" and task["split"] == "dev":
+            raise JobTimeoutError("took longer than 1200 seconds")
+        return run(job, task, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", failing)
+    id = submit(service, "oak", estimates(), splits=splits)
+    work(service, confinement)
+    assert state(service, id).state == "failed"
+    if splits[0] == "dev":  # it came no further
+        assert not scores(service, id, "test")
+        submit(service, "elm", estimates(), splits=["test"])
+    else:
+        assert scores(service, id, "test")
+        with pytest.raises(SubmissionError, match="1 of 1 submissions to test in this month are used"):
+            submit(service, "elm", estimates(), splits=["test"])
+    submit(service, "ash", estimates(), splits=["dev"])
+
+
+@pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
+def test_files_of_no_track_of_an_open_split_are_refused_before_a_hidden_one_is_scored(
+    tmp_path: Path, confinement: Confinement, splits: list[str]
+) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
+    id = submit(service, "oak", estimates(splits=("test",)), splits=splits)
+    work(service, confinement)
+    assert state(service, id).state == "refused"
+    assert not scores(service, id, "test")
+    submit(service, "elm", estimates(), splits=["test"])
+
+
+def test_a_failure_on_a_hidden_split_counts(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether something fails may depend on a reference, and could be tried for ever."""
+    service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
+    submit(service, "oak", estimates(), splits=["test"])
+    run = confinement.run
+
+    def failing(job: str, *arguments: Any, **more: Any) -> Any:
+        if job == "score":
+            raise JobTimeoutError("took longer than 1200 seconds")
+        return run(job, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", failing)
+    work(service, confinement)
+    with pytest.raises(SubmissionError, match="1 of 1 submissions to test in this month are used"):
+        submit(service, "elm", estimates(), splits=["test"])
+
+
+def test_progress_tells_no_times_of_hidden_tracks(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path)
+    submit(service, "oak", estimates(), splits=["dev", "test"])
+    run, told = confinement.run, {}
+
+    def watched(job: str, task: Any, confines: Any, progress: Any = None, beat: Any = None) -> Any:
+        if job == "score":
+            told[task["split"]] = progress is not None
+        return run(job, task, confines, progress, beat)
+
+    monkeypatch.setattr(confinement, "run", watched)
+    work(service, confinement)
+    assert told == {"dev": True, "test": False}
+
+
+def test_a_failure_on_a_hidden_split_has_fixed_words(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path)
+    id = submit(service, "oak", estimates(), splits=["test"])
+    worker = Worker(service)
+    worker.jobs.confinement = confinement
+    run = confinement.run
+
+    def failing(job: str, *arguments: Any, **more: Any) -> Any:
+        if job == "score":
+            raise JobRefusedError(f"test0.lab: not like the reference's {SECRET}")
+        return run(job, *arguments, **more)
+
+    monkeypatch.setattr(worker.jobs.confinement, "run", failing)
+    worker.work_off()
+    found = state(service, id)
+    assert found.state == "failed"
+    assert found.reason == "it could not be scored on test; the organiser finds the reason in the log"
+    submit(service, "oak", estimates())  # nothing was scored: the name is free
+
+
+def test_a_name_under_which_something_was_scored_is_not_given_again(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_campaign(tmp_path)
+    id = submit(service, "oak", estimates(), splits=["dev", "test"])
+    worker = Worker(service)
+    run = confinement.run
+
+    def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
+        if job == "score" and task["split"] == "test":
+            raise JobRefusedError("no")
+        return run(job, task, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", failing)
+    worker.jobs.confinement = confinement
+    worker.work_off()
+    assert state(service, id).state == "failed"
+    with pytest.raises(SubmissionError, match="there is a submission 'oak'"):
+        submit(service, "oak", estimates(wrong=3))
+    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    other = content_of(ds, "chord")
+    changed = replace(other, cells=replace(other.cells, digest=tuple("x:y" for _ in other.cells.digest)))
+    with pytest.raises(StoreError, match="the reference of track 'dev0' is another one"):
+        join(other, changed)
+    kept = [one.partition(":")[0] for one in other.cells.digest]
+    changed = replace(other, cells=replace(other.cells, digest=tuple(f"{one}:y" for one in kept)))
+    with pytest.raises(AnnotationError, match="another submission was scored as 'oak' before"):
+        join(other, changed)
+
+
+# What the server tells
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory, confinement: Confinement) -> Service:
+    """A campaign in which much has happened: good submissions, private ones, refused and failed ones."""
+    service = open_campaign(tmp_path_factory.mktemp("played"), CAMPAIGN + 'audio: {pattern: "audio/{track}.flac"}\n')
+    both = ["dev", "test"]
+    submit(service, "oak", estimates(wrong=2), splits=both)
+    submit(service, "elm", estimates(wrong=4), splits=both, who="bob", visibility="private")
+    submit(service, "ash", {**estimates(), "test2.lab": "0 10 X:y\n"}, splits=both, who="eve")
+    submit(service, "fir", {**estimates(), "test2.lab": "0 10 C\n5 12 D\n", "test1.lab": ""}, splits=both, who="eve")
+    submit(service, "yew", {**estimates(), "other.lab": "0 10 C\n"}, splits=["test"], who="eve")
+    work(service, confinement)
+    return service
+
+
+def secrets_of(service: Service) -> list[str]:
+    """What nobody may be told: labels of the references, and raw scores on the hidden split."""
+    told = [SECRET, SECRET.replace("#", "%23"), "Eb:sus4", "sus4(b9)"]
+    ds = read_scores(service.stores_folder / "test.zarr")["chord"]
+    raw = {float(value) for value in ds["score"].values.ravel() if value == value and 0 < value < 1}
+    return [*told, *(f"{value:.6f}" for value in raw), "reference/test"]
+
+
+def leaves(routes: list[BaseRoute]) -> Iterator[Route]:
+    for route in routes:
+        if isinstance(route, Mount):
+            yield from leaves(list(route.routes))
+        elif isinstance(route, Route):
+            yield route
+
+
+def addresses(service: Service) -> list[tuple[str, str]]:
+    """Methods and addresses of every route, with the names of what is there and of what is hidden."""
+    assert service.database is not None
+    with service.database.read() as session:
+        ids = list(session.scalars(select(Submission.id)))
+    values = {
+        "store": ["dev", "test", "..%2Fstores%2Ftest", "test.zarr"],
+        "evaluation": ["chord"],
+        "system": ["oak", "elm"],
+        "track": ["dev0", "test0"],
+        "submission": ids,
+        "audio": ["test0", "0" * 32],
+        "path": ["zarr.json", "chord/score/c/0/0/0", "chord/message/c/0/0", "../stores/test.zarr/zarr.json"],
+        "key": ["zarr.json", "chord/score/c/0/0/0"],
+        "address": ["chord/score", "../../stores/test.zarr/chord/score/c/0/0/0"],
+        "round": ["none"],
+        "token": ["x"],
+        "name": ["site.css", "..%2Fcampaign.yaml"],
+        "digest": ["x"],
+    }
+    found: list[tuple[str, str]] = []
+    for route in leaves(list(create_app(service).routes)):
+        filled = [route.path]
+        for parameter in re.findall(r"\{(\w+)(?::\w+)?\}", route.path):
+            place = re.compile(r"\{" + parameter + r"(?::\w+)?\}")
+            filled = [
+                place.sub(lambda _, one=one: one, path) for path in filled for one in values.get(parameter, ["x"])
+            ]
+        methods = sorted((route.methods or {"GET"}) - {"HEAD"})
+        found += [(method, path) for path in filled for method in methods]
+    return found
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_route_tells_of_a_hidden_reference(played: Service, role: Role | None) -> None:
+    kept = secrets_of(played)
+    if role is None:
+        clients: list[TestClient] = [Browser(played), TestClient(create_app(played), base_url="http://localhost:8765")]
+    else:
+        clients = [Browser(played, "bob" if role == "submitter" else f"a {role}", role)]
+        clients.append(program(played, "bob" if role == "submitter" else f"a {role}", role))
+    tried = 0
+    for method, path in addresses(played):
+        if "logout" in path or "/account" in path:
+            continue
+        for client in clients:
+            query = "?metric=majmin&split=test&by=track&format=csv" if "/api/" in path else ""
+            answer = client.request(method, path + query)
+            tried += 1
+            assert answer.status_code != 500, f"{method} {path}"
+            text = answer.text + json.dumps(dict(answer.headers))
+            leaks = [one for one in kept if one in text or one in urllib.parse.unquote(text)]
+            assert not leaks, f"{method} {path} as {role}: {leaks}"
+    assert tried > 100
+
+
+def test_nothing_that_is_served_by_address_holds_the_hidden_split(played: Service) -> None:
+    names = {one.name for one in played.public_folder.iterdir() if not one.name.startswith(".")}
+    assert names == {"dev.zarr"}
+    client = Browser(played, "an organiser", "organiser")
+    for address in ("/stores/test.zarr/zarr.json", "/stores/test/chord/tracks/", "/stores/test/chord/tracks/test0/"):
+        assert client.get(address).status_code == 404, address
+    # What was released is shown, and nothing about a track.
+    for address in ("/stores/test/", "/stores/test/chord/", "/stores/test.json"):
+        assert "test0" not in client.get(address).text
+    for path in (played.public_folder / "dev.zarr").resolve().rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes()
+
+
+def test_the_database_and_the_logs_hold_no_hidden_reference(played: Service) -> None:
+    assert played.folder is not None
+    for name in ("campaign.db", "campaign.db-wal", "audit.jsonl"):
+        path = played.folder / name
+        if path.exists():
+            data = path.read_bytes()
+            assert SECRET.encode() not in data
+            assert b"reference/test" not in data
+    assert played.database is not None
+    with played.database.read() as session:
+        rows = session.scalars(select(Released).where(Released.split == "test")).all()
+        assert rows
+        assert all(one.value is None or one.value == round_to(one.value, 0.001) for one in rows)
+        assert all(one.low is None and one.high is None for one in rows)
+
+
+def probes() -> dict[str, dict[str, str | bytes]]:
+    """Submissions that try to make an error quote a reference."""
+    good = estimates()
+    return {
+        "another-label": {**good, "test0.lab": "0 10 C\n10 20 G:7\n20 30 not-a-chord\n"},
+        "no-times": {**good, "test0.lab": "C\nG:7\n"},
+        "beyond": {**good, "test0.lab": "0 1e9 C\n"},
+        "backwards": {**good, "test0.lab": "30 20 C\n"},
+        "empty": {**good, "test0.lab": ""},
+        "binary": {**good, "test0.lab": b"\xff\xfe\x00"},
+        "json": {**good, "test0.lab": '{"file": "../../test/reference/test0.lab"}'},
+    }
+
+
+@pytest.mark.parametrize("what", probes())
+def test_no_error_quotes_a_hidden_reference(what: str, played: Service, confinement: Confinement) -> None:
+    # An account for each: what is scored counts.
+    id = submit(played, f"probe-{what}", probes()[what], splits=["test"], who=f"prober {what}", visibility="private")
+    work(played, confinement)
+    client = TestClient(create_app(played), base_url="http://localhost:8765")
+    client.headers["Authorization"] = f"Bearer {account(played, f'prober {what}', 'submitter', 'token')}"
+    for accept in ("text/html", "application/json"):
+        for page in ("", "findings.csv", "progress"):
+            answer = client.get(f"/submissions/{id}/{page}", headers={"Accept": accept})
+            assert answer.status_code == 200
+            assert "sus4" not in answer.text
+            assert str(played.folder) not in answer.text
+            assert "reference/" not in answer.text
+
+
+def test_a_link_to_a_reference_is_not_followed(played: Service, confinement: Confinement) -> None:
+    assert played.path is not None
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for number in range(TRACKS):
+            info = tarfile.TarInfo(f"test{number}.lab")
+            info.type, info.linkname = tarfile.SYMTYPE, str(played.path.parent / "test" / "reference" / info.name)
+            archive.addfile(info)
+    id = submit(played, "thief", data.getvalue(), splits=["test"], who="thief", filename="a.tar")
+    work(played, confinement)
+    found = state(played, id)
+    assert found.state == "refused"
+    assert member(played, "thief").role == "submitter"

@@ -1,0 +1,129 @@
+"""Judgements that arrive in any order, twice and from several windows make one state."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirflow.campaign.server.graders.judging import (
+    JudgementChange,
+    JudgementError,
+    State,
+    contradicted,
+    fold,
+    ranges,
+    read_change,
+    read_values,
+)
+
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "broad": st.sampled_from([None, "NS", "SS", "VS"]),
+        "fine": st.sampled_from([None, 0.0, 3.3, 10.0]),
+        "known": st.booleans(),
+        "unplayable": st.booleans(),
+    },
+)
+
+
+def in_order(changes: list[dict[str, Any]]) -> State:
+    """The state after changes that came one after the other."""
+    state: dict[str, Any] = {}
+    for values in changes:
+        state |= values
+    return State(**state)
+
+
+@given(st.lists(FIELDS, max_size=8), st.randoms(use_true_random=False))
+def test_changes_of_a_window_make_the_same_state_in_any_order_and_twice(
+    changes: list[dict[str, Any]], chance: random.Random
+) -> None:
+    sent = [JudgementChange("window", number, values) for number, values in enumerate(changes, 1)]
+    arrived = [*sent, *chance.sample(sent, chance.randint(0, len(sent)))]
+    chance.shuffle(arrived)
+    assert fold(arrived) == in_order(changes)
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), FIELDS), max_size=8), st.data())
+def test_a_change_that_comes_again_undoes_nothing_that_another_window_changed(
+    changes: list[tuple[str, dict[str, Any]]], data: st.DataObject
+) -> None:
+    sent = [JudgementChange(client, number, values) for number, (client, values) in enumerate(changes, 1)]
+    again = data.draw(st.lists(st.sampled_from(sent), max_size=4)) if sent else []
+    assert fold([*sent, *again]) == in_order([values for _, values in changes])
+
+
+def test_of_two_windows_the_one_that_arrives_last_counts_for_each_field() -> None:
+    first, second = JudgementChange("a", 7, {"broad": "NS", "fine": 1.0}), JudgementChange("b", 1, {"broad": "VS"})
+    assert fold([first, second]) == State(broad="VS", fine=1.0)
+
+
+def test_what_was_heard_only_grows() -> None:
+    assert (
+        fold([JudgementChange("a", 1, {}, 7.0), JudgementChange("b", 1, {}, 2.0), JudgementChange("a", 2, {})]).heard
+        == 7.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"fine": 10.1}, "fine: needs a number from 0 to 10 in steps of 0.1"),
+        ({"fine": -0.1}, "from 0 to 10"),
+        ({"fine": 5.55}, "steps of 0.1"),
+        ({"fine": "nan"}, "fine: needs a number"),
+        ({"fine": 10**400}, "fine: needs a number"),
+        ({"fine": True}, "fine: needs a number"),
+        ({"fine": [1]}, "fine: needs a number"),
+        ({"broad": "XX"}, "broad: needs one of NS, SS, VS"),
+        ({"broad": ["NS"]}, "broad: needs one of"),
+        ({"known": "yes"}, "known: needs true or false"),
+        ({"heard": 3}, "and no other"),
+    ],
+)
+def test_what_is_no_judgement_is_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(JudgementError, match=message):
+        read_values(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (b"", "no JSON object"),
+        (b"[]", "no JSON object"),
+        (b"\xff", "no JSON object"),
+        (b"[" * 100_000, "no JSON object"),
+        ({"client": "x"}, "client: needs 8 to 64"),
+        ({"client": "<script>alert(1)"}, "client: needs"),
+        ({"number": -1}, "number: needs a whole number"),
+        ({"number": 2**63}, "number: needs a whole number"),
+        ({"assignment": "1"}, "assignment: needs a whole number"),
+        ({"heard": -1}, "heard: needs a number of seconds"),
+        ({"heard": float("nan")}, "heard: needs"),
+        ({"values": []}, "values: needs the fields"),
+    ],
+)
+def test_what_is_no_change_is_refused(change: Any, message: str) -> None:
+    whole = {"assignment": 1, "client": "abcdefgh", "number": 1, "values": {}, "heard": None}
+    body = change if isinstance(change, bytes) else json.dumps({**whole, **change}).encode()
+    with pytest.raises(JudgementError, match=message):
+        read_change(body)
+
+
+def test_a_range_needs_three_judgements() -> None:
+    assert ranges([("NS", 1.0), ("NS", 2.0), ("VS", 9.0), ("NS", 0.0), (None, 5.0), ("VS", None)]) == {"NS": (0.0, 2.0)}
+
+
+def test_only_what_lies_in_the_range_of_another_category_and_not_in_its_own_is_asked_about() -> None:
+    others = [("NS", 1.0), ("NS", 2.0), ("NS", 3.0), ("SS", 2.5), ("SS", 6.0), ("SS", 7.0), ("VS", 9.0)]
+    assert contradicted("NS", 5.0, others) == "SS"
+    assert contradicted("NS", 2.8, others) is None
+    assert contradicted("NS", 8.0, others) is None
+    assert contradicted("VS", 5.0, others) is None
+    assert contradicted(None, 5.0, others) is None

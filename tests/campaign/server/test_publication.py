@@ -1,0 +1,191 @@
+"""What a worker publishes: copies of what is public, readings, and the feed; nothing else of what was sent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from sqlalchemy import delete, select
+
+from mirflow.campaign.server.service import Service, open_service
+from mirflow.campaign.server.submissions.confinement import Confinement
+from mirflow.campaign.server.submissions.entries import set_visibility, withdraw
+from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
+from mirflow.campaign.server.views import Views
+from mirflow.store.read import read_attrs, read_scores
+
+from .accounts import BASE, Browser
+from .campaigns import estimates, member, open_campaign, submit, worker_of
+
+
+@pytest.fixture(scope="module")
+def confinement() -> Iterator[Confinement]:
+    with Confinement(["chord"]) as one:
+        yield one
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return open_campaign(tmp_path)
+
+
+def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    worker, copy = worker_of(service, confinement), service.public_folder / "dev.zarr"
+    ids = [submit(service, name, estimates(), visibility=seen) for name, seen in (("a", "public"), ("b", "private"))]
+    worker.work_off()
+    ds = read_scores(copy)["chord"]
+    assert ds["system"].values.tolist() == ["a"]
+    assert ds["submitted"].values.tolist() == ["2027-01-01"]
+    for path in copy.resolve().rglob("zarr.json"):
+        assert str(service.folder) not in path.read_text()
+    viewer = member(service)
+    with service.database.write() as session:
+        for id in ids:
+            row = session.scalars(select(Submission).where(Submission.id == id)).one()
+            set_visibility(service.campaign, row, viewer, "public", service.clock())
+            if row.name == "a":
+                withdraw(row, viewer, service.clock())
+    assert worker.work_off() == 1
+    ds = read_scores(copy)["chord"]
+    assert ds["system"].values.tolist() == ["a", "b"]
+    assert ds["withdrawn"].values.tolist() == ["2027-01-01", ""]
+    assert worker.work_off() == 0
+    generation = copy.resolve()
+    submit(service, "c", estimates(wrong=1), visibility="private")
+    worker.work_off()
+    assert copy.resolve() == generation  # nothing that readers see has changed
+
+
+@pytest.mark.parametrize("name", ["lab #2", "lab: 2", "lab's"])
+def test_no_copy_and_no_view_names_the_folder_of_the_campaign(
+    tmp_path: Path, confinement: Confinement, name: str
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    service = open_campaign(folder)
+    submit(service, "oak", estimates())
+    submit(service, "elm", estimates(wrong=1), visibility="private")
+    worker_of(service, confinement).work_off()
+    held = [path.read_text() for path in (service.public_folder / "dev.zarr").resolve().rglob("zarr.json")]
+    held.append(Views(service).ask("dev", member(service), lambda seen: json.dumps(seen.nodes)))
+    assert len(held) > 1
+    for text in held:
+        assert json.dumps(str(tmp_path))[1:-1] not in text
+        assert name not in text
+
+
+def test_what_was_sent_is_parsed_in_confined_processes_alone(service: Service, confinement: Confinement) -> None:
+    for name, wrong in (("oak", 2), ("elm", 0)):
+        submit(service, name, estimates(wrong=wrong))
+    worker_of(service, confinement).work_off()
+    client, address = Browser(service), "/stores/dev/report/tracks/dev0.json"
+    before = client.get(address).json()
+    assert [place for _, one in before["evaluations"] for place in one["estimates"]] == [1, 2]
+    assert next(len(one["evidence"][0]) for _, one in before["evaluations"]) == 2
+    scores = read_scores(service.stores_folder / "dev.zarr")["chord"]["score"].values
+    # From now on whatever opens a file that was sent fails, but for the confined process that reads it.
+    for path in service.systems_folder.rglob("*.lab"):
+        path.write_bytes(b"\x00")
+    again = open_service([str(service.path)], BASE)
+    assert Browser(again).get(address).json() == before
+    (service.stores_folder / "dev.zarr").unlink()
+    for one in ("oak", "elm"):
+        rescored = [row.name for row in released_again(service, one)]
+        assert rescored == [one]
+    worker_of(again, confinement).work_off()
+    assert read_scores(service.stores_folder / "dev.zarr")["chord"]["score"].values.tolist() == scores.tolist()
+
+
+def released_again(service: Service, name: str) -> list[Submission]:
+    """Let a submission be scored again as if it had just been checked."""
+    assert service.database is not None
+    with service.database.write() as session:
+        rows = session.scalars(select(Submission).where(Submission.name == name)).all()
+        for row in rows:
+            for other in (Verdict, Released, Scored):
+                session.execute(delete(other).where(other.submission_id == row.number))
+            row.state = "accepted"
+        return [*rows]
+
+
+def test_what_was_scored_before_readings_were_kept_is_read_when_a_worker_begins(
+    service: Service, confinement: Confinement
+) -> None:
+    submit(service, "oak", estimates(wrong=2))
+    worker_of(service, confinement).work_off()
+    address = "/stores/dev/report/tracks/dev0.json"
+    before = Browser(service).get(address).json()
+    shutil.rmtree(service.readings_folder / "oak")
+    worker_of(service, confinement).work_off()
+    assert (service.readings_folder / "oak" / "dev" / "chord.readings").is_file()
+    assert Browser(open_service([str(service.path)], BASE)).get(address).json() == before
+
+
+def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    worker, client = worker_of(service, confinement), Browser(service)
+    submit(service, "oak", estimates(wrong=2))
+    id = submit(service, "elm", estimates())
+    worker.work_off()
+    token = client.get("/api/v1/stores/dev", headers={"Accept": "application/json"}).json()["generation"]
+    pinned, viewer = f"/stores/dev@{token}.zarr/chord/zarr.json", member(service)
+    assert client.get(pinned).status_code == 200
+    assert "elm" in client.get("/feed.xml").text
+    with service.database.write() as session:
+        row = session.scalars(select(Submission).where(Submission.id == id)).one()
+        set_visibility(service.campaign, row, viewer, "private", service.clock())
+    worker.work_off()
+    assert client.get(pinned).status_code == 410
+    assert len([*(service.public_folder / ".dev.zarr.d").glob("generation-*")]) == 1
+    assert "elm" not in client.get("/feed.xml").text
+
+
+def test_the_feed_keeps_what_earlier_publications_changed(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    worker, client, viewer = worker_of(service, confinement), Browser(service), member(service)
+    ids = {}
+
+    def entries() -> dict[str, str]:
+        root = ElementTree.fromstring(client.get("/feed.xml").text)
+        atom = "{http://www.w3.org/2005/Atom}"
+        return {
+            one.findtext(f"{atom}id", ""): f"{one.findtext(f'{atom}title')}: {one.findtext(f'{atom}content')}"
+            for one in root.iter(f"{atom}entry")
+        }
+
+    seen: dict[str, str] = {}
+    for number, name in enumerate(("oak", "elm", "ash", "fir")):
+        ids[name] = submit(service, name, estimates(wrong=number), visibility="public")
+        worker.work_off()
+        assert seen.items() <= entries().items(), "an entry stays what it was"
+        seen = entries()
+        assert len(seen) == number + 1
+    told = list(seen.values())
+    assert [sum(f"new: {name}" in one for one in told) for name in ids] == [0, 1, 1, 1]
+    assert sum("new, 1 system on 6 tracks" in one and "leads: oak" in one for one in told) == 1
+    for name, change in (("elm", withdraw), ("ash", partial(set_visibility, service.campaign, visibility="private"))):
+        with service.database.write() as session:
+            row = session.scalars(select(Submission).where(Submission.id == ids[name])).one()
+            change(row, viewer=viewer, now=service.clock())
+        worker.work_off()
+        assert name not in " ".join(entries().values())
+        assert name not in json.dumps(read_attrs(service.public_folder / "dev.zarr")["changes"])
+    assert any("new: fir" in one for one in entries().values())
+    assert entries().items() <= seen.items()
+
+
+def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:
+    submit(service, "a", estimates() | {"dev0.lab": ""}, visibility="public")
+    worker_of(service, confinement).work_off()
+    messages = read_scores(service.public_folder / "dev.zarr")["chord"]["message"].values.ravel().tolist()
+    told = [one for one in messages if one]
+    assert told
+    for one in told:
+        assert one.startswith("a/dev0.lab:")
+        assert ".." not in one

@@ -1,0 +1,305 @@
+"""Pages of results show what the stores hold now, under addresses that hold any name."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+from urllib.request import urlopen
+from xml.etree import ElementTree
+
+import pytest
+from starlette.testclient import TestClient
+
+import mirflow
+from mirflow.campaign.server.answers import Answers
+from mirflow.campaign.server.app import create_app
+from mirflow.campaign.server.service import Service, open_service, roots_by_store
+from mirflow.campaign.server.snapshots import Stores
+from mirflow.errors import MirflowError
+from mirflow.reports.page.assembly import report_link
+
+from ...datasets import write_dataset
+from ...groups import make_group, write_store
+from .processes import Server
+from .running import running
+from .test_stores_http import publish
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "onsets.zarr"
+    publish(path, "ada", "50% b/c <b>")
+    return path
+
+
+@pytest.fixture
+def service(store: Path, demo_store: Path) -> Service:
+    return Service("Results of a lab", {"onsets": store, "demo": demo_store})
+
+
+@pytest.fixture
+def client(service: Service) -> TestClient:
+    return TestClient(create_app(service))
+
+
+def links(text: str) -> set[str]:
+    """Addresses that a page names, without places in them."""
+    return {found.partition("#")[0] for found in re.findall(r'(?:href|src)="([^"]*)"', text)} - {""}
+
+
+def test_every_link_leads_somewhere(client: TestClient) -> None:
+    seen, pending = set(), {"/"}
+    while pending:
+        address = pending.pop()
+        seen.add(address)
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        if answer.headers["content-type"].startswith("text/html"):
+            pending |= {urljoin(address, one) for one in links(answer.text)} - seen
+    assert "/stores/onsets/onset/systems/50%25%20b%2Fc%20%3Cb%3E/" in seen
+    assert "/stores/onsets/onset/tracks/pop%2Fx/" in seen
+    assert "/stores/demo/chord_mirex2013/" in seen
+
+
+def test_names_are_shown_as_text(client: TestClient) -> None:
+    page = client.get("/stores/onsets/onset/").text
+    assert "50% b/c &lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_names_with_slashes_are_not_those_of_other_pages(client: TestClient) -> None:
+    assert client.get("/stores/onsets/onset/tracks/pop%2Fx/").status_code == 200
+    for address in ("/stores/onsets/onset/tracks/pop/x/", "/stores/onsets/onset/tracks/pop%252Fx/"):
+        assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "address", ["/stores/none/", "/stores/demo/none/", "/stores/demo/chord/systems/x/", "/static/none.css", "/%FF/"]
+)
+def test_what_is_not_there_is_not_found(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404
+    assert "Traceback" not in answer.text
+
+
+def test_a_publish_is_seen_at_the_next_request(client: TestClient, store: Path) -> None:
+    address = "/stores/onsets/onset/"
+    first = client.get(address)
+    again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["content-security-policy"].startswith("default-src 'none'")
+    publish(store, "ada", "new one")
+    second = client.get(address, headers={"If-None-Match": first.headers["etag"]})
+    assert second.status_code == 200
+    assert "new one" in second.text
+    assert "50% b/c" not in second.text
+    assert "new one" in client.get("/").text
+
+
+def test_a_store_that_appears_is_on_the_front_page(tmp_path: Path, demo_store: Path) -> None:
+    later = tmp_path / "later.zarr"
+    client = TestClient(create_app(Service("Results", {"demo": demo_store, "later": later})))
+    assert client.get("/").text == client.get("/").text
+    publish(later, "ada")
+    assert "/stores/later/" in client.get("/").text
+    shutil.rmtree(tmp_path / ".later.zarr.d")
+    later.unlink()
+    assert "/stores/later/" not in client.get("/").text
+
+
+def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service: Service, store: Path) -> None:
+    shelf = service.shelf
+    snapshot = shelf.read(shelf.current("onsets"))
+    for _ in range(3):
+        publish(store, "later")
+    assert snapshot.is_gone()
+    ds = snapshot.boards["onset"]
+    assert ds["system"].values.tolist() == ["ada", "50% b/c <b>"]
+    assert ds["message"].values.tolist() == [[""] * 3] * 2
+    assert shelf.ask("onsets", lambda one: one.boards["onset"]["system"].values.tolist()) == ["later"]
+
+
+def test_the_front_page_and_the_feed_tell_what_the_last_publish_changed(client: TestClient, store: Path) -> None:
+    assert "new, 2 systems on 3 tracks" in client.get("/feed.xml").text
+    publish(store, "ada", "new one")
+    feed = client.get("/feed.xml")
+    assert feed.headers["content-type"] == "application/atom+xml"
+    root = ElementTree.fromstring(feed.text)
+    entries = [one.findtext("{*}title") or "" for one in root.iterfind("{*}entry")]
+    assert any(text.startswith("onset (onsets): 1 new system") for text in entries)
+    assert "1 new system" in client.get("/").text
+
+
+def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> None:
+    plain = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "identity"})
+    packed = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(plain.content)
+    assert packed.text == plain.text
+    refused = client.get("/stores/demo/chord/", headers={"Accept-Encoding": "gzip;q=0, br"})
+    assert "content-encoding" not in refused.headers
+    assert refused.text == plain.text
+    head = client.head("/stores/demo/chord/", headers={"Accept-Encoding": "identity"})
+    assert (head.content, head.headers["content-length"]) == (b"", str(len(plain.content)))
+
+
+def test_assets_are_kept_for_good(client: TestClient) -> None:
+    address = next(one for one in links(client.get("/").text) if one.startswith("/static/site."))
+    assert "immutable" in client.get(address).headers["cache-control"]
+
+
+def test_the_report_fetches_scores_and_a_track_at_a_second(service: Service, browser: Any, demo_store: Path) -> None:
+    with running(create_app(service)) as address:
+        page = browser.new_page()
+        told: list[str] = []
+        page.on("console", lambda message: told.append(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.goto(f"{address}/stores/demo/{report_link('chord', 'auld-lang-syne', 12.5)}")
+        page.get_by_role("heading", name="auld-lang-syne").first.wait_for()
+        page.locator("canvas").first.wait_for()
+        assert "Chord estimation" in page.inner_text("h1")
+        assert told == []
+        page.close()
+
+
+def test_the_report_of_a_generation_that_is_gone_is_not_mixed_with_another(client: TestClient, store: Path) -> None:
+    contents = client.get("/stores/onsets/report/contents.json").json()
+    block = f"/stores/onsets/report/{contents['evaluations'][0]['metrics'][0]['score']}"
+    assert client.get(block).headers["cache-control"].endswith("immutable")
+    publish(store, "zoe")
+    assert client.get(block).status_code == 404
+
+
+def test_the_leaderboard_of_a_store_and_of_an_evaluation(client: TestClient) -> None:
+    whole = client.get("/stores/demo.json").json()
+    part = client.get("/stores/demo/chord.json").json()
+    assert [one["name"] for one in whole["evaluations"]] == ["chord", "chord_mirex2013"]
+    assert part["evaluations"] == whole["evaluations"][:1]
+
+
+def test_memory_for_answers_is_bounded(client: TestClient, service: Service) -> None:
+    answers = service.answers
+    answers._most_bytes = 40_000
+    for track in range(30):
+        client.get(f"/api/v1/stores/demo/evaluations/chord/scores?metric=majmin&where=tempo > {track}")
+    assert answers._bytes <= 40_000
+    assert answers._bytes == sum(
+        sum(map(len, key)) + len(one.body) + len(one.compressed or b"") for key, one in answers._kept.items()
+    )
+
+
+def test_scores_in_memory_are_bounded(store: Path, demo_store: Path) -> None:
+    shelf = Stores({"onsets": store, "demo": demo_store}, most_bytes=1)
+    first = shelf.read(shelf.current("onsets"))
+    shelf.read(shelf.current("demo"))
+    assert "boards" not in first.__dict__
+    assert first.boards["onset"].sizes["system"] == 2
+
+
+def test_an_answer_is_made_once_for_all_who_wait(service: Service) -> None:
+    client, made, begun = TestClient(create_app(service)), [], threading.Barrier(6)
+
+    def make(snapshot: object) -> list[int]:
+        made.append(1)
+        return made
+
+    def look() -> None:
+        begun.wait()
+        assert service.shelf.current("demo").once("made", lambda: make(None)) == [1]
+
+    threads = [threading.Thread(target=look) for _ in range(6)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert client.get("/health").status_code == 200
+
+
+def test_too_many_who_wait_are_told_to_come_again(client: TestClient, service: Service) -> None:
+    service.answers._waiting = 10**6
+    answer = client.get("/stores/demo/chord_mirex2013/")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+
+
+def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Path) -> None:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(
+        "campaign: Chords\n"
+        "evaluations: [{task: chord, reference: '{track}.jams', estimates: '{track}.lab'}]\n"
+        f"splits: {{demo: dev}}\nstores: ['{demo_store}']\n"
+    )
+    with pytest.raises(MirflowError, match="a store and a split have the name 'demo'"):
+        open_service([path])
+
+
+def test_answers_of_other_titles_have_other_tags(service: Service) -> None:
+    other = Answers(service.shelf, "another title")
+    assert service.answers.generation(["demo"]) != other.generation(["demo"])
+
+
+def test_addresses_that_anybody_may_write_take_no_memory(client: TestClient, service: Service) -> None:
+    long = "a" * 20_000
+    for number in range(20):
+        assert client.get(f"/?x={number}{long}").status_code == 200
+        assert client.get(
+            "/api/v1/stores/demo/query", params={"metric": "majmin", "where": f"{number} < 1{' ' * 1_900}"}
+        )
+    answers = service.answers
+    assert len(answers._kept) == 21  # the front page, and each query
+    assert sum(map(len, (part for address in answers._front for part in address))) < len(long)
+    assert answers._bytes > 20 * 1_900
+
+
+def years(path: Path, *names: str, years: list[float] | None = None) -> Path:
+    group = make_group([[[0.5 + place / 4]] for place, _ in enumerate(names)], systems=list(names))
+    return write_store(path, {"ACE": group if years is None else group.assign_coords(year=("system", years))})
+
+
+def test_stores_whose_systems_have_years_have_an_archive(tmp_path: Path, demo_store: Path) -> None:
+    store = years(tmp_path / "s.zarr", "A", "B", "C", years=[2012.0, 2012.0, 2014.0])
+    client = TestClient(create_app(Service("Years", {"s": store})))
+    assert '<a href="/archive/">Archive</a>' in client.get("/").text
+    page = client.get("/archive/").text
+    assert 'href="/stores/s/ACE/"' in page
+    assert "2012: 0.7500, 2014: 1.0000" in page
+    assert [row["year"] for row in client.get("/archive.json").json()] == [2012, 2014]
+    without = TestClient(create_app(Service("Demo", {"demo": demo_store})))
+    assert "Archive" not in without.get("/").text
+    assert without.get("/archive/").status_code == 404
+
+
+def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> None:
+    stores = {name: years(tmp_path / f"{name}.zarr", *"AB"[: int(name) - 2011]) for name in ("2012", "2013")}
+    table = tmp_path / "years.csv"
+    table.write_text("year,store\n2012,2012.zarr\n2013,2013.zarr\n")
+    service = Service("Years", {"last": stores["2013"]}, archive=table)
+    client = TestClient(create_app(service))
+    page = client.get("/archive/").text
+    assert re.findall(r'href="(/stores/[^"]*)"', page) == ["/stores/last/ACE/"]
+    assert "2012: 0.5000, 2013: 0.7500" in page
+    table.write_text("year,store,task,best\n2013,2013.zarr,,\n2014,,ACE,0.9\n")
+    assert [row["year"] for row in client.get("/archive.json").json()] == [2013, 2014]
+    table.write_text("year\n")
+    assert client.get("/archive/").status_code == 404
+    assert "Archive" in client.get("/").text
+
+
+def test_annotations_of_a_store_that_came_from_elsewhere_are_where_the_organiser_says(tmp_path: Path) -> None:
+    mirflow.run(write_dataset(tmp_path, tracks=1))
+    shutil.copytree(tmp_path / ".store.zarr.d", tmp_path / "elsewhere" / ".store.zarr.d", symlinks=True)
+    shutil.copytree(tmp_path / "store.zarr", tmp_path / "elsewhere" / "store.zarr", symlinks=True)
+    moved = tmp_path / "elsewhere" / "store.zarr"
+    drawn = {}
+    for options in ([], ["--root", str(tmp_path)]):
+        with Server(moved, tmp_path / "log", *options) as server:
+            answer = urlopen(f"{server.address}/stores/store/report/contents.json")
+            with answer:
+                drawn[len(options)] = json.load(answer)["evaluations"][0]["timeline"]["note"]
+    assert drawn == {0: "The annotations of these tracks are not on this server.", 2: ""}
+    with pytest.raises(MirflowError, match="2 roots for 3 stores; give one for all of them, or one for each"):
+        roots_by_store(["a", "b", "c"], [tmp_path, tmp_path])

@@ -1,0 +1,570 @@
+"""Submissions are checked and scored in the order of their arrival, once each, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+import mirflow
+from mirflow import plugins
+from mirflow.campaign.file import campaign_digest
+from mirflow.campaign.server.service import Service, open_service
+from mirflow.campaign.server.submissions import entries
+from mirflow.campaign.server.submissions.comparison import track_changes
+from mirflow.campaign.server.submissions.confinement import Confinement, Confines, JobError, SystemTroubleError
+from mirflow.campaign.server.submissions.entries import (
+    SubmissionError,
+    findings_csv,
+    findings_of,
+    set_visibility,
+    withdraw,
+)
+from mirflow.campaign.server.submissions.scoring import publish_job
+from mirflow.campaign.server.submissions.submission_tables import Trouble, Verdict
+from mirflow.campaign.server.submissions.worker import Worker, work
+from mirflow.errors import MirflowError, PipelineError
+from mirflow.evaluation import evaluate_paths
+from mirflow.store.read import read_scores
+from mirflow.store.write import StoreWriter
+
+from ...waiting import PATIENCE
+from .accounts import Browser
+from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, worker_of
+from .processes import free_port
+
+
+@pytest.fixture(scope="module")
+def confinement() -> Iterator[Confinement]:
+    with Confinement(["chord"]) as one:
+        yield one
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return open_campaign(tmp_path)
+
+
+def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: Confinement, tmp_path: Path) -> None:
+    id = submit(service, "oak", estimates(wrong=2))
+    assert worker_of(service, confinement).work_off() > 0
+    found = state(service, id)
+    assert (found.state, found.files, found.rules, found.mirflow) == ("scored", 12, "2027-01", mirflow.__version__)
+    assert len(found.digest) == 64
+    folder = service.systems_folder / "oak"
+    (tmp_path / "same").mkdir()
+    for path in folder.glob("dev*.lab"):
+        shutil.copy(path, tmp_path / "same")
+    expected = evaluate_paths(tmp_path / "dev" / "reference", tmp_path / "same", "chord")
+    own = mirflow.open_store(service.stores_folder / "dev.zarr")["chord"].to_dataset()
+    np.testing.assert_array_equal(
+        own.score.sel(system="oak").values, expected.score.isel(system=0).sel(metric=own.metric.values).values
+    )
+    released = scores(service, id, "dev")
+    assert released["majmin"].headline
+    assert released["majmin"].low is not None
+    assert released["majmin"].value == pytest.approx(
+        float((own.score * own.weight).sel(metric="majmin").sum() / own.weight.sel(metric="majmin").sum())
+    )
+    assert scores(service, id, "test") == {}
+
+
+def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("root]", '"my_metrics.py:labels"]'))
+    (tmp_path / "my_metrics.py").write_text(
+        "def labels(reference, labels, estimate, others):\n    return len(others)\n"
+    )
+    id = submit(service, "oak", estimates(wrong=2))
+    assert worker_of(service, confinement).work_off() > 0
+    assert state(service, id).state == "scored"
+    copy = service.public_folder / "dev.zarr"
+    chord = mirflow.open_store(copy)["chord"].to_dataset()
+    assert set(chord.score.sel(metric="labels").values.ravel()) == {3}
+    assert chord.attrs["pipeline"].count("my_metrics.py:labels") == 1
+    assert not [path for path in copy.rglob("*") if path.is_file() and str(tmp_path).encode() in path.read_bytes()]
+
+
+TAPS = """\
+import mirflow
+
+@mirflow.declare_reader("ticks")
+def read_ticks(data):
+    return [float(one) / 1000 for one in data.decode().split()]
+
+def missing(reference, estimate):
+    return max(len(reference) - len(estimate), 0) / len(reference), len(reference)
+
+mirflow.declare_task(mirflow.pair_task("ticks", kind="events", metrics=[missing], title="Ticks"))
+"""
+TICKS = """\
+campaign: Ticks
+plugins: [ticks.py]
+evaluations:
+  - task: ticks
+    reference: {path: "reference/{track}.ticks", format: ticks}
+    estimates: {path: "{track}.ticks", format: ticks}
+splits: {dev: dev}
+visibility: public
+execution: {scheduler: serial}
+"""
+
+
+class TestTasksAndReadersOfOnesOwn:
+    @pytest.fixture
+    def service(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
+        monkeypatch.setattr(plugins, "_declared", {group: dict(names) for group, names in plugins._declared.items()})
+        (tmp_path / "ticks.py").write_text(TAPS)
+        service = open_campaign(tmp_path, TICKS)
+        for number in range(2):
+            (tmp_path / "dev" / "reference" / f"t{number}.ticks").write_text("500 1000\n")
+        return service
+
+    def test_they_check_and_score_what_is_submitted(self, service: Service) -> None:
+        worker = Worker(service)
+        with worker.jobs.confinement:
+            good = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
+            bad = submit(service, "elm", {"t0.ticks": "500 1000", "t1.ticks": "now"})
+            worker.work_off()
+        assert (state(service, good).state, scores(service, good, "dev")["missing"].value) == ("scored", 0.25)
+        assert state(service, bad).state == "refused"
+        copy = service.public_folder / "dev.zarr"
+        assert not [
+            path for path in copy.rglob("*") if path.is_file() and str(service.folder).encode() in path.read_bytes()
+        ]
+
+    def test_a_file_that_is_broken_later_stops_the_queue_and_refuses_nobody(self, service: Service) -> None:
+        worker, path = Worker(service), service.path
+        assert path is not None
+        path.with_name("ticks.py").write_text(TAPS + "1 / 0\n")
+        id = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
+        with worker.jobs.confinement, pytest.raises(SystemTroubleError, match=r"ZeroDivisionError.*ticks\.py:11"):
+            worker.work_off()
+        assert (state(service, id).state, state(service, id).tries) == ("received", 0)
+
+
+def test_tracks_of_other_splits_are_not_in_a_store(service: Service, confinement: Confinement) -> None:
+    submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    tracks = read_scores(service.stores_folder / "dev.zarr")["chord"]["track"].values.tolist()
+    assert tracks == [f"dev{number}" for number in range(6)]
+
+
+def test_files_of_another_split_are_not_counted(
+    tmp_path: Path, confinement: Confinement, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
+    caplog.set_level("INFO", "mirflow.worker")
+    submit(service, "oak", estimates(), splits=["dev"])
+    worker_of(service, confinement).work_off()
+    assert "dev: tracks scored: {'chord': 6}" in caplog.text
+
+
+def test_one_submission_never_computes_another_again(
+    service: Service, confinement: Confinement, caplog: pytest.LogCaptureFixture
+) -> None:
+    submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    before = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    # Even where its files are gone: nothing of it is read.
+    shutil.rmtree(service.systems_folder / "oak")
+    caplog.set_level("INFO", "mirflow.worker")
+    submit(service, "elm", estimates(wrong=3, splits=["dev"]))
+    worker_of(service, confinement).work_off()
+    assert "dev: tracks scored: {'chord': 6}" in caplog.text
+    after = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    assert after["system"].values.tolist() == ["oak", "elm"]
+    np.testing.assert_array_equal(after.score.sel(system="oak").values, before.score.sel(system="oak").values)
+
+
+def test_what_cannot_be_scored_is_refused_with_file_and_line(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    files = {**estimates(), "dev3.lab": "0 10 C\n10 20 H:moll\n", "dev4.lab": "", "more/other.lab": "0 10 C\n"}
+    del files["more/other.lab"]
+    id = submit(service, "oak", {**files, "unknown.lab": "0 10 C\n"})
+    worker_of(service, confinement).work_off()
+    found = state(service, id)
+    assert (found.state, found.errors) == ("refused", 1)
+    assert "mend the files" in found.reason
+    with service.database.read() as session:
+        rows = {(one.path, one.line, one.severity, one.rule) for one in findings_of(session, found)}
+        table = findings_csv(findings_of(session, found))
+    assert ("dev3.lab", 2, "error", "label") in rows
+    assert ("dev4.lab", None, "warning", "empty") in rows
+    assert ("unknown.lab", None, "warning", "unknown_track") in rows
+    assert table.startswith("path,line,severity,rule,message\n")
+    assert not (service.stores_folder / "dev.zarr").exists()
+    assert list(service.submissions_folder.iterdir()) == []
+    # The name is free, and the mended one is taken.
+    again = submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    assert state(service, again).state == "scored"
+
+
+def test_missing_tracks_are_named_and_count_as_zero(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    files = estimates(splits=["dev"])
+    whole = submit(service, "whole", files)
+    del files["dev0.lab"]
+    id = submit(service, "part", files)
+    worker_of(service, confinement).work_off()
+    with service.database.read() as session:
+        (finding,) = findings_of(session, state(service, id))
+    assert finding.message == "1 of 6 tracks of dev (chord) have no estimate: dev0; they count as zero"
+    values = [scores(service, one, "dev")["root"].value for one in (whole, id)]
+    assert values[1] == pytest.approx(5 / 6 * (values[0] or 0))
+
+
+def test_files_of_no_track_are_refused_before_anything_is_scored(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    files = {name.title(): text for name, text in estimates(splits=["dev"]).items()}
+    id = submit(service, "Capitals", {name.replace(".Lab", ".lab"): text for name, text in files.items()})
+    worker_of(service, confinement).work_off()
+    assert state(service, id).state == "refused"
+    with service.database.read() as session:
+        found = findings_of(session, state(service, id))
+    assert found[0].message == (
+        "6 of 6 tracks of dev (chord) have no estimate: dev0, dev1, dev2, dev3, dev4, dev5; files have the names of "
+        "the tracks, case included"
+    )
+    assert "did you mean 'dev0'" in next(one.message for one in found if one.path == "Dev0.lab")
+
+
+def test_names_are_given_once_and_quotas_kept(service: Service) -> None:
+    submit(service, "oak", estimates())
+    with pytest.raises(SubmissionError, match="there is a submission 'OAK'; submissions are never changed"):
+        submit(service, "OAK", estimates())
+    for name in ("", "a/b", "con", "nul.x", "-a", "a.", "é", "x" * 65):
+        with pytest.raises(SubmissionError, match="not a name of a system"):
+            submit(service, name, estimates())
+    with pytest.raises(SubmissionError, match="unknown split 'tst'; did you mean 'test'"):
+        submit(service, "elm", estimates(), splits=["tst"])
+    for name in ("t1", "t2", "t3"):
+        submit(service, name, estimates(), splits=["test"])
+    with pytest.raises(SubmissionError, match=r"3 of 3 submissions to test in this month are used; .*2027-02-01"):
+        submit(service, "t4", estimates(), splits=["test"])
+    submit(service, "t4", estimates(), splits=["test"], who="bob")
+    service.clock.advance(days=31)  # type: ignore[attr-defined]
+    submit(service, "t5", estimates(), splits=["test"])
+
+
+def test_one_account_does_not_fill_the_queue(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "MOST_WAITING", 2)
+    for name in ("a", "b"):
+        submit(service, name, estimates())
+    with pytest.raises(SubmissionError, match="2 of your submissions wait already"):
+        submit(service, "c", estimates())
+    submit(service, "c", estimates(), who="bob")
+
+
+def test_refused_submissions_do_not_count(service: Service, confinement: Confinement) -> None:
+    for number in range(4):
+        submit(service, f"bad{number}", {"dev0.lab": "0 10 H:moll\n"}, splits=["test"])
+        worker_of(service, confinement).work_off()
+    submit(service, "good", estimates(), splits=["test"])
+
+
+def test_submissions_have_their_days(tmp_path: Path) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN + "opens: 2027-01-02\ncloses: 2027-01-03\n")
+    with pytest.raises(SubmissionError, match="submissions to dev open at 2027-01-02 00:00 UTC"):
+        submit(service, "oak", estimates())
+    service.clock.advance(days=2, hours=23)  # type: ignore[attr-defined]
+    submit(service, "oak", estimates())
+    service.clock.advance(hours=1)  # type: ignore[attr-defined]
+    with pytest.raises(SubmissionError, match="submissions to dev closed at 2027-01-03 23:59 UTC"):
+        submit(service, "elm", estimates())
+
+
+def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Service, confinement: Confinement) -> None:
+    assert service.database is not None
+    submit(service, "theirs", estimates(), who="bob")
+    submit(service, "oak", estimates(wrong=6))
+    id = submit(service, "oak-2", estimates())
+    submit(service, "secret", estimates(), who="eve", visibility="private")
+    worker_of(service, confinement).work_off()
+    with service.database.read() as session:
+        found = session.scalars(select(Verdict).where(Verdict.submission_id == state(service, id).number)).all()
+        told = {one.relation: (one.other.name, one.outcome) for one in found}
+    assert told == {"own": ("oak", "better"), "leader": ("theirs", "not told apart")}
+    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    changes = track_changes(ds, "oak-2", "oak", "majmin")
+    assert (changes.better, changes.worse, changes.same) == (6, 0, 0)
+    assert changes.changes[0].difference is not None
+    assert changes.changes[0].difference > 0
+
+
+def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
+    found = state(service, submit(service, "oak", estimates()))
+    for viewer in (None, member(service, "eve")):
+        with pytest.raises(SubmissionError, match="only who sent"):
+            withdraw(found, viewer, service.clock())
+        with pytest.raises(SubmissionError, match="only who sent"):
+            set_visibility(service.campaign, found, viewer, "private", service.clock())
+    with pytest.raises(SubmissionError, match="unknown visibility 'privat'"):
+        set_visibility(service.campaign, found, member(service), "privat", service.clock())
+
+
+def test_new_rules_are_new_columns_and_old_scores_stay(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    service = open_campaign(tmp_path / "new")
+    id = submit(service, "oak", estimates(wrong=1))
+    worker_of(service, confinement).work_off()
+    before = read_scores(service.stores_folder / "dev.zarr")["chord"].load()
+    assert service.path is not None
+    path = service.path
+    path.write_text(path.read_text().replace("[majmin, root]", "[majmin, root, sevenths]"))
+    with pytest.raises(MirflowError, match=r"the rules still have the version '2027-01'"):
+        worker_of(open_service([path]), confinement).work_off()
+    path.write_text(path.read_text().replace("2027-01", "2027-02"))
+    again = open_service([path])
+    worker_of(again, confinement).work_off()
+    after = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    assert after["metric"].values.tolist() == ["majmin", "root", "sevenths"]
+    np.testing.assert_array_equal(after.score.sel(metric=["majmin", "root"]).values, before.score.values)
+    assert np.isfinite(after.score.sel(metric="sevenths").values).all()
+    rows = scores(again, id, "dev")
+    assert {name: row.rules for name, row in rows.items()} == {
+        "majmin": "2027-01",
+        "root": "2027-01",
+        "sevenths": "2027-02",
+    }
+    assert state(again, id).rules == "2027-01"
+
+
+def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = worker_of(service, confinement)
+    id = submit(service, "oak", estimates())
+    worker.prepare()
+    assert worker.step()  # the check
+    assert service.path is not None
+    text = service.path.read_text()
+    edited = text.replace("[majmin, root]", "[majmin]")
+    service.path.write_text(edited)
+    with pytest.raises(PipelineError, match="was edited since the worker began: start server and worker again"):
+        worker.step()
+    # Between the worker's look and the job's own.
+    monkeypatch.setattr("mirflow.campaign.server.submissions.worker.demand_unedited", lambda **_: None)
+    with pytest.raises(SystemTroubleError, match="was edited since the worker began"):
+        worker.step()
+    assert state(service, id).state == "accepted"
+    assert not (service.stores_folder / "dev.zarr").exists()
+    service.path.write_text(text)
+    worker.work_off()
+    assert set(scores(service, id, "dev")) == {"majmin", "root"}
+
+
+def test_changed_references_stop_the_worker_until_they_are_back(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates())
+    worker.work_off()
+    reference = tmp_path / "dev" / "reference" / "dev0.lab"
+    text = reference.read_text()
+    reference.write_text("0 30 D\n")
+    id = submit(service, "elm", estimates())
+    with pytest.raises(SystemTroubleError, match="the reference of track 'dev0' is another one"):
+        worker.work_off()
+    assert state(service, id).state == "computed"
+    reference.write_text(text)
+    worker.work_off()
+    assert state(service, id).state == "scored"
+
+
+def test_a_reference_that_is_gone_stops_the_worker_until_it_is_back(
+    service: Service, confinement: Confinement, tmp_path: Path
+) -> None:
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates())
+    worker.work_off()
+    reference, aside = tmp_path / "dev" / "reference" / "dev0.lab", tmp_path / "dev0.lab"
+    reference.rename(aside)
+    id = submit(service, "elm", estimates())
+    with pytest.raises(SystemTroubleError, match=r"track 'dev0', with which others were scored, is gone"):
+        worker.work_off()
+    assert state(service, id).state == "computed"
+    aside.rename(reference)
+    worker.work_off()
+    assert state(service, id).state == "scored"
+
+
+@pytest.mark.slow  # ten seconds of trying
+def test_a_cluster_that_does_not_answer_is_waited_for(confinement: Confinement, tmp_path: Path) -> None:
+    address = f"tcp://127.0.0.1:{free_port()}"
+    service = open_campaign(tmp_path, CAMPAIGN.replace("serial", address))
+    worker = worker_of(service, confinement)
+    id = submit(service, "oak", estimates())
+    with pytest.raises(SystemTroubleError, match=f"no dask scheduler answers at {address}"):
+        worker.work_off()
+    assert (state(service, id).state, state(service, id).tries) == ("accepted", 0)
+
+
+def test_trouble_is_told_and_waited_out(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.database is not None
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates())
+    steps = iter([OSError(28, "No space left on device"), True])
+
+    def step() -> bool:
+        one = next(steps, None)
+        if one is None:
+            worker.stop()
+            return False
+        if isinstance(one, Exception):
+            raise one
+        with worker.database.read() as session:
+            told.extend(session.scalars(select(Trouble.message)))
+        return True
+
+    told: list[str] = []
+    monkeypatch.setattr(worker, "step", step)
+    monkeypatch.setattr(worker.claims.stopped, "wait", lambda seconds: waits.append(seconds))
+    waits: list[float] = []
+    worker.run()
+    assert "No space left" in told[0]
+    assert waits[0] == 1.0
+    with service.database.read() as session:
+        assert session.scalars(select(Trouble)).all() == []
+
+
+@pytest.mark.timeout(PATIENCE)
+def test_a_signal_stops_a_worker_whatever_it_interrupts(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = []
+
+    def run(worker: Worker) -> None:
+        with worker.claims.stopped._cond:  # type: ignore[attr-defined] # as a wait that begins or ends has it
+            signal.raise_signal(signal.SIGTERM)
+        told.append(worker.claims.stopped.wait(PATIENCE))
+
+    monkeypatch.setattr(Worker, "run", run)
+    usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    try:
+        work(service)
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+    assert told == [True]
+
+
+def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confinement: Confinement) -> None:
+    submit(service, "oak", estimates())
+    worker_of(service, confinement).work_off()
+    assert service.path is not None
+    copy = service.public_folder / "dev.zarr"
+    task = {
+        "path": str(service.path), "digest": campaign_digest(service.path), "split": "dev", "public": {"oak": {}},
+        "systems": str(service.systems_folder), "readings": str(service.readings_folder),
+        "store": str(service.stores_folder / "dev.zarr"), "copy": str(copy),
+    }  # fmt: skip
+    with ThreadPoolExecutor(1) as pool:
+        with StoreWriter(copy):
+            made = pool.submit(publish_job, task, lambda _: None)
+            assert wait([made], timeout=1).not_done
+        assert made.result() == {"systems": 1}
+
+
+def test_the_trouble_of_a_worker_that_is_gone_ends_with_the_next_one(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert service.database is not None
+    with service.database.write() as session:
+        session.add(Trouble(id=1, message="no disk", since=service.clock()))
+    worker = worker_of(service, confinement)
+    monkeypatch.setattr(worker, "step", worker.stop)
+    worker.run()
+    with service.database.read() as session:
+        assert session.scalars(select(Trouble)).all() == []
+
+
+def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, other = (submit(service, name, estimates()) for name in ("bad", "good"))
+    worker = Worker(service)
+    run = worker.jobs.confinement.run
+
+    def broken(job: str, task: dict[str, object], *rest: object, **more: object) -> object:
+        if job == "check" and id in str(task["out"]):
+            raise JobError("ended without a result")
+        return run(job, task, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker.jobs.confinement, "run", broken)
+    with worker.jobs.confinement:
+        worker.work_off()
+    assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
+
+
+def test_a_job_is_confined(confinement: Confinement, tmp_path: Path) -> None:
+    task = {"path": str(tmp_path / "nothing.yaml"), "digest": "", "splits": []}
+    with pytest.raises(SystemTroubleError, match="No such file"):
+        confinement.run("tracks", task, Confines(10))
+    held = confinement.run("hold", {"inside": str(tmp_path)}, Confines(10, 10**9, 10**6, writable=(str(tmp_path),)))
+    assert {"files", "time", "memory", "sizes"} <= set(held["held"])
+    if "network" in held["held"]:
+        assert held["network"] != "connected"
+    if "folders" in held["held"]:
+        assert held["outside"] == "refused"
+    assert held["inside"] == "written"
+    assert held["environment"] == 0
+    assert held["memory"] == "refused"
+
+
+def test_organisers_alone_see_why_nothing_is_scored(service: Service) -> None:
+    assert service.database is not None
+    with service.database.write() as session:
+        session.add(Trouble(id=1, message="test0.lab: <gone>", since=service.clock()))
+    told = {
+        role: Browser(service, f"a {role}", role).get("/submissions/").text  # type: ignore[arg-type]
+        for role in ("organiser", "submitter")
+    }
+    assert (
+        "Nothing is scored since 2027-01-01 00:00 (UTC), and it is tried again: test0.lab: &lt;gone&gt;"
+        in told["organiser"]
+    )
+    assert "Nothing is scored" not in told["submitter"]
+
+
+def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(
+    service: Service, confinement: Confinement
+) -> None:
+    gone, odd, good = (submit(service, name, estimates()) for name in ("gone", "odd", "good"))
+    shutil.rmtree(service.submissions_folder / gone)
+    (service.submissions_folder / odd / "received" / "000000").unlink()
+    worker_of(service, confinement).work_off()
+    assert [state(service, id).state for id in (gone, odd, good)] == ["refused", "refused", "scored"]
+
+
+def test_a_track_that_changed_leads_to_the_second_from_which_it_did(service: Service, confinement: Confinement) -> None:
+    worker = worker_of(service, confinement)
+    submit(service, "oak", estimates(wrong=2), visibility="private")
+    worker.work_off()
+    id = submit(service, "elm", estimates(), visibility="public")
+    worker.work_off()
+    ada = Browser(service, "ada", "submitter")
+    page = ada.get(f"/submissions/{id}/").text
+    links = re.findall(r'href="(/submissions/\w+/changes/[^"]*)"', page)
+    assert [one.partition("/changes/")[2] for one in links] == ["dev/chord/dev0/oak", "dev/chord/dev1/oak"]
+    answer = ada.get(links[0])
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/stores/dev/#evaluation=chord&metric=majmin&track=dev0&time=10&ear=elm"
+    # The earlier one is private: nobody else learns when it differs, or that there is one.
+    for other in (Browser(service, "bob", "submitter"), Browser(service)):
+        assert "/changes/" not in other.get(f"/submissions/{id}/").text
+        assert other.get(links[0]).status_code == 404
+    for address in ("dev/chord/dev0/elm", "test/chord/test0/oak", "dev/chords/dev0/oak", "dev/chord/dev0/nobody"):
+        assert ada.get(f"/submissions/{id}/changes/{address}").status_code == 404
+    assert ada.get(f"/submissions/{id}/changes/dev/chord/nothing/oak").headers["location"].endswith("/tracks/nothing/")
+    service.without_references = True
+    again = Browser(service, "ada", "submitter").get(links[0])
+    assert again.headers["location"] == "/stores/dev/chord/tracks/dev0/"

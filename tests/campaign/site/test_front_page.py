@@ -1,0 +1,108 @@
+"""The front page: who leads, what happened, and what to listen to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mirflow.campaign.site.changes import Change
+from mirflow.campaign.site.front_page import SHOWN, front, news_of, worth_listening
+from mirflow.campaign.site.page_contents import store
+
+from ...groups import make_group, random_group
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    groups = {
+        "beat": make_group([[[0.5, 3.0]], [[0.75, 3.0]], [[0.75, 1.0]]], orientation=["higher", "lower"]),
+        "chord": random_group(4, 12, 3),
+    }
+    return store("campaign", groups)
+
+
+def test_the_front_page_has_all_evaluations_and_all_systems(campaign):
+    other = store("other", {"beat": make_group([[[0.5]], [[0.25]]], systems=["S1", "new"])})
+    page = front([campaign, other])
+    assert [(one.store.name, one.evaluation.name) for one in page.evaluations] == [
+        ("campaign", "beat"),
+        ("campaign", "chord"),
+        ("other", "beat"),
+    ]
+    first, second = page.matrices
+    cells = {row.system: [cell and cell.score.value for cell in row.cells] for row in first.rows}
+    assert set(cells) == {"S0", "S1", "S2", "S3"}
+    assert cells["S1"][0] == 0.75
+    assert {row.system: row.cells[0].best for row in first.rows if row.cells[0]} == {
+        "S0": False,
+        "S1": True,
+        "S2": True,
+    }
+    # A system of the same name in another store may be another system.
+    assert [(row.system, row.cells[0].score.value) for row in second.rows] == [("S1", 0.5), ("new", 0.25)]
+    assert page.systems == 6
+
+
+def names(rows):
+    return [row.system.name for row in rows]
+
+
+def test_leaders_are_shown_with_what_the_viewer_has_submitted():
+    scores = np.linspace(0.9, 0.1, 9)[:, None] + np.random.default_rng(1).uniform(-0.01, 0.01, (9, 20))
+    page = front([store("s", {"chord": make_group(scores[..., None])})], own={"s": {"S7"}, "other": {"S5"}})
+    assert page.evaluations[0].like_best == []
+    assert names(page.shown(page.evaluations[0])) == ["S0", "S1", "S2", "S7"]
+    alike = front([store("s", {"chord": random_group(9, 8, 1)})]).evaluations[0]
+    assert len(alike.like_best) == 8
+    assert names(page.shown(alike)) == names(alike.rows[:SHOWN])
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_a_reference_is_suspect_where_even_the_best_system_fails(lower):
+    scores = np.random.default_rng(2).uniform(0.8, 0.9, (3, 20))
+    scores[:, 7] = [0.2, 0.1, 0.15]
+    scores[:, 4] = [0.88, 0.85, 0.01]
+    given = (1 - scores if lower else scores)[..., None]
+    group = make_group(given, orientation=["lower" if lower else "higher"])
+    (found,) = worth_listening(store("s", {"chord": group}))
+    assert (found.store, found.evaluation) == ("s", "chord")
+    assert [one.name for one in found.suspects] == ["t7"]
+    assert found.suspects[0].score == pytest.approx(0.8 if lower else 0.2)
+    assert [one.name for one in found.disputed][:2] == ["t4", "t7"]
+    assert found.disputed[0].spread == pytest.approx(0.87)
+
+
+def test_nothing_is_suspect_where_all_is_alike_or_tracks_are_few():
+    even = np.full((2, 20, 1), 1.0)
+    assert worth_listening(store("s", {"chord": make_group(even)})) == []
+    few = make_group([[[0.9], [0.9], [0.0]], [[0.9], [0.9], [0.1]]])
+    (found,) = worth_listening(store("s", {"chord": few}))
+    assert found.suspects == []
+    assert [one.name for one in found.disputed] == ["t2"]
+    assert worth_listening(store("s", {"chord": random_group(1, 20, 1)})) == []
+
+
+def test_tracks_without_a_score_are_not_suspect():
+    scores = np.random.default_rng(3).uniform(0.8, 0.9, (2, 12, 1))
+    scores[:, 3] = np.nan
+    scores[0, 5] = np.inf
+    (found,) = worth_listening(store("s", {"chord": make_group(scores, unit=["s"])}))
+    assert found.suspects == []
+    assert not {"t3", "t5"} & {one.name for one in found.disputed}
+
+
+def test_with_only_aggregates_there_is_nothing_about_tracks():
+    assert worth_listening(store("s", {"chord": random_group(4, 12, 1)}, only_aggregates=True)) == []
+
+
+def test_news_lead_to_the_evaluations_that_are_there(campaign):
+    here, gone = (
+        Change("tag:x", "2026-11-22T10:00:00+00:00", "campaign", name, f"{name} (campaign): new", ["leads: S1"])
+        for name in ("chord", "melody")
+    )
+    found = news_of([here, gone], [campaign])
+    assert [(one.title, one.page) for one in found] == [
+        ("chord (campaign): new", "evaluation"),
+        ("melody (campaign): new", ""),
+    ]
+    assert dict(found[0].parts) == {"store": "campaign", "evaluation": "chord"}

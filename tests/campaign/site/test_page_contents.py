@@ -1,0 +1,142 @@
+"""What pages show is what queries, exports and stores say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mirflow
+from mirflow.analysis.scores import read_store
+from mirflow.campaign.site import page_contents
+from mirflow.errors import QueryError, UnknownNameError
+
+from ...groups import CODES, make_group, random_group, write_store
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    groups = {
+        "chord": random_group(4, 12, 3, track_meta={"genre": list("pppppprrrrrr")}),
+        "beat": make_group([[[0.5, 3.0]], [[0.75, 3.0]], [[0.75, 1.0]]], orientation=["higher", "lower"]),
+    }
+    return write_store(tmp_path_factory.mktemp("contents") / "campaign.zarr", groups)
+
+
+@pytest.fixture(scope="module")
+def found(path):
+    return page_contents.store("campaign", read_store(path))
+
+
+def test_the_table_of_an_evaluation_is_that_of_a_query(path, found):
+    page = page_contents.evaluation(found, "chord")
+    best_first = mirflow.query(path, "majmin", group="chord", ci=0.95).dataset
+    assert [row.system.name for row in page.rows] == best_first["system"].values.tolist()
+    assert [row.score.value for row in page.rows] == pytest.approx(best_first["value"].values[:, 0], rel=1e-14)
+    assert [row.score.low for row in page.rows] == pytest.approx(best_first["low"].values[:, 0], rel=1e-14)
+    assert page.headline.name == "majmin"
+    assert [one.name for one in page.main] == ["root", "seg"]
+    assert page.leader is page.rows[0]
+    marked = mirflow.query(path, "majmin", group="chord", significance=0.95).dataset
+    like = marked["system"].values[marked["like_best"].values[:, 0]].tolist()
+    assert [page.leader.system.name, *page.like_best] == like
+
+
+def test_charts_are_on_one_scale(found):
+    rows = page_contents.evaluation(found, "chord").rows
+    spans = [(row.chart.low, row.chart.value, row.chart.high) for row in rows]
+    assert all(0 <= low <= value <= high <= 200 for low, value, high in spans)
+    values, places = [row.score.value for row in rows], [row.chart.value for row in rows]
+    assert np.corrcoef(values, places)[0, 1] == pytest.approx(1, abs=1e-4)
+
+
+def test_the_scale_has_the_places_of_round_values(found):
+    page = page_contents.evaluation(found, "chord")
+    slope, start = np.polyfit([row.score.value for row in page.rows], [row.chart.value for row in page.rows], 1)
+    assert len(page.ticks) > 1
+    for tick in page.ticks:
+        assert 0 <= tick.place <= 200
+        assert slope * float(tick.text) + start == pytest.approx(tick.place, abs=0.5)
+    alone = page_contents.store("s", {"chord": make_group([[[0.5]]])})
+    assert page_contents.evaluation(alone, "chord").ticks == []
+
+
+def test_a_system_is_shown_by_all_metrics_with_its_rank_by_each(found):
+    page = page_contents.system(found, "beat", "S2")
+    assert [(row.metric.name, row.score.value, row.rank, row.best) for row in page.metrics] == [
+        ("majmin", 0.75, 1, "S1"),
+        ("root", 1.0, 1, "S2"),
+    ]
+    assert page.others == ["chord"]
+    other = page_contents.system(found, "beat", "S0")
+    assert [(row.rank, row.best) for row in other.metrics] == [(3, "S1"), (2, "S2")]
+
+
+def test_worst_tracks_of_a_system_are_those_of_a_query(path, found):
+    page = page_contents.system(found, "chord", "S1")
+    worst = mirflow.query(path, "majmin", group="chord", system="S1", worst=12).dataset
+    assert [one.name for one in page.tracks] == worst["track"].values[0].tolist()
+    assert [one.score for one in page.tracks] == worst["value"].values[0].tolist()
+
+
+def test_tracks_are_listed_from_the_worst_on_and_lead_to_their_neighbours(path, found):
+    listed = page_contents.tracks(found, "chord").tracks
+    worst = mirflow.query(path, "majmin", group="chord", worst=12, overall=True).dataset
+    assert [one.name for one in listed] == worst["track"].values.tolist()
+    np.testing.assert_allclose([one.mean for one in listed], worst["value"].values, rtol=1e-14)
+    pages = list(page_contents.each_track(found, page_contents.evaluation(found, "chord")))
+    assert [page.track for page in pages] == [one.name for one in listed]
+    assert [page.before for page in pages] == [None, *(one.name for one in listed[:-1])]
+    assert [page.after for page in pages] == [*(one.name for one in listed[1:]), None]
+    assert pages[3] == page_contents.track(found, "chord", listed[3].name)
+    ds = read_store(path)["chord"]
+    own = ds["score"].sel(track=listed[3].name, metric="majmin")
+    assert {row.system: row.scores[0] for row in pages[3].rows} == dict(
+        zip(ds["system"].values.tolist(), own.values.tolist(), strict=True)
+    )
+    assert [row.scores[0] for row in pages[3].rows] == sorted(own.values.tolist(), reverse=True)
+    assert ("genre", "p") in pages[3].facts or ("genre", "r") in pages[3].facts
+
+
+def test_with_low_values_good_the_worst_are_the_largest(tmp_path):
+    score = [[[1.0], [2.0], [np.nan]], [[0.5], [4.0], [3.0]]]
+    group = make_group(score, orientation=["lower"], standard=["mean"])
+    found = page_contents.store("s", {"deviation": group})
+    listed = page_contents.tracks(found, "deviation").tracks
+    assert [(one.name, one.mean, one.spread) for one in listed] == [
+        ("t1", 3.0, 2.0),
+        ("t2", 3.0, 0.0),
+        ("t0", 0.75, 0.5),
+    ]
+    page = page_contents.track(found, "deviation", "t2")
+    assert [(row.system, row.scores) for row in page.rows] == [("S1", [3.0]), ("S0", [None])]
+    assert page_contents.system(found, "deviation", "S0").tracks[0].name == "t1"
+
+
+def test_with_only_aggregates_there_are_no_tracks(path):
+    found = page_contents.store("campaign", read_store(path), only_aggregates=True)
+    assert not page_contents.evaluation(found, "chord").has_tracks
+    assert page_contents.system(found, "chord", "S1").tracks == []
+    for ask in (lambda: page_contents.tracks(found, "chord"), lambda: page_contents.track(found, "chord", "t1")):
+        with pytest.raises(UnknownNameError, match="evaluation with scores by track"):
+            ask()
+
+
+def test_messages_that_may_quote_a_reference_are_left_out_without_references():
+    group = make_group([[[np.nan], [1.0]]], status=[["invalid", "ok"]])
+    group["message"] = group["message"].astype(object).where(group["status"] == CODES["ok"], "not a chord: 'H:moll'")
+    shown, hidden = (page_contents.store("s", {"chord": group}, references=own) for own in (True, False))
+    assert [one.message for one in page_contents.system(shown, "chord", "S0").problems] == ["not a chord: 'H:moll'"]
+    assert [(one.status, one.message) for one in page_contents.system(hidden, "chord", "S0").problems] == [
+        ("invalid", "")
+    ]
+
+
+def test_names_that_are_not_there_are_refused_with_suggestions(found):
+    with pytest.raises(UnknownNameError, match=r"evaluation 'chrod'.*chord"):
+        page_contents.evaluation(found, "chrod")
+    with pytest.raises(UnknownNameError, match="system 'S9'"):
+        page_contents.system(found, "chord", "S9")
+    with pytest.raises(UnknownNameError, match="track 't99'"):
+        page_contents.track(found, "chord", "t99")
+    with pytest.raises(QueryError, match="s: no evaluation has systems and a metric"):
+        page_contents.store("s", {})
