@@ -302,11 +302,6 @@ def _variable(text: str) -> str:
 def mail_address(text: str) -> str:
     """Check an address for mail.
 
-    Raises
-    ------
-    ValueError
-        If it is none of plain letters, as HTML has them, of at most 254 characters.
-
     Examples
     --------
     >>> mail_address("ada@lab.org")
@@ -451,10 +446,6 @@ def load_campaign(path: str | Path) -> Campaign:
     """Read a campaign file, and import its plugins; raises all problems of its form at once.
 
     No other file that it names is looked for.
-
-    Raises
-    ------
-    PipelineError
     """
     document = read_document(path)
     campaign, problems = validate(document, Campaign, "campaign")
@@ -475,13 +466,7 @@ def campaign_digest(path: str | Path) -> str:
 
 
 def demand_unedited(path: str | Path, digest: str) -> None:
-    """Refuse to go on with a campaign file that is another one than at the start.
-
-    Raises
-    ------
-    PipelineError
-        If its digest is another one: what is scored by other evaluations must not get into a store.
-    """
+    """Refuse to go on with a campaign file that is another one than at the start."""
     if campaign_digest(path) != digest:
         why = "was edited since the worker began: start server and worker again, so that both go by it, or put it back"
         raise PipelineError([Problem("", why)], path)
@@ -526,14 +511,8 @@ def make_round(given: Mapping[str, Any], path: str | Path | None = None) -> Grad
 
     Parameters
     ----------
-    given : mapping of str to object
     path : path or None
         The file in messages.
-
-    Raises
-    ------
-    PipelineError
-        With all problems.
     """
     made, problems = validate(Document(data=dict(given)), GradingRound, "the keys of a round")
     if made is None or problems:
@@ -593,7 +572,6 @@ def pipeline_of(
     ----------
     path : path
         The campaign file.
-    split : str
     readings : Path
         Folder with what was read of each system, see :func:`reading_name`.
     systems : sequence of str or None
@@ -637,11 +615,6 @@ def reference_tracks(
 
     Where a column of the tracks' metadata has the language of the estimates, its value is under the column's name in
     braces. The folders of the references are added to `folders`.
-
-    Raises
-    ------
-    PipelineError
-        With all problems: names that are not known, references that are not there.
     """
     document, root = read_document(path), split_root(path, campaign, split)
     found: dict[str, list[dict[str, str]]] = {}
@@ -670,29 +643,16 @@ def reference_tracks(
 
 @dataclass(frozen=True)
 class CampaignCheck:
-    """Contents that a campaign file leads to.
-
-    Parameters
-    ----------
-    tracks : mapping of str to mapping of str to int
-        Number of tracks with a reference, by split and evaluation.
-    notes : tuple of str
-        What is taken as it is, but should be looked at.
-    """
+    """Contents that a campaign file leads to."""
 
     tracks: Mapping[str, Mapping[str, int]]
+    """Number of tracks with a reference, by split and evaluation."""
     notes: tuple[str, ...]
+    """What is taken as it is, but should be looked at."""
 
 
 def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> CampaignCheck:
-    """Look whether everything that a campaign file names is there, on the host that scores.
-
-    Raises
-    ------
-    PipelineError
-        With all problems: of form, references that are not found, splits that share tracks, folders that cannot be
-        written, stores and tables that are not there.
-    """
+    """Look whether everything that a campaign file names is there, on the host that scores."""
     campaign, document = load_campaign(path), read_document(path)
     beside = Path(absolute(str(path))).parent
     problems: list[Problem] = []

@@ -86,7 +86,6 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
 
     Parameters
     ----------
-    judgements : Collection
     people : bool
         True: for people, with notes; False: for programs.
     level : float or None

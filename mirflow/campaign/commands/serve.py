@@ -48,13 +48,7 @@ class _Serve(CommandFamily):
 
 
 def demand_packages() -> None:
-    """Refuse to go on without the packages of the server.
-
-    Raises
-    ------
-    MirflowError
-        If the extra is not installed.
-    """
+    """Refuse to go on without the packages of the server."""
     for name in _PACKAGES:
         if find_spec(name) is None:
             raise MirflowError(f"the server needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")

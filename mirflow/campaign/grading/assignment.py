@@ -95,11 +95,6 @@ def next_assignments(
     tuple of Assignment
         In the order in which they are shown; empty: nothing (for now).
 
-    Raises
-    ------
-    GradingError
-        For numbers that cannot be.
-
     Examples
     --------
     >>> counts = {Pair("q1", "a"): 1, Pair("q1", "b"): 1, Pair("q2", "c"): 0}
@@ -201,18 +196,10 @@ class _Grader:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Assignments of a whole round, made beforehand.
-
-    Parameters
-    ----------
-    given : tuple of (str, Assignment)
-        The grader and what is judged, in the order of the turns: counts differ by at most one after any of them.
-    graders : tuple of str
-    graders_per_pair : int
-    seed : int
-    """
+    """Assignments of a whole round, made beforehand."""
 
     given: tuple[tuple[str, Assignment], ...]
+    """The grader and what is judged, in the order of the turns: counts differ by at most one after any of them."""
     graders: tuple[str, ...]
     graders_per_pair: int
     seed: int
@@ -237,17 +224,10 @@ def assign(
 
     Parameters
     ----------
-    pairs : collection of Pair
-    graders : sequence of str
     graders_per_pair, by, repeats
         See `next_assignments`.
     seed : int
         Of the round; graders have seeds of their own, `grader_seed`.
-
-    Raises
-    ------
-    GradingError
-        For fewer graders than a pair needs, a grader named twice, and without pairs.
 
     Examples
     --------
@@ -286,8 +266,6 @@ def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -
 
     Parameters
     ----------
-    plan : Plan
-    path : path
     minutes : float
         How long a judgement takes, which is noted with the seed.
     """
@@ -302,13 +280,7 @@ def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -
 
 
 def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
-    """The plan in a table, by grader, and the minutes that a judgement takes.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        For notes and repeats that are no numbers, and without rows.
-    """
+    """The plan in a table, by grader, and the minutes that a judgement takes."""
     table = read_table(path)
     notes = {"seed": "0", "graders per pair": "1", "minutes": "1", **table.notes}
     try:
@@ -328,35 +300,24 @@ def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours.
-
-    Parameters
-    ----------
-    queries, pairs : int
-        Unique ones.
-    graders, graders_per_pair : int
-    judgements, repeats : int
-        Those that count, and those that are made again.
-    queries_per_grader, pairs_per_grader : (int, float, int)
-        The least, the mean and the most of a grader; repeats are not among them.
-    hours, most_hours : float
-        Of all graders together, and of the one with most to do, with repeats.
-    feasible : bool
-        Whether this is at most `limit` minutes.
-    limit : float
-    """
+    """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours."""
 
     queries: int
     pairs: int
+    """Unique ones."""
     graders: int
     graders_per_pair: int
     judgements: int
     repeats: int
+    """Those that count, and those that are made again."""
     queries_per_grader: tuple[int, float, int]
     pairs_per_grader: tuple[int, float, int]
+    """The least, the mean and the most of a grader; repeats are not among them."""
     hours: float
     most_hours: float
+    """Of all graders together, and of the one with most to do, with repeats."""
     feasible: bool
+    """Whether this is at most `limit` minutes."""
     limit: float
 
 

@@ -19,19 +19,11 @@ def clip(recording: Path, output: Path, seconds: float) -> float:
         Any format that libsndfile reads.
     output : Path
         Written over if it exists.
-    seconds : float
 
     Returns
     -------
     float
         Seconds of the recording before the clip.
-
-    Raises
-    ------
-    UnreadableError
-        For a recording that cannot be read.
-    GradingError
-        For an output that cannot be written, or that is the recording.
 
     References
     ----------

@@ -22,35 +22,20 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """Rows of texts under named columns.
-
-    Parameters
-    ----------
-    name : str
-        Of the file in messages.
-    columns : tuple of str
-    rows : tuple of tuples of str
-        Each has a field for every column, without blanks around it.
-    lines : tuple of int
-        Lines of the rows in the file, from 1.
-    notes : mapping of str to str
-        What the comments above the header say, as ``# seed: 7``.
-    """
+    """Rows of texts under named columns."""
 
     name: str
+    """Of the file in messages."""
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    """Each has a field for every column, without blanks around it."""
     lines: tuple[int, ...]
+    """Lines of the rows in the file, from 1."""
     notes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What the comments above the header say, as ``# seed: 7``."""
 
     def column(self, name: str) -> list[str]:
-        """The fields of a column, one a row.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            If there is none of that name.
-        """
+        """The fields of a column, one a row."""
         if name not in self.columns:
             raise InvalidAnnotationError(f"no column {name!r}; {suggest(name, self.columns)}", path=self.name)
         place = self.columns.index(name)
@@ -61,13 +46,7 @@ class CsvTable:
         return self.column(name) if name in self.columns else [""] * len(self.rows)
 
     def filled(self, name: str) -> list[str]:
-        """The fields of a column in which none is empty.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            With the line of an empty one.
-        """
+        """The fields of a column in which none is empty."""
         found = self.column(name)
         for line, text in zip(self.lines, found, strict=True):
             if not text:
@@ -76,15 +55,7 @@ class CsvTable:
 
 
 def read_table(path: str | os.PathLike[str]) -> CsvTable:
-    """The table in a csv or tsv file.
-
-    Raises
-    ------
-    UnreadableError
-        If it cannot be read, or is no table.
-    InvalidAnnotationError
-        With the line of a row that has another number of fields than the header.
-    """
+    """The table in a csv or tsv file."""
     name = os.fspath(path)
     text = decode(read_bytes(name, MAX_BYTES), name)
     head, start, notes = text.split("\n"), 0, {}

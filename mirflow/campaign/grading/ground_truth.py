@@ -25,43 +25,28 @@ From = Literal["all", "any", "previous"]
 
 @dataclass(frozen=True, slots=True)
 class GroupedCandidate:
-    """A candidate in the ground truth of a query.
-
-    Parameters
-    ----------
-    query, candidate : str
-    group : int
-        From 1, the most similar; 0: not similar, and in no group.
-    grade : int
-        The larger, the more similar: groups from here to the last one; 0: not similar.
-    median : float
-        Of the judgements that are compared.
-    graders : int
-        How many judged it.
-    """
+    """A candidate in the ground truth of a query."""
 
     query: str
     candidate: str
     group: int
+    """From 1, the most similar; 0: not similar, and in no group."""
     grade: int
+    """The larger, the more similar: groups from here to the last one; 0: not similar."""
     median: float
+    """Of the judgements that are compared."""
     graders: int
+    """How many judged it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """Groups of equally similar candidates for each query.
-
-    Parameters
-    ----------
-    candidates : tuple of GroupedCandidate
-        By query, the most similar first.
-    undecided : tuple of str
-        Queries with so few judgements that no test could tell two candidates apart.
-    """
+    """Groups of equally similar candidates for each query."""
 
     candidates: tuple[GroupedCandidate, ...]
+    """By query, the most similar first."""
     undecided: tuple[str, ...]
+    """Queries with so few judgements that no test could tell two candidates apart."""
 
     def groups(self, query: str) -> list[list[str]]:
         """The groups of a query, the most similar first."""
@@ -104,11 +89,6 @@ def group_candidates(
     above : float
         Candidates are in a group if the median level of their broad judgements is above this, by default above NS;
         without broad judgements the median of what is compared. The others are not similar.
-
-    Raises
-    ------
-    GradingError
-        Without judgements of the sort that is compared, and for ranks of different candidates.
 
     References
     ----------

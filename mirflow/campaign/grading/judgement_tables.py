@@ -43,37 +43,25 @@ _FALSE = frozenset({"", "0", "false", "no"})
 
 @dataclass(frozen=True, slots=True)
 class GraderJudgement:
-    """Judgement of a candidate by a grader; later rows of the same assignment take its place.
-
-    Parameters
-    ----------
-    grader, query, candidate : str
-    broad : str
-        NS, SS or VS; empty: not judged (yet).
-    fine : float or None
-        None: not judged (yet).
-    repeat : bool
-        True if it is a hidden repeat of another assignment.
-    cannot_hear : bool
-        The recording could not be played.
-    known : bool
-        The grader recognised the piece.
-    time : datetime or None
-        When it was made, with its time zone.
-    heard : float or None
-        Share of the candidate's recording that the grader had heard by then, from 0 to 1; None: not known.
-    """
+    """Judgement of a candidate by a grader; later rows of the same assignment take its place."""
 
     grader: str
     query: str
     candidate: str
     broad: str = ""
+    """NS, SS or VS; empty: not judged (yet)."""
     fine: float | None = None
+    """None: not judged (yet)."""
     repeat: bool = False
+    """True if it is a hidden repeat of another assignment."""
     cannot_hear: bool = False
+    """The recording could not be played."""
     known: bool = False
+    """The grader recognised the piece."""
     time: datetime | None = None
+    """When it was made, with its time zone."""
     heard: float | None = None
+    """Share of the candidate's recording that the grader had heard by then, from 0 to 1; None: not known."""
 
     @property
     def pair(self) -> Pair:
@@ -109,13 +97,7 @@ def latest(judgements: Iterable[GraderJudgement]) -> list[GraderJudgement]:
 
 
 def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
-    """The judgements in a table with the columns `COLUMNS`, in the order of the rows.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        With the line: for another category, a fine judgement that is no number, a time that is none.
-    """
+    """The judgements in a table with the columns `COLUMNS`, in the order of the rows."""
     table = read_table(path)
     found = []
     needed = [table.filled(name) for name in COLUMNS[:3]]
@@ -181,11 +163,6 @@ def _truth(name: str, text: str) -> bool:
 def to_time(text: str) -> datetime:
     """A time as ISO 8601 writes it; UTC if it has no zone.
 
-    Raises
-    ------
-    ValueError
-        If it is none.
-
     Examples
     --------
     >>> to_time("2027-03-01T12:03:41Z").isoformat()
@@ -211,32 +188,19 @@ def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathL
 
 @dataclass(frozen=True, slots=True)
 class GradingEvent:
-    """Something that a grader did.
-
-    Parameters
-    ----------
-    time : datetime
-    grader, event : str
-        The event is a word, such as came, went, played, paused, judged.
-    query, candidate : str
-        Empty where it is about none.
-    """
+    """Something that a grader did."""
 
     time: datetime
     grader: str
     event: str
+    """The event is a word, such as came, went, played, paused, judged."""
     query: str = ""
     candidate: str = ""
+    """Empty where it is about none."""
 
 
 def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
-    """The events in a file of JSON, an object a line with at least ``time``, ``grader`` and ``event``.
-
-    Raises
-    ------
-    UnreadableError, InvalidAnnotationError
-        With the line of what is no event.
-    """
+    """The events in a file of JSON, an object a line with at least ``time``, ``grader`` and ``event``."""
     return [
         GradingEvent(one["time"], *(str(one.get(key) or "") for key in ("grader", "event", "query", "candidate")))
         for one in _objects(path, times=True)
@@ -265,24 +229,16 @@ def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[d
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The judgements of a round that is closed.
-
-    Parameters
-    ----------
-    judgements : tuple of GraderJudgement
-        One a grader and pair, with pieces in the place of ids; for each of the queries that are judged as another.
-    counts : mapping of str to int
-        How many judgements, graders and pairs there are, and what was left out for which reason.
-    unjudged : tuple of Pair
-        Pairs of the pool without a judgement, with pieces in the place of ids.
-    called : mapping of str to str
-        What graders are called in the tables; empty: they withdrew.
-    """
+    """The judgements of a round that is closed."""
 
     judgements: tuple[GraderJudgement, ...]
+    """One a grader and pair, with pieces in the place of ids; for each of the queries that are judged as another."""
     counts: Mapping[str, int]
+    """How many judgements, graders and pairs there are, and what was left out for which reason."""
     unjudged: tuple[Pair, ...]
+    """Pairs of the pool without a judgement, with pieces in the place of ids."""
     called: Mapping[str, str]
+    """What graders are called in the tables; empty: they withdrew."""
 
 
 def close(
@@ -311,11 +267,6 @@ def close(
         What becomes of judgements of pieces that the grader knew.
     names : bool
         True: graders keep their names; False: they are grader 1, 2, ... in an order that has nothing to do with them.
-
-    Raises
-    ------
-    GradingError
-        For a candidate that the key lacks, and if no judgement is left.
     """
     rows = latest(judgements)
     pieces = {one.pair: one.piece for one in key.returned}
@@ -402,17 +353,10 @@ def write_closed(
 
     Parameters
     ----------
-    events : path or None
     unjudged : {"refuse", "zero", "skip"}
         How candidates without a judgement are scored: see the task ``similarity``.
     scale : float
         The largest fine judgement.
-
-    Raises
-    ------
-    GradingError
-        For a system whose name cannot be that of a file, a folder with lists of other systems, and a fine judgement
-        outside of the scale. Nothing is written then.
     """
     place = Path(folder)
     fine = [one.fine for one in closed.judgements if one.fine is not None]

@@ -58,23 +58,15 @@ class Returned:
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates to judge, and the key: the piece, system and rank behind each.
-
-    Parameters
-    ----------
-    queries : tuple of str
-    returned : tuple of Returned
-        By query, system and rank.
-    seed : str
-        The secret that ids are made with. Whoever has it and the collection finds the pieces behind them.
-    left_out : mapping of str to int
-        How many returned pieces were passed over before the pool was full, by the reason.
-    """
+    """Candidates to judge, and the key: the piece, system and rank behind each."""
 
     queries: tuple[str, ...]
     returned: tuple[Returned, ...]
+    """By query, system and rank."""
     seed: str
+    """The secret that ids are made with. Whoever has it and the collection finds the pieces behind them."""
     left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many returned pieces were passed over before the pool was full, by the reason."""
 
     @property
     def pairs(self) -> list[Pair]:
@@ -149,7 +141,6 @@ def pool(
     ----------
     rankings : mapping of str to mapping of str to sequence of str
         By system and query; queries that a system has no list for have no candidates of it.
-    queries : sequence of str
     top : int
         Candidates of a system and query.
     seed : str
@@ -266,7 +257,6 @@ def read_rankings(
     paths : iterable of str
         Files or patterns with ``{system}``, and with ``{track}`` for the query where each has a file of its own. A file
         without ``{system}`` is of the system that it is called after.
-    queries : sequence of str
     pieces : collection of str
         All pieces. Where a system has none of their names, folders and suffixes are left out on both sides.
     trusted : bool

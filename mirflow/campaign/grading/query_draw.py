@@ -22,17 +22,11 @@ _COUNT = re.compile(r"0*[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True)
 class PieceTable:
-    """The pieces of a collection, and what is known of each.
-
-    Parameters
-    ----------
-    table : CsvTable
-    key : str
-        The column of their names.
-    """
+    """The pieces of a collection, and what is known of each."""
 
     table: CsvTable
     key: str
+    """The column of their names."""
 
     @property
     def names(self) -> list[str]:
@@ -65,11 +59,6 @@ def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTa
     ----------
     key : str or None
         The column of their names; None: the first of `NAMES` that there is.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        Without such a column, and with the line of a piece that occurs twice or has no name.
     """
     table = read_table(path)
     found = key or next((name for name in NAMES if name in table.columns), None)
@@ -88,11 +77,6 @@ def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTa
 
 def read_each(text: str) -> int | dict[str, int]:
     """How many queries are drawn of each value of a column: one number, or one for each value.
-
-    Raises
-    ------
-    GradingError
-        If it is neither, or names a value twice.
 
     Examples
     --------
@@ -124,7 +108,6 @@ def draw(
 
     Parameters
     ----------
-    pieces : PieceTable
     number : int or None
         How many, at random.
     each : int, mapping of str to int, or None
@@ -132,7 +115,6 @@ def draw(
         names. Pieces without a value, or with one that the mapping does not name, are not drawn.
     by : str or None
         A column, such as ``genre``.
-    seed : int
     where : str or None
         Only pieces for which this holds.
     exclude : collection of str
@@ -143,11 +125,6 @@ def draw(
     list of str
         In the order of the table, as the order of queries should say nothing. It does not depend on the order of the
         rows which pieces are drawn.
-
-    Raises
-    ------
-    GradingError
-        If there are not enough pieces, no piece has a value of `each`, or a name of `exclude` is no piece.
 
     References
     ----------

@@ -91,7 +91,6 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
         See :func:`mirflow.analysis.judgements.fine_within_broad`.
     level : float or None
         Of percentile intervals by a bootstrap over the queries, whose pairs are drawn together; None: none.
-    seed : int
 
     Returns
     -------
@@ -195,27 +194,18 @@ def _annotation(rows: Sequence[GraderJudgement]) -> Annotation:
 
 @dataclass(frozen=True, slots=True)
 class SelfAgreement:
-    """Agreement of a grader with the own judgements of hidden repeats.
-
-    Parameters
-    ----------
-    grader : str
-        Empty: all graders together.
-    repeats : int
-        Pairs that were judged twice.
-    same : float
-        Share of them with the same broad category both times; NaN without any.
-    weighted_kappa : float
-        Cohen's kappa of the first and the second judgements, with linear weights.
-    difference : float
-        Mean absolute difference of the fine judgements.
-    """
+    """Agreement of a grader with the own judgements of hidden repeats."""
 
     grader: str
+    """Empty: all graders together."""
     repeats: int
+    """Pairs that were judged twice."""
     same: float
+    """Share of them with the same broad category both times; NaN without any."""
     weighted_kappa: float
+    """Cohen's kappa of the first and the second judgements, with linear weights."""
     difference: float
+    """Mean absolute difference of the fine judgements."""
 
 
 def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]:
@@ -276,26 +266,17 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class GraderWork:
-    """Work of a grader, and its consistency.
-
-    Parameters
-    ----------
-    judged : int
-        Pairs with a judgement that counts; repeats are not among them.
-    agreement : SelfAgreement
-    median_seconds : float
-        Time on a pair; NaN without events.
-    total_seconds : float
-        Time on all pairs.
-    median_heard : float
-        Share of a recording that was heard before its judgement, from 0 to 1; NaN where it is not known.
-    """
+    """Work of a grader, and its consistency."""
 
     judged: int
+    """Pairs with a judgement that counts; repeats are not among them."""
     agreement: SelfAgreement
     median_seconds: float
+    """Time on a pair; NaN without events."""
     total_seconds: float
+    """Time on all pairs."""
     median_heard: float
+    """Share of a recording that was heard before its judgement, from 0 to 1; NaN where it is not known."""
 
 
 def grader_work(
@@ -305,7 +286,6 @@ def grader_work(
 
     Parameters
     ----------
-    judgements : iterable of GraderJudgement
     events : iterable of GradingEvent
         See `time_on_task`.
     graders : iterable of str
@@ -342,28 +322,20 @@ def grader_work(
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """Progress of a round.
-
-    Parameters
-    ----------
-    pairs, graders : int
-        Pairs of the pool, and graders with a judgement.
-    wanted, judged : int
-        Judgements that are to be made, and those that count for them.
-    by_count : mapping of int to int
-        How many pairs have 0, 1, 2, ... judgements.
-    cannot_hear, known, repeats : int
-        Judgements that could not be made, those of known pieces, and hidden repeats.
-    """
+    """Progress of a round."""
 
     pairs: int
     graders: int
+    """Pairs of the pool, and graders with a judgement."""
     wanted: int
     judged: int
+    """Judgements that are to be made, and those that count for them."""
     by_count: Mapping[int, int]
+    """How many pairs have 0, 1, 2, ... judgements."""
     cannot_hear: int
     known: int
     repeats: int
+    """Judgements that could not be made, those of known pieces, and hidden repeats."""
 
     @property
     def share(self) -> float:
@@ -410,7 +382,6 @@ def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Datas
 
     Parameters
     ----------
-    judgements : iterable of GraderJudgement
     key : Pool
         Which system returned which candidate.
 

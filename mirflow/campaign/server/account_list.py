@@ -23,29 +23,20 @@ from .viewer_pages import PRIVATE, page, wants_json
 
 @dataclass(frozen=True, slots=True)
 class ListedAccount:
-    """An account, with its submissions and the quota of its team.
-
-    Parameters
-    ----------
-    name, role, lab : str
-    created, revoked : str
-        Days, ISO 8601; empty if it is not revoked.
-    mail : bool
-        Whether the account has left an address for mail.
-    submissions : int
-        Of the account itself, in all states.
-    used : mapping of str to int
-        By split the submissions of the team in the present period; empty where the account may not submit.
-    """
+    """An account, with its submissions and the quota of its team."""
 
     name: str
     role: str
     lab: str
     created: str
     revoked: str
+    """Days, ISO 8601; empty if it is not revoked."""
     mail: bool
+    """Whether the account has left an address for mail."""
     submissions: int
+    """Of the account itself, in all states."""
     used: dict[str, int]
+    """By split the submissions of the team in the present period; empty where the account may not submit."""
 
 
 def list_accounts(session: Session, campaign: Campaign, now: dt.datetime) -> list[ListedAccount]:

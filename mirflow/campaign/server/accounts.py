@@ -43,25 +43,16 @@ class AccountError(MirflowError):
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """A person who looks at a page.
-
-    Parameters
-    ----------
-    user : int
-        Id of the account.
-    name : str
-    role : str
-    token : int
-        Id of the token or session by which the viewer came; 0 of one whom a proxy has let in.
-    team : str
-        As :func:`team_of` names it.
-    """
+    """A person who looks at a page."""
 
     user: int
+    """Id of the account."""
     name: str
     role: Role
     token: int
+    """Id of the token or session by which the viewer came; 0 of one whom a proxy has let in."""
     team: str = ""
+    """As :func:`team_of` names it."""
 
     def may(self, role: Role) -> bool:
         """True if the viewer has the rights of a role."""
@@ -90,13 +81,7 @@ def digest(secret: str) -> str:
 
 
 def add_user(session: Session, name: str, role: Role, now: dt.datetime, lab: str = "") -> User:
-    """Add an account.
-
-    Raises
-    ------
-    AccountError
-        If the name is taken, or is not printable text of at most 100 characters.
-    """
+    """Add an account."""
     if not name.strip() or not name.isprintable() or len(name) > 100:
         raise AccountError(f"{name!r}: a name has 1 to 100 printable characters")
     if name.startswith(DELETED):
@@ -110,13 +95,7 @@ def add_user(session: Session, name: str, role: Role, now: dt.datetime, lab: str
 
 
 def lab_named(text: str) -> str:
-    """The name of a lab with single blanks between words and none around it.
-
-    Raises
-    ------
-    AccountError
-        If it is not printable text of at most 100 characters.
-    """
+    """The name of a lab with single blanks between words and none around it."""
     lab = " ".join(text.split())
     if not lab.isprintable() or len(lab) > 100:
         raise AccountError(f"{text!r}: the name of a lab has at most 100 printable characters")
@@ -213,13 +192,7 @@ def users(session: Session) -> list[User]:
 
 
 def find_user(session: Session, name: str) -> User:
-    """Find an account by name.
-
-    Raises
-    ------
-    AccountError
-        If there is none.
-    """
+    """Find an account by name."""
     user = session.scalar(select(User).where(User.name == name))
     if user is None:
         known = session.scalars(select(User.name)).all()

@@ -39,15 +39,7 @@ _LEAST_COMPRESSED = 1_000
 
 @dataclass(frozen=True)
 class Content:
-    """Contents of an address.
-
-    Parameters
-    ----------
-    body : bytes
-    media_type : str
-    headers : dict of str to str
-    status : int
-    """
+    """Contents of an address."""
 
     body: bytes
     media_type: str
@@ -71,10 +63,8 @@ class Answers:
 
     Parameters
     ----------
-    stores : Stores
     salt : str
         Whatever else answers depend on, such as the title of the site.
-    most_bytes : int
     cors : bool
         Whether scripts of other sites may read public data.
     """
@@ -92,13 +82,7 @@ class Answers:
         self._waiting = 0
 
     def generation(self, names: Sequence[str] | None) -> str:
-        """Text that changes when one of some stores is published anew; None: of all, which may appear and be removed.
-
-        Raises
-        ------
-        UnknownNameError, StoreError
-            If one of them is not there.
-        """
+        """Token that changes when one of the named stores (None: any store) is published, added or removed."""
         tokens = " ".join(f"{name}@{self.stores.current(name).token}" for name in names or self.stores)
         return digest(f"{self._salt} {tokens}")
 
@@ -118,7 +102,6 @@ class Answers:
 
         Parameters
         ----------
-        request : Request
         names : sequence of str or None
             Stores that the answer depends on, if it has neither a view nor a state; None: all.
         make : callable
@@ -221,13 +204,7 @@ class Answers:
 
 
 class Front:
-    """Middleware that gives kept answers to those who are not logged in, before a route is looked for.
-
-    Parameters
-    ----------
-    app : ASGI application
-    answers : Answers
-    """
+    """Middleware that gives kept answers to those who are not logged in, before a route is looked for."""
 
     def __init__(self, app: ASGIApp, answers: Answers) -> None:
         self.app = app

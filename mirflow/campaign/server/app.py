@@ -84,10 +84,6 @@ class NamesInPaths:
 
     Servers decode ``%2F`` in a path before they look for a route, so that a track ``pop/x`` would be two segments.
     Here the path is decoded segment by segment; within one, ``/`` and ``%`` stay encoded.
-
-    Parameters
-    ----------
-    app : ASGI application
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -106,7 +102,6 @@ class BelowRoot:
 
     Parameters
     ----------
-    app : ASGI application
     root : callable
         Gives the path of the server's address: ``/mirflow``; empty without one.
     """
@@ -146,12 +141,7 @@ def decode_path(raw: bytes) -> str:
 
 
 def create_app(service: Service) -> Starlette:
-    """Make the application of a server.
-
-    Parameters
-    ----------
-    service : Service
-    """
+    """Make the application of a server."""
     monitoring = Monitoring(service)
     app = Starlette(
         routes=[*_monitoring_routes(service, monitoring), *_routes(service)],
@@ -234,14 +224,8 @@ def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
 
     Parameters
     ----------
-    host : str
     port : int
         0 is any that is free.
-
-    Raises
-    ------
-    MirflowError
-        If the name is none, or the port is another's.
     """
     with ExitStack() as stack:
         listening: list[socket.socket] = []
@@ -297,8 +281,6 @@ def serve(
     ----------
     paths : sequence of path
         Stores, or one campaign file.
-    host : str
-    port : int
     base_url : str
         Address by which people reach the server, if a proxy stands before it.
     listening : sequence of socket or None
@@ -338,9 +320,6 @@ def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequenc
 
     Parameters
     ----------
-    app : ASGI application
-    host : str
-    port : int
     proxies : sequence of network
         Addresses that may hold any number of connections.
     """
@@ -361,13 +340,7 @@ def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequenc
 
 
 def networks(texts: Sequence[str]) -> list[Network]:
-    """Addresses and networks of proxies.
-
-    Raises
-    ------
-    MirflowError
-        If one is neither.
-    """
+    """Addresses and networks of proxies."""
     found: list[Network] = []
     for text in texts:
         try:

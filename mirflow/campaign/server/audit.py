@@ -28,7 +28,6 @@ class AuditLog:
 
     Parameters
     ----------
-    path : path
     clock : callable
         Gives the time in UTC.
 
@@ -46,13 +45,7 @@ class AuditLog:
         self.path, self._clock, self._lock = path, clock, Lock()
 
     def record(self, actor: str, action: str, **details: str | int | None) -> None:
-        """Add a line; secrets are no details.
-
-        Raises
-        ------
-        AuditError
-            If it cannot be kept: the action must not be done then.
-        """
+        """Add a line; secrets are no details."""
         line: dict[str, str | int] = {"time": self._clock().isoformat(), "actor": actor, "action": action}
         for name, value in details.items():
             if value is not None:
@@ -94,11 +87,6 @@ class AuditLog:
         ----------
         keys : callable
             Gives the keys of a line whose values, which are texts, are to be masked.
-
-        Raises
-        ------
-        AuditError
-            If the log cannot be changed.
         """
         if not self.path.exists():
             return

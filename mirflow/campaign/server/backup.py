@@ -43,21 +43,14 @@ class BackupError(MirflowError):
 
 @dataclass(frozen=True)
 class Backup:
-    """Contents of a backup.
-
-    Parameters
-    ----------
-    date : str
-    users, submissions, files : int
-    stores : mapping of str to str
-        Paths with their generations.
-    """
+    """Contents of a backup."""
 
     date: str
     users: int
     submissions: int
     files: int
     stores: Mapping[str, str]
+    """Paths with their generations."""
 
 
 class _GoneError(Exception):
@@ -69,14 +62,8 @@ def make_backup(service: Service, out: Path) -> Backup:
 
     Parameters
     ----------
-    service : Service
     out : Path
         A file (``.tar.gz``) that only its owner can read; it is put in place when it is whole.
-
-    Raises
-    ------
-    BackupError
-        If the database is none of SQLite, the disk refuses, or the campaign changes all the time.
     """
     database = _database_of(service)
     folder = _folder_of(service)
@@ -213,7 +200,6 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
 
     Parameters
     ----------
-    file : Path
     folder : Path
         Of the campaign's accounts, submissions and stores.
 
@@ -221,11 +207,6 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
     -------
     mapping
         The backup's manifest.
-
-    Raises
-    ------
-    BackupError
-        If the folder holds something, or the file is no backup, or a broken one.
     """
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"{folder}: holds something; move it away before a backup is put in its place")

@@ -44,7 +44,6 @@ class ServerError(MirflowError):
 
     Parameters
     ----------
-    message : str
     status : int
         Of the answer; 0: there is none.
     """
@@ -68,16 +67,10 @@ class _NoRedirect(HTTPRedirectHandler):
 
 @dataclass
 class Client:
-    """Requests to a server in the name of an account.
-
-    Parameters
-    ----------
-    url : str
-        Address of the server.
-    token : str
-    """
+    """Requests to a server in the name of an account."""
 
     url: str
+    """Address of the server."""
     token: str = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +101,6 @@ class Client:
 
         Parameters
         ----------
-        path : Path
         name : str
             Of the system.
         splits : sequence of str
@@ -149,7 +141,6 @@ class Client:
 
         Parameters
         ----------
-        id : str
         seen : callable
             Called with the progress at each answer, and with words alone while there is none.
         """

@@ -168,13 +168,7 @@ class Database:
         return self.engine.dialect.name == "sqlite"
 
     def create(self) -> None:
-        """Make the tables of an empty database; leave the others as they are.
-
-        Raises
-        ------
-        DatabaseError
-            If it cannot be opened, or its tables are older or newer than those of this version.
-        """
+        """Make the tables of an empty database; leave the others as they are."""
         for name in _TABLES:
             import_module(name, __package__)
         with self._opening(self._writing) as connection:
@@ -202,11 +196,6 @@ class Database:
         -------
         list of str
             The revisions that were applied.
-
-        Raises
-        ------
-        DatabaseError
-            If it cannot be opened, has no tables, is newer than this version, or its rows do not fit together.
         """
         # Tables of SQLite are changed by making them anew, which foreign keys would not allow.
         engine = _engine(self.engine.url, foreign_keys=False)
@@ -221,12 +210,7 @@ class Database:
         return applied
 
     def demand_known(self, revision: str | None) -> None:
-        """Refuse a database without tables, and one that a newer version has upgraded.
-
-        Raises
-        ------
-        DatabaseError
-        """
+        """Refuse a database without tables, and one that a newer version has upgraded."""
         if revision is None:
             raise DatabaseError(f"{self.engine.url}: has no tables yet: mirflow serve makes them")
         if revision not in migrations.revisions():
@@ -265,11 +249,6 @@ class Database:
         ----------
         wait : float or None
             Seconds to wait for writers of this process, and as long again for those of others; None: `WAIT`.
-
-        Raises
-        ------
-        sqlalchemy.exc.OperationalError
-            If others write for longer.
         """
         wait = WAIT if wait is None else wait
         # Threads of this process take turns here: SQLite has writers sleep and look again, the unlucky ones for

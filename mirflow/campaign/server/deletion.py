@@ -35,17 +35,10 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
 
     Parameters
     ----------
-    service : Service
     session : Session
         Of a write transaction.
-    user : User
     actor : str
         Who does it, for the audit log; empty: the owner.
-
-    Raises
-    ------
-    AuditError
-        If the audit log cannot be changed; nothing may be committed then.
     """
     now, name = service.clock(), user.name
     user.mail = ""
@@ -80,13 +73,7 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
 
 
 def forget_addresses(service: Service) -> None:
-    """Mask the addresses in the audit log that are older than the campaign says.
-
-    Raises
-    ------
-    AuditError
-        If the audit log cannot be changed.
-    """
+    """Mask the addresses in the audit log that are older than the campaign says."""
     if service.campaign is None:
         return
     oldest = service.clock() - dt.timedelta(days=service.campaign.keep_addresses)

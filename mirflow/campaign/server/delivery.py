@@ -45,7 +45,6 @@ class DeliveryError(MirflowError):
 
     Parameters
     ----------
-    message : str
     final : bool
         Whether another try would fail in the same way.
     """
@@ -67,7 +66,6 @@ class WebhookCourier:
 
     Parameters
     ----------
-    webhook : Webhook
     secret : str
         ``whsec_`` and base64 of 24 to 64 bytes.
 
@@ -92,12 +90,7 @@ class WebhookCourier:
         self._signer, self._url = Signer(secret), urlsplit(webhook.url)
 
     def send(self, message: Message, now: dt.datetime) -> None:
-        """Post a message; an answer other than 2xx, as a redirection, is an error.
-
-        Raises
-        ------
-        DeliveryError
-        """
+        """Post a message; an answer other than 2xx, as a redirection, is an error."""
         body, url = message.as_json(), self._url
         headers = {
             "Content-Type": "application/json",
@@ -150,7 +143,6 @@ class MailCourier:
 
     Parameters
     ----------
-    mail : Mail
     password : str
         Empty without a login.
     account_url : str
@@ -161,13 +153,7 @@ class MailCourier:
         self._mail, self._password, self._account_url = mail, password, account_url
 
     def send(self, message: Message, now: dt.datetime) -> None:
-        """Send a message; errors do not quote its address, as organisers read them.
-
-        Raises
-        ------
-        DeliveryError
-            It is final if the mail server refuses the address.
-        """
+        """Send a message; errors do not quote its address, as organisers read them."""
         made, server = message.as_mail(self._mail.sender, self._account_url), self._mail.server
         try:
             with self._connected() as connection:
@@ -208,14 +194,8 @@ def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -
 
     Parameters
     ----------
-    service : Service
     environment : mapping of str to str
         With the secrets.
-
-    Raises
-    ------
-    MirflowError
-        If a secret is missing, or cannot be one.
     """
     settings = None if service.campaign is None else service.campaign.notifications
     found: dict[Channel, Courier] = {}
@@ -247,8 +227,6 @@ class Sender:
     ----------
     service : Service
         With a campaign and its database.
-    channel : {"webhook", "mail"}
-    courier : Courier
     """
 
     def __init__(self, service: Service, channel: Channel, courier: Courier) -> None:
@@ -298,13 +276,7 @@ class Sender:
 
 @contextmanager
 def sending(service: Service) -> Iterator[None]:
-    """Send the notifications of a campaign from threads, one for each channel, until the block ends.
-
-    Raises
-    ------
-    MirflowError
-        If a secret is missing, or cannot be one.
-    """
+    """Send the notifications of a campaign from threads, one for each channel, until the block ends."""
     ended = threading.Event()
     threads = [
         threading.Thread(target=Sender(service, channel, courier).run, args=(ended,), name=channel, daemon=True)

@@ -82,7 +82,6 @@ class ApiError(MirflowError):
     ----------
     status : int
         Of HTTP.
-    message : str
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -92,38 +91,22 @@ class ApiError(MirflowError):
 
 @dataclass(frozen=True)
 class QueryParameter:
-    """A parameter of an operation.
-
-    Parameters
-    ----------
-    name : str
-    help : str
-    kind : {"string", "integer", "number", "boolean", "pairs"}
-        Pairs are ``name=value``.
-    choices : callable or None
-        Gives the values that there are.
-    many : bool
-        Whether it may be repeated.
-    low, high : number or None
-        The least and the largest value.
-    """
+    """A parameter of an operation."""
 
     name: str
     help: str
     kind: str = "string"
+    """Pairs are ``name=value``."""
     choices: Callable[[], Collection[str]] | None = None
+    """Gives the values that there are."""
     many: bool = False
+    """Whether it may be repeated."""
     low: float | None = None
     high: float | None = None
+    """The least and the largest value."""
 
     def read(self, given: Sequence[str]) -> Any:
-        """The value of what was given.
-
-        Raises
-        ------
-        ApiError
-            If it is not what the parameter takes.
-        """
+        """The value of what was given."""
         repeated = self.many or self.kind == "pairs"
         if len(given) > (MANY if repeated else 1):
             raise ApiError(400, f"{self.name} is given {len(given)} times, {MANY if repeated else 'once'} is the most")
@@ -178,28 +161,19 @@ class QueryParameter:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the API.
-
-    Parameters
-    ----------
-    path : str
-        Below the base, with ``{store}`` and ``{evaluation}``.
-    answer : callable
-        Takes the service, the snapshot of the store (what is seen of all of them where the path names none) and the
-        parameters; gives what JSON can hold, or a table.
-    summary : str
-    parameters : tuple of QueryParameter
-    formats : tuple of str
-    by_track : bool
-        Whether it tells of single tracks.
-    """
+    """An operation of the API."""
 
     path: str
+    """Below the base, with ``{store}`` and ``{evaluation}``."""
     answer: Callable[..., Any]
+    """Takes the service, the snapshot of the store (what is seen of all of them where the path names none) and the
+    parameters; gives what JSON can hold, or a table.
+    """
     summary: str
     parameters: tuple[QueryParameter, ...] = ()
     formats: tuple[str, ...] = ("json",)
     by_track: bool = False
+    """Whether it tells of single tracks."""
 
 
 _FORMAT = QueryParameter("format", "Form of the table; without it the header Accept decides.", choices=lambda: _TABLES)
@@ -233,20 +207,13 @@ class ChangedError(MirflowError):
 
 @dataclass(frozen=True)
 class SeenStores:
-    """Stores as a request sees them.
-
-    Parameters
-    ----------
-    views : Views
-    viewer : Viewer or None
-        Who asks.
-    tokens : mapping of str to str, or None
-        By store what tells that which is seen from all else; None for what everybody sees.
-    """
+    """Stores as a request sees them."""
 
     views: Views
     viewer: Viewer | None
+    """Who asks."""
     tokens: Mapping[str, str] | None
+    """By store what tells that which is seen from all else; None for what everybody sees."""
 
     @property
     def view(self) -> str:
@@ -254,13 +221,7 @@ class SeenStores:
         return "" if self.tokens is None else msgspec.json.encode(sorted(self.tokens.items())).decode()
 
     def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
-        """The answer of a function of what is seen of a store.
-
-        Raises
-        ------
-        ChangedError
-            If it is something else than when the request came.
-        """
+        """The answer of a function of what is seen of a store."""
 
         def check(snapshot: Snapshot) -> Any:
             if self.tokens is not None and snapshot.token != self.tokens.get(name):
@@ -525,7 +486,6 @@ def openapi(title: str, root: str = "") -> dict[str, Any]:
 
     Parameters
     ----------
-    title : str
     root : str
         What stands before all paths.
     """

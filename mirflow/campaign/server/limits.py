@@ -32,13 +32,7 @@ _CLOSE = {"Connection": "close"}
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A token bucket: so many requests at once, and so many a second in the long run.
-
-    Parameters
-    ----------
-    burst : float
-    per_second : float
-    """
+    """A token bucket: so many requests at once, and so many a second in the long run."""
 
     burst: float
     per_second: float
@@ -60,7 +54,6 @@ class RateLimits:
 
     Parameters
     ----------
-    rates : mapping of str to Rate
     clock : callable
         Seconds that only grow.
     kept : int
@@ -75,13 +68,7 @@ class RateLimits:
         self._lock = Lock()
 
     def take(self, rate: str, who: str, cost: float = 1.0) -> None:
-        """Take one request from the bucket of an account or an address.
-
-        Raises
-        ------
-        HTTPException
-            429 with Retry-After, if it is empty.
-        """
+        """Take one request from the bucket of an account or an address."""
         wait = self._wait(rate, who, cost)
         if wait > 0:
             raise HTTPException(429, "Too many requests. Wait a moment.", {"Retry-After": str(ceil(wait))})
@@ -149,7 +136,6 @@ class BoundedBody:
 
     Parameters
     ----------
-    scope : Scope
     receive : callable
         As the server gives it.
     most : int

@@ -28,12 +28,7 @@ _WAIT = 1.0
 
 
 class Monitoring:
-    """The state of a server, and counts of its requests.
-
-    Parameters
-    ----------
-    service : Service
-    """
+    """The state of a server, and counts of its requests."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -115,12 +110,7 @@ def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
 
 
 class _Figures(Collector):
-    """Figures that are looked up when Prometheus asks.
-
-    Parameters
-    ----------
-    service : Service
-    """
+    """Figures that are looked up when Prometheus asks."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -42,17 +42,11 @@ _WHO: Mapping[Audience, Role | None] = MappingProxyType({"organiser": "organiser
 
 @dataclass(frozen=True)
 class ServedRecording:
-    """A file that may be heard.
-
-    Parameters
-    ----------
-    path : Path
-    role : str or None
-        Whose rights it takes to hear it; None: anybody may.
-    """
+    """A file that may be heard."""
 
     path: Path
     role: Role | None
+    """Whose rights it takes to hear it; None: anybody may."""
 
     def may_hear(self, viewer: Viewer | None) -> bool:
         """True if a viewer may hear it."""
@@ -135,15 +129,8 @@ def find_recording(root: Path, pattern: str, piece: str) -> Path:
 
     Parameters
     ----------
-    root : Path
     pattern : str
         With ``{piece}``, relative to the root.
-    piece : str
-
-    Raises
-    ------
-    GradingError
-        If the name of the piece leads out of the folder of the recordings.
     """
     before, _, _ = pattern.partition("{piece}")
     folder = root / before.rpartition("/")[0]

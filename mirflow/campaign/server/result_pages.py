@@ -100,14 +100,7 @@ def _state(views: Views, service: Service, viewer: Viewer | None, **parts: str) 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request for a page of results.
-
-    Parameters
-    ----------
-    views : Views
-    service : Service
-    request : Request
-    """
+    """A request for a page of results."""
 
     views: Views
     service: Service

@@ -65,13 +65,11 @@ class GuardedRoute(Route):
 
     Parameters
     ----------
-    path : str
     endpoint : callable
         Takes a request, gives a response; a plain function runs in a thread. Fields of a small form are in
         ``request.state.form``.
     role : str or None
         Whose rights are needed; None: anybody may call it.
-    methods : sequence of str
     form : bool
         Whether the token against forged requests may come as a field of a small form. If not, the endpoint reads the
         body, and gives the token in it to `check_forgery` before anything else.
@@ -139,12 +137,7 @@ async def _small_form(request: Request) -> Mapping[str, Any]:
 
 
 def check_forgery(request: Request, given: str = "") -> None:
-    """Refuse a request of a browser that does not carry the token of its session, in a header or as given.
-
-    Raises
-    ------
-    HTTPException
-    """
+    """Refuse a request of a browser that does not carry the token of its session, in a header or as given."""
     if request.state.bearer:
         return
     given = request.headers.get("x-csrf-token", "") or given
@@ -177,8 +170,6 @@ class Security:
 
     Parameters
     ----------
-    app : ASGI application
-    service : Service
     count : callable
         Takes the status of each answer; None where there was none.
     """
@@ -345,7 +336,6 @@ class _GuardedAnswer:
     ----------
     state : dict
         Of the request.
-    send : callable
     """
 
     def __init__(self, state: dict[str, Any], send: Send) -> None:

@@ -43,18 +43,12 @@ _ADDRESS = "server.address"
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """Parts of a store that are given away.
-
-    Parameters
-    ----------
-    references : bool
-        References, and messages that may quote one.
-    by_track : bool
-        Scores of single tracks, and names of tracks.
-    """
+    """Parts of a store that are given away."""
 
     references: bool = True
+    """References, and messages that may quote one."""
     by_track: bool = True
+    """Scores of single tracks, and names of tracks."""
 
     @property
     def everything(self) -> bool:
@@ -68,57 +62,37 @@ def _now() -> dt.datetime:
 
 @dataclass
 class Service:
-    """A server's state; without a campaign it has no database, and nothing can be changed.
-
-    Parameters
-    ----------
-    title : str
-    stores : mapping of str to Path
-        Stores to browse, by the name in their addresses.
-    campaign : Campaign or None
-    path : Path or None
-        The campaign file.
-    folder : Path or None
-        Folder of accounts, submissions and stores.
-    database : Database or None
-    secret : bytes
-        Key of signatures.
-    base_url : str
-        Address by which people reach the server; empty: the address that it listens on.
-    clock : callable
-        Gives the time in UTC.
-    proxies : sequence of network
-        Addresses of proxies, whose word on the client's address is taken.
-    user_header : str
-        Header by which a proxy says whom it has let in; empty: none is believed.
-    rates : RateLimits
-    without_references, only_aggregates : bool
-        What is withheld of all stores, whatever the campaign says.
-    archive : Path or None
-        A table of years.
-    cors : bool
-        Whether scripts of other sites may read public data.
-    roots : mapping of str to Path
-        By store: where the annotations of its timelines are, if not in the folder that its run read.
-    """
+    """A server's state; without a campaign it has no database, and nothing can be changed."""
 
     title: str
     stores: dict[str, Path]
+    """Stores to browse, by the name in their addresses."""
     campaign: Campaign | None = None
     path: Path | None = None
+    """The campaign file."""
     folder: Path | None = None
+    """Folder of accounts, submissions and stores."""
     database: Database | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """Key of signatures."""
     base_url: str = ""
+    """Address by which people reach the server; empty: the address that it listens on."""
     clock: Callable[[], dt.datetime] = _now
+    """Gives the time in UTC."""
     proxies: Sequence[Network] = ()
+    """Addresses of proxies, whose word on the client's address is taken."""
     user_header: str = ""
+    """Header by which a proxy says whom it has let in; empty: none is believed."""
     rates: RateLimits = field(default_factory=RateLimits)
     without_references: bool = False
     only_aggregates: bool = False
+    """What is withheld of all stores, whatever the campaign says."""
     archive: Path | None = None
+    """A table of years."""
     cors: bool = False
+    """Whether scripts of other sites may read public data."""
     roots: Mapping[str, Path] = field(default_factory=dict)
+    """By store: where the annotations of its timelines are, if not in the folder that its run read."""
     _years: dict[str, bool] = field(default_factory=dict, repr=False)
     _table: tuple[str, Archive] | None = field(default=None, repr=False)
 
@@ -186,13 +160,7 @@ class Service:
             return False
 
     def read_years(self) -> Archive:
-        """The table of years, read anew when it or a store was changed.
-
-        Raises
-        ------
-        MirflowError
-            If it cannot be read, or there is none.
-        """
+        """The table of years, read anew when it or a store was changed."""
         if self.archive is None:
             raise QueryError("there is no table of years")
         key = self.years_token()
@@ -268,11 +236,6 @@ class Service:
 def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:
     """Assign folders of annotations to stores: one for all of them, or one for each.
 
-    Raises
-    ------
-    MirflowError
-        If there are neither one nor as many as stores.
-
     Examples
     --------
     >>> roots_by_store(["spring", "autumn"], [Path("data")])
@@ -294,14 +257,8 @@ def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revisio
     ----------
     paths : sequence of path
         Stores, or one campaign file.
-    base_url : str
     any_revision : bool
         Leave the database as it is, whatever the revision of its tables.
-
-    Raises
-    ------
-    MirflowError
-        For two stores of one name, a campaign beside anything else, and an address that pages cannot have.
     """
     check_address(base_url)
     if any(is_campaign(path) for path in paths):
@@ -313,14 +270,7 @@ def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revisio
 
 
 def check_address(url: str) -> None:
-    """Refuse an address that people cannot reach a server by.
-
-    Raises
-    ------
-    MirflowError
-        If it is not whole, or its path begins like a path of the server itself, so that nobody could tell whether a
-        proxy has taken it off.
-    """
+    """Refuse an address that people cannot reach a server by."""
     if not url:
         return
     try:

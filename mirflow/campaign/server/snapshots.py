@@ -32,28 +32,20 @@ MOST_BYTES = 1_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A store at one generation.
-
-    Parameters
-    ----------
-    name : str
-        Of the store, in addresses.
-    folder : Path
-        The generation, or the folder of a store that has none.
-    number : int
-        Of the generation; 0 where there is none.
-    token : str
-        Tells the generation from all others, also from those of a store that was removed and made again:
-        ``12-9f3c01ab``.
-    quotes : bool
-        Whether messages and warnings may quote a reference; if not, they are replaced.
-    """
+    """A store at one generation."""
 
     name: str
+    """Of the store, in addresses."""
     folder: Path
+    """The generation, or the folder of a store that has none."""
     number: int
+    """Of the generation; 0 where there is none."""
     token: str
+    """Tells the generation from all others, also from those of a store that was removed and made again:
+    ``12-9f3c01ab``.
+    """
     quotes: bool = True
+    """Whether messages and warnings may quote a reference; if not, they are replaced."""
     _making: defaultdict[str, RLock] = field(default_factory=lambda: defaultdict(RLock), repr=False)
 
     @cached_property
@@ -75,13 +67,7 @@ class Snapshot:
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """Metadata of groups and arrays by their paths, as Zarr has them; the root's path is empty.
-
-        Raises
-        ------
-        StoreError
-            If the generation is gone.
-        """
+        """Metadata of groups and arrays by their paths, as Zarr has them; the root's path is empty."""
         try:
             root = json.loads((self.folder / _ROOT).read_bytes())
         except OSError:
@@ -144,15 +130,7 @@ class Stores:
         return name in self.paths
 
     def current(self, name: str) -> Snapshot:
-        """The snapshot of the generation that is published now.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such store.
-        StoreError
-            If it was removed.
-        """
+        """The snapshot of the generation that is published now."""
         path = self.paths.get(name)
         if path is None:
             raise UnknownNameError("store", name, self.paths)
@@ -172,15 +150,7 @@ class Stores:
         return known[1]
 
     def pinned(self, name: str, token: str) -> Snapshot:
-        """The snapshot of a generation that is still there.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such store.
-        StoreError
-            If the generation is not there, or no longer.
-        """
+        """The snapshot of a generation that is still there."""
         current = self.current(name)
         if current.token == token:
             return current
@@ -222,13 +192,7 @@ class Stores:
             snapshot.__dict__.pop(name, None)
 
     def ask(self, name: str, question: Callable[[Snapshot], T]) -> T:
-        """The answer of a function of the current snapshot; once more where its generation was removed meanwhile.
-
-        Raises
-        ------
-        UnknownNameError, StoreError
-            As :meth:`current`, and what the function raises.
-        """
+        """The answer of a function of the current snapshot; once more where its generation was removed meanwhile."""
         while True:
             snapshot = self.current(name)
             try:

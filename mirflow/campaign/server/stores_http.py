@@ -53,7 +53,6 @@ class ZarrFiles:
 
     Parameters
     ----------
-    stores : Stores
     most : int
         Documents of metadata that are kept.
     """
@@ -80,15 +79,6 @@ class ZarrFiles:
         -------
         tuple of Snapshot and bytes or path, or None
             Metadata as bytes, chunks as files; None where there is no value.
-
-        Raises
-        ------
-        GoneError
-            If the generation that the client reads is gone.
-        DamagedError
-            If a chunk is lost.
-        UnknownNameError, StoreError
-            As :meth:`mirflow.campaign.server.snapshots.Stores.current`.
         """
         snapshot = self._stores.current(name)
         if token is not None and token != snapshot.token:

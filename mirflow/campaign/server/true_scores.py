@@ -24,40 +24,27 @@ from .viewer_pages import PRIVATE, page, wants_json
 
 @dataclass(frozen=True, slots=True)
 class TrueScore:
-    """A true score on a hidden split, beside the released one.
-
-    Parameters
-    ----------
-    evaluation, metric : str
-    rank : int or None
-        Among all systems by this metric; None for a withdrawn one, and without a value.
-    system, submission, sender, lab, visibility : str
-    withdrawn : str
-        When it was withdrawn or disqualified, ISO 8601; empty if it was not.
-    disqualified : str
-        The organisers' reason; empty if it was not.
-    value, low, high : float or None
-        The true score with its interval.
-    released : float or None
-        The rounded score that was released; None where the ladder keeps it back.
-    tracks : int
-    received, rules : str
-    """
+    """A true score on a hidden split, beside the released one."""
 
     evaluation: str
     metric: str
     rank: int | None
+    """Among all systems by this metric; None for a withdrawn one, and without a value."""
     system: str
     submission: str
     sender: str
     lab: str
     visibility: str
     withdrawn: str
+    """When it was withdrawn or disqualified, ISO 8601; empty if it was not."""
     disqualified: str
+    """The organisers' reason; empty if it was not."""
     value: float | None
     low: float | None
     high: float | None
+    """The true score with its interval."""
     released: float | None
+    """The rounded score that was released; None where the ladder keeps it back."""
     tracks: int
     received: str
     rules: str

@@ -56,10 +56,8 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
 
     Parameters
     ----------
-    request : Request
     template : str
         Name of the template's file.
-    status : int
     here : str
         Name of the page in the navigation.
     **context

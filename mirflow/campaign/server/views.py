@@ -72,20 +72,13 @@ SEEN_BY = "seen_by"
 
 @dataclass(frozen=True, eq=False)
 class View(Snapshot):
-    """A part of a store at one generation: some systems, with coordinates of their own.
-
-    Parameters
-    ----------
-    whole : Snapshot or None
-    marks : mapping
-        By name of a system its coordinates.
-    pipeline : str
-        Text of the pipeline of these systems alone.
-    """
+    """A part of a store at one generation: some systems, with coordinates of their own."""
 
     whole: Snapshot | None = None
     marks: Marks = field(default_factory=dict)
+    """By name of a system its coordinates."""
     pipeline: str = ""
+    """Text of the pipeline of these systems alone."""
 
     @cached_property
     def boards(self) -> dict[str, xr.Dataset]:
@@ -118,7 +111,6 @@ class Views:
 
     Parameters
     ----------
-    service : Service
     rounds : Rounds or None
         Of grading.
     """
@@ -146,37 +138,19 @@ class Views:
         return found if viewer is None else [*dict.fromkeys([*found, *self._full])]
 
     def token(self, name: str, viewer: Viewer | None) -> str:
-        """A text that tells what somebody sees of a store now from what others see, and from other generations.
-
-        Raises
-        ------
-        UnknownNameError, StoreError
-            As :meth:`ask`.
-        """
+        """A text that tells what somebody sees of a store now from what others see, and from other generations."""
         if viewer is None or name not in self._full:
             return self._service.shelf.current(name).token
         return self._view(self._full.current(name), viewer).token
 
     def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
-        """The answer of a function of what somebody sees of a store now.
-
-        Raises
-        ------
-        UnknownNameError, StoreError
-            If there is no such store, or nothing of it is to be seen.
-        """
+        """The answer of a function of what somebody sees of a store now."""
         if viewer is None or name not in self._full:
             return self._service.shelf.ask(name, question)
         return self._full.ask(name, lambda whole: question(self._view(whole, viewer)))
 
     def contents(self, name: str, viewer: Viewer | None) -> StoreContents:
-        """Contents of the pages of a store.
-
-        Raises
-        ------
-        UnknownNameError, StoreError
-            If there is no such store, or nothing of it is to be seen.
-        """
+        """Contents of the pages of a store."""
         if name in self.hidden:
             found = self._released(name, viewer)
             if found is None:
@@ -222,11 +196,6 @@ class Views:
         """A text that changes whenever what somebody sees of a store does, or of all stores (None).
 
         It is read before the page is made: a page may show more than it says, and never less.
-
-        Raises
-        ------
-        UnknownNameError, StoreError
-            If there is no such store, or nothing of it is to be seen.
         """
         service = self._service
         database = "" if service.database is None else service.database.page_state()

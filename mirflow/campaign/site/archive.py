@@ -44,48 +44,32 @@ _YEAR = re.compile(r"\d{4}(\.0)?")
 
 @dataclass(frozen=True)
 class YearOfTask:
-    """A task, or a part of one, in a year.
-
-    Parameters
-    ----------
-    year : int
-    task : str
-        A key, such as ``ACD``.
-    part : str
-        The task set: the key of the task, or of a subtask, such as ``ACD2``.
-    name : str
-        The task in words.
-    metric : str
-        The primary metric in words.
-    runs : int or None
-        Systems that took part; None where that is counted with another part.
-    best : float or None
-        The best value.
-    system : str
-        Whose it is; empty where that is not known.
-    lower : bool
-        Whether low values are better.
-    store, evaluation : str
-        Where it is from; empty for what was published elsewhere.
-    written : str
-        The best value as it was published elsewhere.
-    category : str
-        Of the task, such as search; empty where no category was given.
-    """
+    """A task, or a part of one, in a year."""
 
     year: int
     task: str
+    """A key, such as ``ACD``."""
     part: str
+    """The task set: the key of the task, or of a subtask, such as ``ACD2``."""
     name: str = ""
+    """The task in words."""
     metric: str = ""
+    """The primary metric in words."""
     runs: int | None = None
+    """Systems that took part; None where that is counted with another part."""
     best: float | None = None
+    """The best value."""
     system: str = ""
+    """Whose it is; empty where that is not known."""
     lower: bool = False
+    """Whether low values are better."""
     store: str = ""
     evaluation: str = ""
+    """Where it is from; empty for what was published elsewhere."""
     written: str = ""
+    """The best value as it was published elsewhere."""
     category: str = ""
+    """Of the task, such as search; empty where no category was given."""
 
     @property
     def shown(self) -> str:
@@ -104,22 +88,15 @@ class Point:
 
 @dataclass(frozen=True)
 class YearsLine:
-    """The best of each year by one metric, drawn.
-
-    Parameters
-    ----------
-    part, metric : str
-    points : list of Point
-        By year, two or more.
-    low, high : str
-        The ends of the scale: 0 and 1 for values between them, so that slopes can be compared.
-    """
+    """The best of each year by one metric, drawn."""
 
     part: str
     metric: str
     points: list[Point]
+    """By year, two or more."""
     low: str = "0"
     high: str = "1"
+    """The ends of the scale: 0 and 1 for values between them, so that slopes can be compared."""
 
     @property
     def paths(self) -> list[str]:
@@ -152,17 +129,11 @@ _SHARE = "share: of all runs, in %"
 
 @dataclass(frozen=True)
 class Archive:
-    """Years of a campaign.
-
-    Parameters
-    ----------
-    entries : sequence of YearOfTask
-    counts : mapping of int to mapping of str to int
-        Of some years the numbers of ``individuals`` and ``countries``.
-    """
+    """Years of a campaign."""
 
     entries: Sequence[YearOfTask]
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    """Of some years the numbers of ``individuals`` and ``countries``."""
 
     @cached_property
     def years(self) -> list[int]:
@@ -291,13 +262,7 @@ def _growth(before: int | None, after: int | None) -> int | None:
 
 
 def has_years(path: str | Path) -> bool:
-    """True if systems of a store have a coordinate ``year``; scores are not read.
-
-    Raises
-    ------
-    StoreError
-        If there is no such store.
-    """
+    """True if systems of a store have a coordinate ``year``; scores are not read."""
     found = (names_of(ds, YEAR) for ds in boards_of(open_store(path)).values() if YEAR in coords_of(ds, "system"))
     return any(_YEAR.fullmatch(text) for texts in found for text in texts)
 
@@ -309,7 +274,6 @@ def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
     ----------
     name : str
         Of the store.
-    board : Leaderboard
     """
     found = []
     for evaluation in board.evaluations:
@@ -370,15 +334,6 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
         Stores are relative to its folder.
     names : mapping of str to str
         What stores are called, by their real paths; others by their folders.
-
-    Raises
-    ------
-    QueryError
-        For a row that is none of these, with its line.
-    StoreError
-        If a path is no result store.
-    UnknownNameError
-        For an evaluation or a metric that a store does not have.
     """
     path = Path(path)
     entries: list[YearOfTask] = []

@@ -53,12 +53,10 @@ class SiteRecord(msgspec.Struct, frozen=True):
 
     Parameters
     ----------
-    schema : str
     version : int
         Of the schema.
     mirflow : str
         Version of mirflow that wrote it.
-    title : str
     id : str
         Of the feed, a tag URI.
     updated : str
@@ -81,38 +79,24 @@ class SiteRecord(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SiteReport:
-    """Result of writing a site; it may be used as the folder's path.
-
-    Parameters
-    ----------
-    path : Path
-    pages : int
-        Number of HTML files.
-    size : int
-        Bytes of all files.
-    changes : list of Change
-        Since the site before; none of the first one.
-    notes : tuple of str
-        What was left out.
-    """
+    """Result of writing a site; it may be used as the folder's path."""
 
     path: Path
     pages: int
+    """Number of HTML files."""
     size: int
+    """Bytes of all files."""
     changes: list[Change]
+    """Since the site before; none of the first one."""
     notes: tuple[str, ...]
+    """What was left out."""
 
     def __fspath__(self) -> str:
         return str(self.path)
 
 
 class Folder:
-    """A folder that is filled with files, each once.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """A folder that is filled with files, each once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -134,13 +118,7 @@ class Folder:
         return self.path / name
 
     def write(self, name: str, text: str | bytes) -> None:
-        """Write a file.
-
-        Raises
-        ------
-        QueryError
-            If it is there already: on a disk that does not tell capital letters from small ones.
-        """
+        """Write a file."""
         data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
         try:
             with self.place(name).open("xb") as file:
@@ -179,7 +157,6 @@ def write_site(
         Result stores; names are those of the pages, by default those of the folders.
     output : path
         The folder. A site that is there is replaced as a whole, files that are not mirflow's stay.
-    title : str
     url : str
         Address that the site will have, for the feed; empty: links of the feed are relative.
     note : str
@@ -197,18 +174,10 @@ def write_site(
     archive : path or None
         A table of years, see :func:`.archive.read_archive`; None: the years of the systems of the stores, if they
         have a coordinate ``year``.
-    progress : Progress or None
 
     Returns
     -------
     SiteReport
-
-    Raises
-    ------
-    QueryError
-        If the folder holds something that is no site, or a store has no scores for a table.
-    StoreError
-        If a path is no result store.
     """
     named = _named(stores)
     folder = Path(os.path.realpath(output))
@@ -406,13 +375,7 @@ def _next_record(
 
 
 def read_record(folder: Path) -> SiteRecord | None:
-    """Read the record of the site in a folder; None where there is nothing.
-
-    Raises
-    ------
-    QueryError
-        If the folder is a file, or holds something that is no site.
-    """
+    """Read the record of the site in a folder; None where there is nothing."""
     if not folder.exists():
         if not folder.parent.is_dir():
             raise QueryError(f"{folder}: there is no folder {str(folder.parent)!r}")

@@ -40,7 +40,6 @@ class Change(msgspec.Struct, frozen=True):
         A tag URI (RFC 4151), the same for ever.
     time : str
         When it was scored, ISO 8601.
-    store, evaluation : str
     title : str
         In a line.
     details : list of str

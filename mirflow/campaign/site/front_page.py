@@ -24,75 +24,47 @@ ENOUGH = 8
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A system in an evaluation, by the headline.
-
-    Parameters
-    ----------
-    score : AggregatedScore
-    best, like_best : bool
-        Whether it leads, and whether it is not told apart from the leader.
-    """
+    """A system in an evaluation, by the headline."""
 
     score: AggregatedScore
     best: bool
     like_best: bool
+    """Whether it leads, and whether it is not told apart from the leader."""
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A system in all evaluations.
-
-    Parameters
-    ----------
-    system : str
-    cells : list of MatrixCell or None
-        None where it took no part.
-    """
+    """A system in all evaluations."""
 
     system: str
     cells: list[MatrixCell | None]
+    """None where it took no part."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """All systems of a store in all of its evaluations.
-
-    Parameters
-    ----------
-    store : StoreContents
-    evaluations : list of EvaluationPage
-    rows : list of MatrixRow
-        With cells in the order of `evaluations`.
-    """
+    """All systems of a store in all of its evaluations."""
 
     store: StoreContents
     evaluations: list[EvaluationPage]
     rows: list[MatrixRow]
+    """With cells in the order of `evaluations`."""
 
 
 @dataclass(frozen=True)
 class NewsItem:
-    """Something that happened.
-
-    Parameters
-    ----------
-    time : str
-        ISO 8601.
-    title : str
-        In a line.
-    details : sequence of str
-        A line each.
-    page : str
-        Name of the page to look at among the addresses; empty: none.
-    parts : mapping of str to str
-        What the address of the page needs.
-    """
+    """Something that happened."""
 
     time: str
+    """ISO 8601."""
     title: str
+    """In a line."""
     details: Sequence[str] = ()
+    """A line each."""
     page: str = ""
+    """Name of the page to look at among the addresses; empty: none."""
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What the address of the page needs."""
 
 
 def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[NewsItem]:
@@ -108,22 +80,16 @@ def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[
 
 @dataclass(frozen=True)
 class WorthListening:
-    """Tracks of an evaluation that are worth listening to.
-
-    Parameters
-    ----------
-    store, evaluation : str
-    suspects : list of ListedTrack
-        Even the best system does far worse there than elsewhere, so that the reference may be wrong; the score is that
-        of the best system, the lowest first.
-    disputed : list of ListedTrack
-        One system does well and another badly; the largest spread first.
-    """
+    """Tracks of an evaluation that are worth listening to."""
 
     store: str
     evaluation: str
     suspects: list[ListedTrack]
+    """Even the best system does far worse there than elsewhere, so that the reference may be wrong; the score is that
+    of the best system, the lowest first.
+    """
     disputed: list[ListedTrack]
+    """One system does well and another badly; the largest spread first."""
 
 
 def worth_listening(contents: StoreContents) -> list[WorthListening]:
@@ -156,25 +122,16 @@ def worth_listening(contents: StoreContents) -> list[WorthListening]:
 
 @dataclass(frozen=True)
 class FrontPage:
-    """The front page.
-
-    Parameters
-    ----------
-    stores : list of StoreContents
-        The newest first.
-    evaluations : list of EvaluationPage
-        Every evaluation, of each store together.
-    matrices : list of Matrix
-        Systems of each store by the headlines of its evaluations.
-    news : sequence of NewsItem
-        The newest first.
-    listening : list of WorthListening
-    """
+    """The front page."""
 
     stores: list[StoreContents]
+    """The newest first."""
     evaluations: list[EvaluationPage]
+    """Every evaluation, of each store together."""
     matrices: list[Matrix]
+    """Systems of each store by the headlines of its evaluations."""
     news: Sequence[NewsItem]
+    """The newest first."""
     listening: list[WorthListening]
 
     @property
@@ -212,7 +169,6 @@ def front(
 
     Parameters
     ----------
-    stores : sequence of StoreContents
     news : sequence of NewsItem
         The newest first.
     own : mapping of str to collection of str

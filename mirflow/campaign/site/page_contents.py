@@ -45,33 +45,22 @@ _MARGIN = 6.0
 
 @dataclass(frozen=True)
 class StoreContents:
-    """A store as its pages show it.
-
-    Parameters
-    ----------
-    name : str
-        In addresses.
-    board : Leaderboard
-        Its evaluations that have a metric that is one number a track.
-    datasets : mapping of str to xr.Dataset
-        Scores by evaluation; none where only aggregates may be shown.
-    references : bool
-        Whether messages that may quote a reference are shown.
-    title : str
-        What the store is called; its name, if it is empty.
-    has_report : bool
-        Whether there is a report of the store to link to.
-    decimals : int or None
-        Digits after the point of scores that were rounded; None: they were not.
-    """
+    """A store as its pages show it."""
 
     name: str
+    """In addresses."""
     board: Leaderboard
+    """Its evaluations that have a metric that is one number a track."""
     datasets: Mapping[str, xr.Dataset]
+    """Scores by evaluation; none where only aggregates may be shown."""
     references: bool = True
+    """Whether messages that may quote a reference are shown."""
     title: str = ""
+    """What the store is called; its name, if it is empty."""
     has_report: bool = True
+    """Whether there is a report of the store to link to."""
     decimals: int | None = None
+    """Digits after the point of scores that were rounded; None: they were not."""
 
     @cached_property
     def ranked(self) -> dict[str, RankedEvaluation]:
@@ -93,35 +82,17 @@ class StoreContents:
         return {}
 
     def evaluation(self, name: str) -> RankedEvaluation:
-        """The ranking of an evaluation.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is none of this name.
-        """
+        """The ranking of an evaluation."""
         if name not in self.ranked:
             raise UnknownNameError("evaluation", name, self.ranked)
         return self.ranked[name]
 
     def board_of(self, name: str) -> Leaderboard:
-        """The leaderboard of one evaluation alone.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is none of this name.
-        """
+        """The leaderboard of one evaluation alone."""
         return msgspec.structs.replace(self.board, evaluations=[self.evaluation(name)])
 
     def scores(self, name: str) -> TrackScores:
-        """The scores by track of an evaluation.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is none of this name, or only aggregates are shown.
-        """
+        """The scores by track of an evaluation."""
         if name not in self.datasets:
             raise UnknownNameError("evaluation with scores by track", name, self.datasets)
         if name not in self._scores:
@@ -147,7 +118,6 @@ def store(
         In addresses.
     evaluations : mapping of str to xr.Dataset
         As :func:`mirflow.analysis.evaluations.evaluations_of` gives them; perhaps of some systems only.
-    title : str
     level : float or None
         Of intervals and comparisons; None: neither.
     references : bool
@@ -156,11 +126,6 @@ def store(
         Whether nothing about single tracks is shown.
     has_report : bool
         Whether there is a report of the store to link to.
-
-    Raises
-    ------
-    QueryError
-        If no evaluation has a metric that is one number a track.
     """
     found = {key: ds for key, ds in evaluations.items() if ds.sizes["metric"] and ds.sizes["system"]}
     if not found:
@@ -171,21 +136,7 @@ def store(
 
 @dataclass(frozen=True)
 class TrackScores:
-    """Scores by track of an evaluation.
-
-    Parameters
-    ----------
-    systems, tracks, metrics : list of str
-    score : float64 (systems, tracks, metrics)
-    status : int8 (systems, tracks)
-    coords : mapping of str to array (tracks,)
-    headline : int
-        Position of the metric that ranks.
-    lower : bool
-        Whether its low values are better.
-    mean, spread, best : float64 (tracks,)
-        Of the headline over the systems: mean, best minus worst, and best; NaN where no system has a score.
-    """
+    """Scores by track of an evaluation."""
 
     systems: list[str]
     tracks: list[str]
@@ -194,10 +145,13 @@ class TrackScores:
     status: Any
     coords: Mapping[str, Any]
     headline: int
+    """Position of the metric that ranks."""
     lower: bool
+    """Whether its low values are better."""
     mean: Float
     spread: Float
     best: Float
+    """Of the headline over the systems: mean, best minus worst, and best; NaN where no system has a score."""
 
     @classmethod
     def of(cls, ds: xr.Dataset, headline: str) -> TrackScores:
@@ -248,52 +202,33 @@ class TrackScores:
 
 @dataclass(frozen=True)
 class Chart:
-    """A value with its interval on a line of 200 pixels.
-
-    Parameters
-    ----------
-    value : float
-        Pixels from the left.
-    low, high : float or None
-        Ends of the interval.
-    """
+    """A value with its interval on a line of 200 pixels."""
 
     value: float
+    """Pixels from the left."""
     low: float | None
     high: float | None
+    """Ends of the interval."""
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A value on the scale of the charts of a table.
-
-    Parameters
-    ----------
-    place : float
-        Pixels from the left.
-    text : str
-    """
+    """A value on the scale of the charts of a table."""
 
     place: float
+    """Pixels from the left."""
     text: str
 
 
 @dataclass(frozen=True)
 class SystemRow:
-    """A system in the table of an evaluation.
-
-    Parameters
-    ----------
-    system : RankedSystem
-    score : AggregatedScore
-        By the headline metric.
-    chart : Chart or None
-        None without a finite value.
-    """
+    """A system in the table of an evaluation."""
 
     system: RankedSystem
     score: AggregatedScore
+    """By the headline metric."""
     chart: Chart | None
+    """None without a finite value."""
 
 
 def _finite(value: Any) -> float | None:
@@ -342,44 +277,28 @@ def ticks(least: float, most: float) -> list[float]:
 
 @dataclass(frozen=True)
 class EvaluationPage:
-    """The table of an evaluation.
-
-    Parameters
-    ----------
-    store : StoreContents
-    evaluation : RankedEvaluation
-    task : str
-        The task in words.
-    headline : RankedMetric
-    rows : list of SystemRow
-        From the best system to the worst.
-    ticks : list of Tick
-        The scale of the rows' charts.
-    main : list of RankedMetric
-        Metrics beside the headline in the table of systems.
-    facts : list of (str, str)
-        Coordinates of systems that have values: the column of each.
-    like_best : list of str
-        Systems that are not told apart from the leader, without it.
-    has_tracks : bool
-        Whether there are pages of tracks.
-    warnings : list of str
-    own : frozenset of str
-        Systems that the one who looks has submitted.
-    """
+    """The table of an evaluation."""
 
     store: StoreContents
     evaluation: RankedEvaluation
     task: str
+    """The task in words."""
     headline: RankedMetric
     rows: list[SystemRow]
+    """From the best system to the worst."""
     ticks: list[Tick]
+    """The scale of the rows' charts."""
     main: list[RankedMetric]
+    """Metrics beside the headline in the table of systems."""
     facts: list[str]
+    """Coordinates of systems that have values: the column of each."""
     like_best: list[str]
+    """Systems that are not told apart from the leader, without it."""
     has_tracks: bool
+    """Whether there are pages of tracks."""
     warnings: list[str]
     own: frozenset[str] = frozenset()
+    """Systems that the one who looks has submitted."""
 
     @property
     def policies(self) -> str:
@@ -413,15 +332,8 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
 
     Parameters
     ----------
-    contents : StoreContents
-    name : str
     own : collection of str
         Systems that the one who looks has submitted.
-
-    Raises
-    ------
-    UnknownNameError
-        If the store has no such evaluation.
     """
     ranked, ds = contents.evaluation(name), contents.datasets.get(name)
     by_name = {one.name: one for one in ranked.metrics}
@@ -456,51 +368,31 @@ def task_title(task: str) -> str:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """A system by one metric.
-
-    Parameters
-    ----------
-    metric : RankedMetric
-    score : AggregatedScore
-    rank : int or None
-        Among the systems by this metric.
-    best : str
-        The best system by this metric; empty where none is better.
-    best_score : AggregatedScore or None
-    """
+    """A system by one metric."""
 
     metric: RankedMetric
     score: AggregatedScore
     rank: int | None
+    """Among the systems by this metric."""
     best: str
+    """The best system by this metric; empty where none is better."""
     best_score: AggregatedScore | None
 
 
 @dataclass(frozen=True)
 class ListedTrack:
-    """A track with the headline score of one system, or of all.
-
-    Parameters
-    ----------
-    name : str
-    score, mean, spread : float or None
-        Of the system (None where there is none), mean over the systems, and best minus worst.
-    """
+    """A track with the headline score of one system, or of all."""
 
     name: str
     score: float | None
     mean: float | None
     spread: float | None
+    """Of the system (None where there is none), mean over the systems, and best minus worst."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A cell without a score, or with a warning.
-
-    Parameters
-    ----------
-    track, status, message : str
-    """
+    """A cell without a score, or with a warning."""
 
     track: str
     status: str
@@ -509,28 +401,17 @@ class Reason:
 
 @dataclass(frozen=True)
 class SystemPage:
-    """A system in an evaluation.
-
-    Parameters
-    ----------
-    store : StoreContents
-    evaluation : RankedEvaluation
-    system : RankedSystem
-    metrics : list of MetricRow
-    tracks : list of ListedTrack
-        The worst ones by the headline; empty with aggregates only.
-    problems : list of Reason
-    others : list of str
-        Evaluations of the store that have the system, too.
-    """
+    """A system in an evaluation."""
 
     store: StoreContents
     evaluation: RankedEvaluation
     system: RankedSystem
     metrics: list[MetricRow]
     tracks: list[ListedTrack]
+    """The worst ones by the headline; empty with aggregates only."""
     problems: list[Reason]
     others: list[str]
+    """Evaluations of the store that have the system, too."""
 
 
 def system(contents: StoreContents, name: str, system: str) -> SystemPage:
@@ -538,15 +419,8 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
 
     Parameters
     ----------
-    contents : StoreContents
     name : str
         Of the evaluation.
-    system : str
-
-    Raises
-    ------
-    UnknownNameError
-        If the store has no such evaluation, or that no such system.
     """
     ranked = contents.evaluation(name)
     own = next((one for one in ranked.systems if one.name == system), None)
@@ -616,14 +490,7 @@ def list_track(scores: TrackScores, at: int, values: Float | None = None) -> Lis
 
 @dataclass(frozen=True)
 class TracksPage:
-    """The tracks of an evaluation, the worst first.
-
-    Parameters
-    ----------
-    store : StoreContents
-    evaluation : RankedEvaluation
-    tracks : list of ListedTrack
-    """
+    """The tracks of an evaluation, the worst first."""
 
     store: StoreContents
     evaluation: RankedEvaluation
@@ -631,13 +498,7 @@ class TracksPage:
 
 
 def tracks(contents: StoreContents, name: str) -> TracksPage:
-    """The tracks of an evaluation by the mean of the headline over the systems.
-
-    Raises
-    ------
-    UnknownNameError
-        If the store has no such evaluation, or only aggregates are shown.
-    """
+    """The tracks of an evaluation by the mean of the headline over the systems."""
     scores = contents.scores(name)
     listed = [list_track(scores, at) for at in scores.order(scores.mean)]
     return TracksPage(contents, contents.evaluation(name), listed)
@@ -645,58 +506,37 @@ def tracks(contents: StoreContents, name: str) -> TracksPage:
 
 @dataclass(frozen=True)
 class TrackRow:
-    """A system on a track.
-
-    Parameters
-    ----------
-    system : str
-    scores : list of float or None
-        By the shown metrics.
-    status : str
-        In words; empty where all is well.
-    """
+    """A system on a track."""
 
     system: str
     scores: list[float | None]
+    """By the shown metrics."""
     status: str
+    """In words; empty where all is well."""
 
 
 @dataclass(frozen=True)
 class TrackPage:
-    """The scores of all systems on a track.
-
-    Parameters
-    ----------
-    store : StoreContents
-    evaluation : RankedEvaluation
-    track : str
-    facts : list of (str, str)
-        Coordinates of the track.
-    metrics : list of RankedMetric
-        The shown ones, the headline first.
-    rows : list of TrackRow
-        The best system first.
-    mean, spread : float or None
-        Of the headline over the systems.
-    place : int
-        Counted from 1, the worst track first.
-    of : int
-    before, after : str or None
-        Neighbours in the list of tracks, the worst track first.
-    """
+    """The scores of all systems on a track."""
 
     store: StoreContents
     evaluation: RankedEvaluation
     track: str
     facts: list[tuple[str, str]]
+    """Coordinates of the track."""
     metrics: list[RankedMetric]
+    """The shown ones, the headline first."""
     rows: list[TrackRow]
+    """The best system first."""
     mean: float | None
     spread: float | None
+    """Of the headline over the systems."""
     place: int
+    """Counted from 1, the worst track first."""
     of: int
     before: str | None
     after: str | None
+    """Neighbours in the list of tracks, the worst track first."""
 
     @property
     def has_status(self) -> bool:
@@ -709,15 +549,8 @@ def track(contents: StoreContents, name: str, track: str) -> TrackPage:
 
     Parameters
     ----------
-    contents : StoreContents
     name : str
         Of the evaluation.
-    track : str
-
-    Raises
-    ------
-    UnknownNameError
-        If the store has no such evaluation, only aggregates are shown, or there is no such track.
     """
     scores = contents.scores(name)
     if track not in scores.places:
@@ -727,13 +560,7 @@ def track(contents: StoreContents, name: str, track: str) -> TrackPage:
 
 
 def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackPage]:
-    """The pages of all tracks of an evaluation, the worst first.
-
-    Raises
-    ------
-    UnknownNameError
-        If only aggregates are shown.
-    """
+    """The pages of all tracks of an evaluation, the worst first."""
     scores = contents.scores(page.evaluation.name)
     order = scores.order(scores.mean)
     for place in range(len(order)):

@@ -159,11 +159,6 @@ class Links(Protocol):
 class LiveLinks:
     """Links on a server: paths from its root, names percent-encoded.
 
-    Parameters
-    ----------
-    root : str
-        What stands before all paths where a proxy serves the site below its root: ``/results``.
-
     Examples
     --------
     >>> LiveLinks().url("evaluation", store="2013", evaluation="a/b")
@@ -171,6 +166,7 @@ class LiveLinks:
     """
 
     root: str = ""
+    """What stands before all paths where a proxy serves the site below its root: ``/results``."""
 
     def url(self, page: str, /, **parts: str) -> str:
         """The address of a page, from the root."""
@@ -186,7 +182,6 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
     ----------
     page : str
         Its name among :data:`ADDRESSES`.
-    twins : mapping of str to frozenset of str
     **parts : str
         What stands for the braces.
 
@@ -206,13 +201,6 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
 class DiskLinks:
     """Links in a folder: relative, and to files, so that the site opens from disk and below any address.
 
-    Parameters
-    ----------
-    here : str
-        The file of the page that has the links.
-    twins : mapping of str to frozenset of str
-        See :data:`Twins`.
-
     Examples
     --------
     >>> DiskLinks("stores/2013/index.html").url("evaluation", store="2013", evaluation="chord")
@@ -220,7 +208,9 @@ class DiskLinks:
     """
 
     here: str
+    """The file of the page that has the links."""
     twins: Twins = field(default_factory=dict)
+    """See :data:`Twins`."""
 
     def url(self, page: str, /, **parts: str) -> str:
         """The address of a page, from the page that has the link."""
@@ -236,13 +226,7 @@ class DiskLinks:
 
 @cache
 def read_asset(name: str) -> bytes:
-    """A style sheet, script or picture of the pages.
-
-    Raises
-    ------
-    KeyError
-        If there is none of this name.
-    """
+    """A style sheet, script or picture of the pages."""
     folder = files(__package__).joinpath("assets")
     if name not in asset_names():
         raise KeyError(name)
@@ -274,41 +258,26 @@ def asset_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class PageViewer:
-    """A person who looks at a page.
-
-    Parameters
-    ----------
-    name, role : str
-    csrf : str
-        The token that forms carry.
-    """
+    """A person who looks at a page."""
 
     name: str
     role: str
     csrf: str
+    """The token that forms carry."""
 
 
 @dataclass(frozen=True)
 class Pages:
-    """Templates with the links and the title of a site.
-
-    Parameters
-    ----------
-    links : Links
-    title : str
-    live : bool
-        Whether a server gives the pages.
-    navigation : sequence of (str, str)
-        Names of addresses with the words of their links.
-    note : str
-        What the foot of every page says, such as the licence of the data.
-    """
+    """Templates with the links and the title of a site."""
 
     links: Links
     title: str
     live: bool = False
+    """Whether a server gives the pages."""
     navigation: Sequence[tuple[str, str]] = (("front", "Results"),)
+    """Names of addresses with the words of their links."""
     note: str = ""
+    """What the foot of every page says, such as the licence of the data."""
 
     def at(self, here: str) -> Pages:
         """The pages of a site on disk as the file `here` links them."""
@@ -328,11 +297,6 @@ class Pages:
             Name of the page among those of the navigation.
         **context
             What the template needs; a name that it lacks is an error.
-
-        Raises
-        ------
-        MirflowError
-            If Jinja2 is not installed.
         """
         site = {
             "title": self.title,
@@ -347,13 +311,7 @@ class Pages:
 
 @cache
 def environment() -> Environment:
-    """The templates of all pages: text is escaped, and names that are not there are errors.
-
-    Raises
-    ------
-    MirflowError
-        If Jinja2 is not installed.
-    """
+    """The templates of all pages: text is escaped, and names that are not there are errors."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -379,7 +337,6 @@ def show_number(value: float | str | None, decimals: int | None = None) -> str:
 
     Parameters
     ----------
-    value : float, str or None
     decimals : int or None
         Digits after the point of a value that was rounded; None: as many as tables have.
 
@@ -395,12 +352,7 @@ def show_number(value: float | str | None, decimals: int | None = None) -> str:
 
 
 def show_ends(score: Any) -> str:
-    """The interval of an aggregated score for people; empty where there is none.
-
-    Parameters
-    ----------
-    score : object with ``low`` and ``high``
-    """
+    """The interval of an aggregated score for people; empty where there is none."""
     if score.low is None or score.high is None:
         return ""
     return show_interval((float(score.low), float(score.high)), False, 0.0)

@@ -24,35 +24,20 @@ _LONGEST_AGO = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An event as a page sent it.
-
-    Parameters
-    ----------
-    number : int
-        Of the event in its window.
-    kind : str
-    ago : float
-        Seconds since it happened, so that clocks need not agree.
-    assignment : int or None
-    position : float or None
-        Seconds in the recording.
-    """
+    """An event as a page sent it."""
 
     number: int
+    """Of the event in its window."""
     kind: str
     ago: float
+    """Seconds since it happened, so that clocks need not agree."""
     assignment: int | None
     position: float | None
+    """Seconds in the recording."""
 
 
 def read_events(given: Mapping[str, Any]) -> tuple[str, int, list[Sent]]:
-    """The window, the page and the events that were sent.
-
-    Raises
-    ------
-    JudgementError
-        If these are none.
-    """
+    """The window, the page and the events that were sent."""
     events = given.get("events")
     if not isinstance(events, list) or len(events) > BATCH:
         raise JudgementError(f"events: needs a list of at most {BATCH}")

@@ -114,14 +114,7 @@ def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
 
 
 class GraderPages:
-    """Pages that graders see and send.
-
-    Parameters
-    ----------
-    service : Service
-    database : Database
-    rounds : Rounds
-    """
+    """Pages that graders see and send."""
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds

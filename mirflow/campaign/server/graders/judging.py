@@ -35,24 +35,16 @@ class JudgementError(GradingError):
 
 @dataclass(frozen=True, slots=True)
 class JudgementChange:
-    """Fields of a judgement that were changed in one window.
-
-    Parameters
-    ----------
-    client : str
-        The window.
-    number : int
-        Of the change in that window; a later one is larger.
-    values : mapping of str to object
-        `broad`, `fine`, `unplayable` and `known`, as far as they were changed; None takes a judgement back.
-    heard : float or None
-        Seconds of the candidate that were heard so far; None if the page cannot tell.
-    """
+    """Fields of a judgement that were changed in one window."""
 
     client: str
+    """The window."""
     number: int
+    """Of the change in that window; a later one is larger."""
     values: Mapping[str, Any]
+    """`broad`, `fine`, `unplayable` and `known`, as far as they were changed; None takes a judgement back."""
     heard: float | None = None
+    """Seconds of the candidate that were heard so far; None if the page cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +60,6 @@ class State:
 
 def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a change, as they are kept.
-
-    Raises
-    ------
-    JudgementError
-        For another field, another category, and a fine judgement outside of 0 to 10 or between its steps.
 
     Examples
     --------
@@ -108,13 +95,7 @@ def _fine(value: Any) -> float:
 
 
 def read_change(body: bytes) -> tuple[int, JudgementChange]:
-    """The assignment and the change that a page sent as JSON.
-
-    Raises
-    ------
-    JudgementError
-        If it is none.
-    """
+    """The assignment and the change that a page sent as JSON."""
     given = read_object(body)
     values, heard = given.get("values"), given.get("heard")
     if not isinstance(values, dict):
@@ -129,12 +110,7 @@ def read_change(body: bytes) -> tuple[int, JudgementChange]:
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """A JSON object.
-
-    Raises
-    ------
-    JudgementError
-    """
+    """A JSON object."""
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):
@@ -204,20 +180,13 @@ def record(session: Session, assignment: StoredAssignment, change: JudgementChan
     ----------
     session : Session
         Of a write transaction.
-    assignment : StoredAssignment
     change : JudgementChange
         With values of `read_values`.
-    now : datetime
 
     Returns
     -------
     bool
         Whether it was new.
-
-    Raises
-    ------
-    JudgementError
-        After `MOST_CHANGES` changes.
     """
     kept = assignment.judgements
     if any((one.client, one.number) == (change.client, change.number) for one in kept):
@@ -278,8 +247,6 @@ def contradicted(
 
     Parameters
     ----------
-    broad : str or None
-    fine : float or None
     others : sequence of (broad, fine)
         The other judgements of the grader.
 

@@ -64,7 +64,6 @@ def find_gains(database: Database, paths: list[Path]) -> dict[Path, float]:
 
     Parameters
     ----------
-    database : Database
     paths : list of Path
         Files that are not there have the factor 1.
     """

@@ -105,14 +105,7 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
 
 
 class OrganiserPages:
-    """Pages that organisers see and send.
-
-    Parameters
-    ----------
-    service : Service
-    database : Database
-    rounds : Rounds
-    """
+    """Pages that organisers see and send."""
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds

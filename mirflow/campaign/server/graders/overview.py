@@ -43,31 +43,22 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class RoundOverview:
-    """A round as organisers see it.
-
-    Parameters
-    ----------
-    quantities : dict of str to object
-        Pairs, graders, judgements and what else is counted.
-    counts : list of dict
-        How many pairs have 0, 1, 2, ... judgements.
-    agreement : list of dict
-        Fleiss's kappa with all three categories and with SS and VS as one, and the other measures: name, of (broad or
-        fine), value, pairs that were compared, what it is.
-    boxes : list of dict
-        Fine judgements within each broad category, as box plots show them.
-    graders : list of dict
-        Judgements, seconds and agreement with the own repeats of each grader, by number.
-    schemes : list of dict
-        The ranking of the systems by all categories, and without the middle one.
-    """
+    """A round as organisers see it."""
 
     quantities: Row
+    """Pairs, graders, judgements and what else is counted."""
     counts: list[Row]
+    """How many pairs have 0, 1, 2, ... judgements."""
     agreement: list[Row]
+    """Fleiss's kappa with all three categories and with SS and VS as one, and the other measures: name, of (broad or
+    fine), value, pairs that were compared, what it is.
+    """
     boxes: list[Row]
+    """Fine judgements within each broad category, as box plots show them."""
     graders: list[Row]
+    """Judgements, seconds and agreement with the own repeats of each grader, by number."""
     schemes: list[Row]
+    """The ranking of the systems by all categories, and without the middle one."""
 
 
 def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
@@ -145,8 +136,6 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None) -> RoundOve
 
     Parameters
     ----------
-    session : Session
-    opened : OpenRound
     key : Pool or None
         Which system returned which candidate; None: systems are not ranked.
     """
@@ -300,11 +289,6 @@ def close_round(
     -------
     closed : Closed
     pipeline : Path
-
-    Raises
-    ------
-    GradingError
-        If the campaign has no such round, or nobody has judged.
     """
     rounds = open_rounds(service)
     if name not in rounds or service.database is None:

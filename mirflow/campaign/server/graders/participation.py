@@ -184,19 +184,13 @@ def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> l
 
 @dataclass(frozen=True, slots=True)
 class GraderProgress:
-    """Progress of a grader and of the round.
-
-    Parameters
-    ----------
-    done, pages : int
-        Candidates and pages that the grader has done.
-    share : float
-        Of the judgements that the round needs.
-    """
+    """Progress of a grader and of the round."""
 
     done: int
     pages: int
+    """Candidates and pages that the grader has done."""
     share: float
+    """Of the judgements that the round needs."""
 
 
 def progress(session: Session, opened: OpenRound, participation: Participation) -> GraderProgress:
@@ -217,31 +211,21 @@ def share_judged(session: Session, opened: OpenRound) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OpenRoundProgress:
-    """Progress of a round, which names nobody.
-
-    Parameters
-    ----------
-    name, title : str
-    pairs, judged : int
-        Pairs of a query and a candidate, and those that have as many judgements as they need.
-    graders : int
-        Judgements that a pair needs.
-    share : float
-        Of the judgements that the round needs, from 0 to 1.
-    closes : datetime or None
-        The time at which it ends.
-    public : bool
-        Whether everybody may know.
-    """
+    """Progress of a round, which names nobody."""
 
     name: str
     title: str
     pairs: int
     judged: int
+    """Pairs of a query and a candidate, and those that have as many judgements as they need."""
     graders: int
+    """Judgements that a pair needs."""
     share: float
+    """Of the judgements that the round needs, from 0 to 1."""
     closes: dt.datetime | None
+    """The time at which it ends."""
     public: bool
+    """Whether everybody may know."""
 
 
 def progress_of(session: Session, opened: OpenRound) -> OpenRoundProgress:
@@ -263,13 +247,7 @@ def is_closed(session: Session, opened: OpenRound, now: dt.datetime) -> bool:
 
 
 class OpenRoundsProgress:
-    """Progress of the open rounds for pages that many look at; it is counted every few seconds.
-
-    Parameters
-    ----------
-    service : Service
-    rounds : Rounds
-    """
+    """Progress of the open rounds for pages that many look at; it is counted every few seconds."""
 
     def __init__(self, service: Service, rounds: Rounds) -> None:
         self._service, self._rounds = service, rounds

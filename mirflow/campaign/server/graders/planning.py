@@ -62,23 +62,15 @@ class PlanError(GradingError):
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """A round that is planned.
-
-    Parameters
-    ----------
-    name : str
-    folder : Path
-        Of its files.
-    planning : Planning
-        What the campaign file offers.
-    root : Path
-        Folder that the campaign's paths are relative to.
-    """
+    """A round that is planned."""
 
     name: str
     folder: Path
+    """Of its files."""
     planning: Planning
+    """What the campaign file offers."""
     root: Path
+    """Folder that the campaign's paths are relative to."""
 
     @property
     def is_open(self) -> bool:
@@ -133,13 +125,7 @@ def _folder(service: Service) -> Path:
 
 
 def begin_plan(service: Service, name: str) -> RoundPlan:
-    """Begin the plan of a round.
-
-    Raises
-    ------
-    PlanError
-        If the name is none, or is taken.
-    """
+    """Begin the plan of a round."""
     try:
         identifier(name)
     except ValueError as error:
@@ -167,13 +153,7 @@ def discard_plan(plan: RoundPlan) -> None:
 
 @contextmanager
 def _changing(plan: RoundPlan) -> Iterator[None]:
-    """Change a plan alone.
-
-    Raises
-    ------
-    PlanError
-        If the round is open, the plan was discarded, or a step is being made and takes long.
-    """
+    """Change a plan alone."""
     if not _BUSY.acquire(timeout=20):
         raise PlanError("another step is being made: try again in a moment")
     try:
@@ -201,18 +181,12 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> Pie
 
     Parameters
     ----------
-    plan : RoundPlan
     path : Path
         Where the table is.
     name : str
         Of its file, as it was sent.
     column : str
         The column of the pieces' names; empty: piece, track, ...
-
-    Raises
-    ------
-    MirflowError
-        With the line of what is wrong.
     """
     base = re.split(r"[/\\]", name)[-1]
     trouble = name_trouble(base, 0) or ("" if base.lower().endswith(TABLES) else f"is none of {', '.join(TABLES)}")
@@ -231,13 +205,7 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> Pie
 
 
 def read_collection(plan: RoundPlan) -> PieceTable:
-    """The table of pieces of a plan.
-
-    Raises
-    ------
-    PlanError
-        If there is none yet.
-    """
+    """The table of pieces of a plan."""
     path = plan.folder / PIECES
     if not path.exists():
         raise PlanError("there is no table of pieces yet")
@@ -251,7 +219,6 @@ def draw_queries(
 
     Parameters
     ----------
-    plan : RoundPlan
     number : int or mapping of str to int
         At random, or of each value of a column; of a mapping as many of each value as it says.
     by : str
@@ -278,15 +245,8 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
 
     Parameters
     ----------
-    service : Service
-    plan : RoundPlan
     sent : sequence of (str, Path)
         Names as sent, and where the bytes are: one archive, or files.
-
-    Raises
-    ------
-    MirflowError
-        If a file cannot be taken, with the reason; nothing has changed then.
     """
     assert service.campaign is not None
     with _changing(plan), _beside(plan) as place:
@@ -332,7 +292,6 @@ def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
     ----------
     files : sequence of str
         Paths below the folder of the lists.
-    queries : sequence of str
 
     Examples
     --------
@@ -369,8 +328,6 @@ def pool_candidates(
 
     Parameters
     ----------
-    service : Service
-    plan : RoundPlan
     source : int or None
         Lists that the campaign file offers; None: those that were sent.
     top : int
@@ -444,15 +401,8 @@ def write_round(plan: RoundPlan, settings: Mapping[str, Any], consent: str = "")
 
     Parameters
     ----------
-    plan : RoundPlan
-    settings : mapping of str to object
     consent : str
         The text that graders agree to; empty: that of mirflow.
-
-    Raises
-    ------
-    MirflowError
-        If a step is missing, or a setting cannot be.
     """
     with _changing(plan):
         if not plan.has(QUERIES) or not plan.has(POOL) or not plan.has(str(key_path(POOL))):
@@ -477,13 +427,7 @@ def _round(plan: RoundPlan, settings: Mapping[str, Any]) -> GradingRound:
 
 
 def read_round(plan: RoundPlan) -> GradingRound:
-    """The round of a plan that was opened.
-
-    Raises
-    ------
-    MirflowError
-        If its settings were changed to what cannot be.
-    """
+    """The round of a plan that was opened."""
     path = plan.folder / ROUND
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -500,13 +444,7 @@ def forget_round(plan: RoundPlan) -> None:
 
 
 def planned_rounds(service: Service) -> list[GradingRound]:
-    """The rounds of a campaign that were planned on the pages and are open.
-
-    Raises
-    ------
-    MirflowError
-        For one that the campaign file names, too, or that cannot be read.
-    """
+    """The rounds of a campaign that were planned on the pages and are open."""
     if service.campaign is None or service.campaign.planning is None or service.folder is None:
         return []
     own = {one.name for one in service.campaign.grading}
@@ -530,44 +468,31 @@ class GraderShare:
 
 @dataclass(frozen=True)
 class PlanOverview:
-    """Progress of a plan.
-
-    Parameters
-    ----------
-    pieces, columns, file
-        Number of pieces, other columns of their table, and its name.
-    queries : list of (str, int or str) or None
-        Quantities of the queries; None: not drawn yet.
-    drawn, traits
-        Names of the queries, and the other columns of their table.
-    systems : list of str
-        Of the lists that were sent.
-    pool, short : list
-        Quantities of the pool; systems, queries and number of lists that are too short.
-    missing : list of str
-        Pieces without a recording.
-    work, shares : list
-        Quantities of table 5 of the MIREX chapter; what each grader hears.
-    per_pair : int
-        Graders of a pair in the assignments.
-    troubles : dict of str to str
-        Files that cannot be read, as somebody changed them.
-    """
+    """Progress of a plan."""
 
     pieces: int
     columns: tuple[str, ...]
     file: str
+    """Number of pieces, other columns of their table, and its name."""
     queries: list[tuple[str, int | str]] | None
+    """Quantities of the queries; None: not drawn yet."""
     drawn: list[str]
     traits: tuple[str, ...]
+    """Names of the queries, and the other columns of their table."""
     systems: list[str]
+    """Of the lists that were sent."""
     pool: list[tuple[str, int]] | None
     short: list[tuple[str, str, int]]
+    """Quantities of the pool; systems, queries and number of lists that are too short."""
     missing: list[str]
+    """Pieces without a recording."""
     work: list[tuple[str, int | str]] | None
     shares: list[GraderShare]
+    """Quantities of table 5 of the MIREX chapter; what each grader hears."""
     per_pair: int
+    """Graders of a pair in the assignments."""
     troubles: dict[str, str]
+    """Files that cannot be read, as somebody changed them."""
 
 
 def look_over_plan(plan: RoundPlan) -> PlanOverview:

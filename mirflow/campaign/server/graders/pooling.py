@@ -21,7 +21,6 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     ----------
     task : mapping
         ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and ``suffixes``, which files may have.
-    send : callable
 
     Returns
     -------
@@ -58,7 +57,6 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``, ``pieces`` and its ``column``
         (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None), ``secret``, and ``out``, the
         table to write.
-    send : callable
 
     Returns
     -------

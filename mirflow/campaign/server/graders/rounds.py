@@ -41,30 +41,20 @@ _LOG = logging.getLogger("mirflow.server")
 
 @dataclass(frozen=True)
 class OpenRound:
-    """A round of grading that a server offers.
-
-    Parameters
-    ----------
-    config : GradingRound
-        As the campaign file has it.
-    root : Path
-        Folder that its paths are relative to.
-    id : int
-        In the database.
-    consent : str
-        What graders agree to.
-    version : str
-        Of that text.
-    missing : tuple of str
-        Pieces without a recording.
-    """
+    """A round of grading that a server offers."""
 
     config: GradingRound
+    """As the campaign file has it."""
     root: Path
+    """Folder that its paths are relative to."""
     id: int
+    """In the database."""
     consent: str
+    """What graders agree to."""
     version: str
+    """Of that text."""
     missing: tuple[str, ...] = ()
+    """Pieces without a recording."""
 
     @property
     def name(self) -> str:
@@ -72,13 +62,7 @@ class OpenRound:
         return self.config.name
 
     def recording(self, piece: str) -> Path:
-        """The file of a piece.
-
-        Raises
-        ------
-        GradingError
-            If the name of the piece leads out of the folder of the recordings.
-        """
+        """The file of a piece."""
         return find_recording(self.root, self.config.audio, piece)
 
     def is_open(self, now: dt.datetime) -> bool:
@@ -93,19 +77,10 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
     Pairs that were added to the tables since are added, and those that were taken out leave, unless somebody was asked
     about them.
 
-    Parameters
-    ----------
-    service : Service
-
     Returns
     -------
     dict of str to OpenRound
         By name; empty without a campaign.
-
-    Raises
-    ------
-    GradingError
-        If a table does not name what it should.
     """
     if service.campaign is None or service.database is None:
         return {}
@@ -115,26 +90,14 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
 
 
 def load_round(service: Service, config: GradingRound) -> OpenRound:
-    """Load one round into the database.
-
-    Raises
-    ------
-    GradingError
-        See `open_rounds`.
-    """
+    """Load one round into the database."""
     assert service.database is not None
     with service.database.write() as session:
         return _load(session, config, service.root, service.clock())
 
 
 def rounds_of(service: Service) -> Rounds | None:
-    """The rounds of a campaign; None where there can be none.
-
-    Raises
-    ------
-    GradingError
-        If the tables of a round cannot be used.
-    """
+    """The rounds of a campaign; None where there can be none."""
     campaign = service.campaign
     if campaign is None or service.database is None or not (campaign.grading or campaign.planning):
         return None
@@ -142,12 +105,7 @@ def rounds_of(service: Service) -> Rounds | None:
 
 
 class Rounds:
-    """The rounds that a server offers; those that are planned on its pages are among them once they are open.
-
-    Parameters
-    ----------
-    service : Service
-    """
+    """The rounds that a server offers; those that are planned on its pages are among them once they are open."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -191,13 +149,7 @@ def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) 
 
 
 def check_round(config: GradingRound, root: Path) -> tuple[int, str]:
-    """The number of pairs that a round asks about, and what should be looked at in it; no database is opened.
-
-    Raises
-    ------
-    GradingError
-        If a table does not name what it should.
-    """
+    """The number of pairs that a round asks about, and what should be looked at in it; no database is opened."""
     _read_consent(config, root)
     pairs = list(_pairs(config, root))
     missing = _without_recording(config, root, pairs)

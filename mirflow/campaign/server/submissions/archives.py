@@ -91,24 +91,16 @@ class Member:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """The files of an upload on disk.
-
-    Parameters
-    ----------
-    files : tuple of str
-        Paths below the folder, sorted.
-    refused : tuple of Refusal
-        Nothing was written if a name was refused.
-    left_out : tuple of str
-        What file managers add, which is left out without a word of blame.
-    digest : str
-        SHA-256 of the sorted names and bytes.
-    """
+    """The files of an upload on disk."""
 
     files: tuple[str, ...]
+    """Paths below the folder, sorted."""
     refused: tuple[Refusal, ...]
+    """Nothing was written if a name was refused."""
     left_out: tuple[str, ...] = ()
+    """What file managers add, which is left out without a word of blame."""
     digest: str = ""
+    """SHA-256 of the sorted names and bytes."""
 
 
 def name_trouble(name: str, depth: int) -> str:
@@ -152,7 +144,6 @@ def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Bounds, fits: Ca
         Names as sent, and where the bytes are.
     out : Path
         An empty folder.
-    limits : Bounds
     fits : callable
         Why a file of that name is not taken; empty if it is.
 
@@ -160,11 +151,6 @@ def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Bounds, fits: Ca
     -------
     Unpacked
         If anything is refused, no file is to be used.
-
-    Raises
-    ------
-    ArchiveError
-        If it is broken, unpacks to more than is allowed, or holds nothing.
     """
     if len(sent) == 1 and sent[0][0].lower().endswith(ARCHIVES):
         name, path = sent[0]

@@ -24,31 +24,21 @@ _FILE = "tracks.json"
 
 @dataclass(frozen=True, slots=True)
 class AskedFiles:
-    """The files of an evaluation on a split.
-
-    Parameters
-    ----------
-    split, evaluation, task : str
-    pattern : str
-        Of their paths within a submission.
-    example : str
-        A path that fits, as far as one can be known; otherwise the pattern.
-    one_file : bool
-        Whether one file has all tracks; `names` are then those of the tracks within it.
-    names : sequence of str
-        Paths of all files; empty where they are not known, or may not be told.
-    told : bool
-        Whether the names of the tracks may be told.
-    """
+    """The files of an evaluation on a split."""
 
     split: str
     evaluation: str
     task: str
     pattern: str
+    """Of their paths within a submission."""
     example: str
+    """A path that fits, as far as one can be known; otherwise the pattern."""
     one_file: bool
+    """Whether one file has all tracks; `names` are then those of the tracks within it."""
     names: Sequence[str]
+    """Paths of all files; empty where they are not known, or may not be told."""
     told: bool
+    """Whether the names of the tracks may be told."""
 
 
 def may_tell(campaign: Campaign, split: str, evaluation: Evaluation) -> bool:
@@ -63,7 +53,6 @@ def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[s
     ----------
     folder : Path
         Of the campaign.
-    campaign : Campaign
     places : mapping
         By split and evaluation.
     """

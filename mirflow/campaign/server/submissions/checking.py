@@ -37,26 +37,17 @@ Places = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The tracks of a split of an evaluation.
-
-    Parameters
-    ----------
-    split, evaluation : str
-    places : sequence of mapping
-        Of its references.
-    asked : bool
-        Whether the submission is to be scored on it.
-    hidden : bool
-    named : bool
-        Whether names of tracks may be told.
-    """
+    """The tracks of a split of an evaluation."""
 
     split: str
     evaluation: str
     places: Places
+    """Of its references."""
     asked: bool
+    """Whether the submission is to be scored on it."""
     hidden: bool
     named: bool
+    """Whether names of tracks may be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +74,7 @@ class CheckAnswer:
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
-        """The answer in the message of a job.
-
-        Raises
-        ------
-        JobError
-            If it is none: whatever a job says comes from where strangers' files are read.
-        """
+        """The answer in the message of a job."""
         try:
             found = msgspec.convert({name: message[name] for name in cls.__annotations__}, cls)
         except (msgspec.ValidationError, KeyError) as error:

@@ -53,7 +53,6 @@ class Claims:
         With a campaign and its database.
     name : str
         Of the worker, unlike those of others; empty: host, process and a random part.
-    lease : timedelta
     """
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:

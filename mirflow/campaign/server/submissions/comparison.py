@@ -26,30 +26,20 @@ MISSING = "zero"
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """One system against another on a metric, over the tracks of a split.
-
-    Parameters
-    ----------
-    metric, system, other : str
-    outcome : {"better", "worse", "not told apart"}
-        Of the system, at the level of 0.05.
-    difference : float or None
-        The system's value less the other's; whether that is good, the outcome says.
-    low, high : float or None
-        Its 95 % interval over paired tracks; None for fewer than six.
-    p : float or None
-        Of the permutation test, or of the metric's own.
-    tracks : int
-    """
+    """One system against another on a metric, over the tracks of a split."""
 
     metric: str
     system: str
     other: str
     outcome: Outcome
+    """Of the system, at the level of 0.05."""
     difference: float | None
+    """The system's value less the other's; whether that is good, the outcome says."""
     low: float | None
     high: float | None
+    """Its 95 % interval over paired tracks; None for fewer than six."""
     p: float | None
+    """Of the permutation test, or of the metric's own."""
     tracks: int
 
 
@@ -69,15 +59,7 @@ class TrackChange:
 
 @dataclass(frozen=True, slots=True)
 class TrackChanges:
-    """Changes by track between two systems: numbers of better and worse tracks, and those that changed most.
-
-    Parameters
-    ----------
-    metric, system, other : str
-    better, worse, same : int
-    changes : tuple of TrackChange
-        Those with the largest differences, better and worse, the largest first.
-    """
+    """Changes by track between two systems: numbers of better and worse tracks, and those that changed most."""
 
     metric: str
     system: str
@@ -86,6 +68,7 @@ class TrackChanges:
     worse: int
     same: int
     changes: tuple[TrackChange, ...]
+    """Those with the largest differences, better and worse, the largest first."""
 
 
 def compare_pair(ds: xr.Dataset, system: str, other: str, metrics: Sequence[str]) -> list[PairedComparison]:
@@ -95,7 +78,6 @@ def compare_pair(ds: xr.Dataset, system: str, other: str, metrics: Sequence[str]
     ----------
     ds : xr.Dataset
         Scores of an evaluation.
-    system, other : str
     metrics : sequence of str
         Identities as they are stored.
     """
@@ -128,7 +110,6 @@ def track_changes(
     ----------
     ds : xr.Dataset
         Scores of an evaluation.
-    system, other : str
     metric : str or None
         Identity as it is stored; None: the headline metric.
     most : int

@@ -82,44 +82,29 @@ SendMessage = Callable[[Mapping[str, Any]], None]
 
 @dataclass(frozen=True)
 class Confines:
-    """Limits of a job.
-
-    Parameters
-    ----------
-    seconds : float
-        Wall time; the job is killed then. Also its CPU time.
-    memory : int or None
-        Bytes of address space beside what Python and its libraries take.
-    file_size : int or None
-        Bytes of a file that it writes.
-    files : int
-        Files open at once.
-    network : bool
-    alone : bool
-        Whether it can make no process.
-    threads : bool
-        Whether it can make threads.
-    links : bool
-        Whether it can make symbolic links where it writes.
-    writable : tuple of str
-        The only folders in which it can write; empty: any.
-    readable : tuple of str
-        The only folders and files that it can read beside those, and Python's own; empty: any.
-    environment : mapping of str to str
-        Its environment.
-    """
+    """Limits of a job."""
 
     seconds: float
+    """Wall time; the job is killed then. Also its CPU time."""
     memory: int | None = None
+    """Bytes of address space beside what Python and its libraries take."""
     file_size: int | None = None
+    """Bytes of a file that it writes."""
     files: int = 256
+    """Files open at once."""
     network: bool = False
     alone: bool = True
+    """Whether it can make no process."""
     threads: bool = False
+    """Whether it can make threads."""
     links: bool = False
+    """Whether it can make symbolic links where it writes."""
     writable: tuple[str, ...] = ()
+    """The only folders in which it can write; empty: any."""
     readable: tuple[str, ...] = ()
+    """The only folders and files that it can read beside those, and Python's own; empty: any."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    """Its environment."""
 
 
 class JobError(MirflowError):
@@ -205,7 +190,6 @@ class Confinement:
             A name of :data:`JOBS`.
         task : mapping
             What it is given, as JSON.
-        confines : Confines
         progress : callable or None
             Gets its messages but the last.
         beat : callable or None
@@ -215,11 +199,6 @@ class Confinement:
         -------
         dict
             Its last message.
-
-        Raises
-        ------
-        JobError
-            If it was killed, or ended without a result.
         """
         control = self._start()
         reading, writing = os.pipe()

@@ -44,24 +44,15 @@ class SubmissionError(MirflowError):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Submissions of a team that are scored on a split in a period.
-
-    Parameters
-    ----------
-    split : str
-    most : int or None
-        None: any number.
-    used : int
-    per : {"day", "week", "month", "campaign"}
-    renewed : datetime or None
-        When the next period begins, UTC; None: never.
-    """
+    """Submissions of a team that are scored on a split in a period."""
 
     split: str
     most: int | None
+    """None: any number."""
     used: int
     per: str
     renewed: dt.datetime | None
+    """When the next period begins, UTC; None: never."""
 
     @property
     def left(self) -> int | None:
@@ -71,23 +62,15 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class SplitScores:
-    """Scores on one split, as far as a submitter may know them.
-
-    Parameters
-    ----------
-    split : str
-    hidden : bool
-        Whether scores are rounded and rationed, without intervals.
-    scores : tuple of Released
-        By evaluation, the headline metric first.
-    verdicts : tuple of Verdict
-        Comparisons with the account's best earlier submission and with the leader, of the headline metrics.
-    """
+    """Scores on one split, as far as a submitter may know them."""
 
     split: str
     hidden: bool
+    """Whether scores are rounded and rationed, without intervals."""
     scores: tuple[Released, ...]
+    """By evaluation, the headline metric first."""
     verdicts: tuple[Verdict, ...]
+    """Comparisons with the account's best earlier submission and with the leader, of the headline metrics."""
 
 
 def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.datetime | None]:
@@ -146,20 +129,10 @@ def demand_entry(
 
     Parameters
     ----------
-    session : Session
-    campaign : Campaign
-    user : int
     name : str
         Of the system.
     splits : sequence of str
         Empty: those that are not hidden.
-    now : datetime
-
-    Raises
-    ------
-    SubmissionError
-        If submissions are closed, the name is taken or none, a split is unknown, the quota is used up, or too many of
-        the account wait.
     """
     if not campaign.evaluations:
         raise SubmissionError("this campaign takes no submissions")
@@ -220,12 +193,7 @@ def _demand_free(session: Session, user: int, name: str) -> None:
 
 
 def demand_about(description: str, paper: str, code: str) -> None:
-    """Refuse a description that is too long, and links that are not addresses of web pages.
-
-    Raises
-    ------
-    SubmissionError
-    """
+    """Refuse a description that is too long, and links that are not addresses of web pages."""
     if len(description) > LONGEST_DESCRIPTION:
         raise SubmissionError(f"the description has {len(description):,} characters; at most {LONGEST_DESCRIPTION:,}")
     for name, link in (("paper", paper), ("code", code)):
@@ -252,11 +220,6 @@ def enter(
     """Enter a submission whose files lie in the folder of its id; the worker takes it from there.
 
     The session is one that writes, so that of two at the same moment only one takes a name or the last of a quota.
-
-    Raises
-    ------
-    SubmissionError
-        As of :func:`demand_entry` and :func:`demand_about`, and if the visibility is unknown.
     """
     demand_about(description, paper, code)
     chosen = demand_entry(session, campaign, user, name, splits, now)
@@ -315,13 +278,7 @@ def may_see(submission: Submission, viewer: Viewer | None) -> bool:
 
 
 def find_submission(session: Session, id: str, viewer: Viewer | None) -> Submission:
-    """Find a submission that somebody may see.
-
-    Raises
-    ------
-    SubmissionError
-        If there is none, or none for this viewer: the two are not told apart.
-    """
+    """Find a submission that somebody may see."""
     found = session.scalar(select(Submission).where(Submission.id == id))
     if found is None or not may_see(found, viewer):
         raise SubmissionError("there is no such submission, or it is not yours to see")
@@ -344,13 +301,7 @@ def visible_systems(session: Session, split: str, viewer: Viewer | None) -> dict
 def set_visibility(
     campaign: Campaign, submission: Submission, viewer: Viewer | None, visibility: str, now: dt.datetime
 ) -> None:
-    """Say who may see a submission, once an embargo has ended; the worker makes the public copy again.
-
-    Raises
-    ------
-    SubmissionError
-        If it is somebody else's, or is to be for a lab that its account did not have.
-    """
+    """Say who may see a submission, once an embargo has ended; the worker makes the public copy again."""
     if not may_change(submission, viewer):
         raise SubmissionError("only who sent a submission says who may see it")
     chosen = _visibility(visibility, submission.team)
@@ -359,26 +310,14 @@ def set_visibility(
 
 
 def withdraw(submission: Submission, viewer: Viewer | None, now: dt.datetime) -> None:
-    """Withdraw a submission for good: it stays where it was seen, and is marked there.
-
-    Raises
-    ------
-    SubmissionError
-        If it is somebody else's.
-    """
+    """Withdraw a submission for good: it stays where it was seen, and is marked there."""
     if not may_change(submission, viewer):
         raise SubmissionError("only who sent a submission can withdraw it")
     submission.withdrawn = submission.withdrawn or now
 
 
 def disqualify(submission: Submission, viewer: Viewer | None, reason: str, now: dt.datetime) -> None:
-    """Take a submission off all boards for good; its sender and organisers still see it, and the reason.
-
-    Raises
-    ------
-    SubmissionError
-        If the viewer is no organiser, or there is no reason.
-    """
+    """Take a submission off all boards for good; its sender and organisers still see it, and the reason."""
     if viewer is None or not viewer.may("organiser"):
         raise SubmissionError("only organisers disqualify a submission")
     if not reason.strip() or len(reason) > LONGEST_REASON:

@@ -30,7 +30,6 @@ def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[Non
 
     Parameters
     ----------
-    service : Service
     name : str
         Of the worker.
     every : float
@@ -62,21 +61,14 @@ def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[Non
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """The state of a campaign's workers.
-
-    Parameters
-    ----------
-    reported : datetime or None
-        When one of them last reported; None: none ever did.
-    scoring : bool
-        Whether one is scoring a submission, and goes on claiming it.
-    troubled : datetime or None
-        Since when one reports and cannot work, such as for a full disk; None: nothing is wrong.
-    """
+    """The state of a campaign's workers."""
 
     reported: dt.datetime | None
+    """When one of them last reported; None: none ever did."""
     scoring: bool
+    """Whether one is scoring a submission, and goes on claiming it."""
     troubled: dt.datetime | None
+    """Since when one reports and cannot work, such as for a full disk; None: nothing is wrong."""
 
 
 def work_state(database: Database, now: dt.datetime) -> WorkState:

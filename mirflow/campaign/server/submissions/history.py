@@ -28,14 +28,6 @@ def read_history(
 ) -> list[NewsItem]:
     """Read the history of a campaign, as far as somebody may know it.
 
-    Parameters
-    ----------
-    session : Session
-    campaign : Campaign
-    viewer : Viewer or None
-    most : int
-    now : datetime
-
     Returns
     -------
     list of NewsItem

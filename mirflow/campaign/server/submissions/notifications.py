@@ -56,40 +56,27 @@ KEPT = dt.timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as its reader gets it.
-
-    Parameters
-    ----------
-    key : str
-        Identifies the message; it is the same in all tries.
-    type : str
-        ``submission.`` and the event, or ``test``.
-    date : datetime
-        Of the event.
-    campaign : str
-        Title of the campaign.
-    words : str
-        A sentence for people.
-    url : str
-        Page that shows more.
-    submission, system, account : str
-        Id and name of the submission, and name of its account; empty in a test.
-    splits : tuple of str
-    address : str
-        Of mail alone.
-    """
+    """A message as its reader gets it."""
 
     key: str
+    """Identifies the message; it is the same in all tries."""
     type: str
+    """``submission.`` and the event, or ``test``."""
     date: dt.datetime
+    """Of the event."""
     campaign: str
+    """Title of the campaign."""
     words: str
+    """A sentence for people."""
     url: str
+    """Page that shows more."""
     submission: str = ""
     system: str = ""
     account: str = ""
+    """Id and name of the submission, and name of its account; empty in a test."""
     splits: tuple[str, ...] = ()
     address: str = ""
+    """Of mail alone."""
 
     def as_json(self) -> str:
         """The message as a webhook gets it."""
@@ -108,7 +95,6 @@ class Message:
 
         Parameters
         ----------
-        sender : str
         account_url : str
             Page on which the reader removes the address.
         """
@@ -147,10 +133,6 @@ def announce(
     ----------
     session : Session
         Of a write transaction.
-    campaign : Campaign
-    submission : Submission
-    event : str
-    now : datetime
     mail : bool
         False if the sender of the submission did it, who needs no mail about it.
     """
@@ -166,13 +148,7 @@ def announce(
 
 
 def change_mail(session: Session, user: User, address: str) -> None:
-    """Set the address of an account for mail; empty: remove it, with the mail that waits.
-
-    Raises
-    ------
-    AccountError
-        If the address is not valid.
-    """
+    """Set the address of an account for mail; empty: remove it, with the mail that waits."""
     if address:
         try:
             mail_address(address)
@@ -224,12 +200,10 @@ def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, fin
 
     Parameters
     ----------
-    session : Session
     key : str
         Of the message.
     error : str
         Why it failed.
-    now : datetime
     final : bool
         Whether another try would fail in the same way.
 

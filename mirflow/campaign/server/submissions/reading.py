@@ -23,7 +23,6 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     task : mapping
         ``evaluations`` (as in the campaign file), ``root`` (of the split), ``files`` (of the system, relative to it),
         ``split``, ``places`` (of the references, by evaluation), ``out`` (an empty folder).
-    send : callable
 
     Returns
     -------

@@ -53,7 +53,6 @@ def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
     ----------
     split : Split or None
         None: one that the campaign no longer has, of which nothing is shown that it would hide.
-    now : datetime
 
     Examples
     --------
@@ -92,19 +91,13 @@ def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class ShownScore:
-    """A score as people may see it now.
-
-    Parameters
-    ----------
-    value, low, high : float or None
-    kept_back : bool
-        Whether the ladder keeps the value back.
-    """
+    """A score as people may see it now."""
 
     value: float | None
     low: float | None
     high: float | None
     kept_back: bool
+    """Whether the ladder keeps the value back."""
 
 
 def show_score(row: Released, split: Split | None, now: dt.datetime) -> ShownScore:
@@ -119,11 +112,8 @@ def climb(value: float, best: float | None, split: Split, *, lower_is_better: bo
 
     Parameters
     ----------
-    value : float
     best : float or None
         The team's best released score; None: there is none.
-    split : Split
-    lower_is_better : bool
 
     Examples
     --------
@@ -151,15 +141,10 @@ def release(
 
     Parameters
     ----------
-    session : Session
-    submission : Submission
     name : str
         Of the split.
-    split : Split
     values : mapping
         By evaluation the fields of :class:`.scoring.Value`, the headline metric first.
-    rules : str
-    now : datetime
     """
     for evaluation, listed in values.items():
         for place, value in enumerate(listed):
@@ -211,10 +196,8 @@ def keep_true_scores(
 
     Parameters
     ----------
-    session : Session
     number : int
         Of the submission.
-    split : str
     values : mapping
         As :func:`release` takes them.
     """
@@ -297,11 +280,8 @@ def judge(
 
     Parameters
     ----------
-    session : Session
-    submission : Submission
     name : str
         Of the split.
-    split : Split
     against : mapping
         By evaluation and relation the numbers of the rivals.
     comparisons : mapping

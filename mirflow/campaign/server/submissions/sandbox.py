@@ -36,24 +36,16 @@ _NETWORK = ("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl", 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a process may still do.
-
-    Parameters
-    ----------
-    writable, readable : sequence of str
-        Folders and files; without any writable one, files are not restricted.
-    network : bool
-    processes : bool
-        Whether it may start processes and Python, and talk to them by sockets that have a path.
-    links : bool
-        Whether it may make symbolic links where it writes.
-    """
+    """What a process may still do."""
 
     writable: Sequence[str] = ()
     readable: Sequence[str] = ()
+    """Folders and files; without any writable one, files are not restricted."""
     network: bool = False
     processes: bool = False
+    """Whether it may start processes and Python, and talk to them by sockets that have a path."""
     links: bool = False
+    """Whether it may make symbolic links where it writes."""
 
 
 def restrict(allowed: Allowed) -> Iterator[str]:

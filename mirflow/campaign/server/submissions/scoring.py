@@ -136,7 +136,6 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     ----------
     task : mapping
         As :func:`score_job` takes it, with ``store``, and ``others`` (by evaluation, systems to compare with).
-    send : callable
 
     Returns
     -------
@@ -243,14 +242,8 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
 
     Parameters
     ----------
-    before : GroupContent or None
     new : GroupContent
         Of one system; its tracks without a reference are left out.
-
-    Raises
-    ------
-    RulesError
-        If a metric is scored otherwise than before, or a reference is another one.
     """
     new = _of_references(new)
     if before is None:

@@ -49,27 +49,18 @@ class UploadError(SubmissionError):
 
 @dataclass(frozen=True)
 class Upload:
-    """An upload that has arrived, in the folder of its id.
-
-    Parameters
-    ----------
-    id : str
-        That the submission will have.
-    names : tuple of str
-        Of its files as they were sent.
-    size : int
-        Bytes of all files.
-    digest : str
-        SHA-256 of what was sent: of one file its own, of several that of their names and digests.
-    fields : mapping of str to list of str
-        The fields of the form beside its files.
-    """
+    """An upload that has arrived, in the folder of its id."""
 
     id: str
+    """That the submission will have."""
     names: tuple[str, ...]
+    """Of its files as they were sent."""
     size: int
+    """Bytes of all files."""
     digest: str
+    """SHA-256 of what was sent: of one file its own, of several that of their names and digests."""
     fields: Fields = field(default_factory=dict)
+    """The fields of the form beside its files."""
 
 
 async def receive(
@@ -92,18 +83,12 @@ async def receive(
         A form with files, or a type of :data:`RAW`.
     folder : Path
         Of all submissions.
-    limits : Limits
     fields : mapping or None
         Of a body that is one file: what a form would say beside it.
     filename : str
         Of a body that is one file.
     admit : callable or None
         Asked once, before the first byte of a file is written.
-
-    Raises
-    ------
-    UploadError
-        If the body is too large, comes too slowly, or is not what it claims to be.
     """
     kind, options = parse_options_header(content_type)
     whole = kind.decode("latin-1").lower()
@@ -325,7 +310,6 @@ def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list
 
     Parameters
     ----------
-    folder : Path
     known : frozenset of str
         Ids of all submissions.
     now : float or None

@@ -51,7 +51,6 @@ class Worker:
         With a campaign and its database.
     name : str
         Of this worker, unlike those of others; empty: host, process and a random part.
-    lease : timedelta
     """
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
@@ -100,13 +99,7 @@ class Worker:
         return steps
 
     def prepare(self) -> None:
-        """Keep what the rules of the campaign mean, and remove what a killed server has left.
-
-        Raises
-        ------
-        MirflowError
-            If the evaluations changed while the version of the rules did not.
-        """
+        """Keep what the rules of the campaign mean, and remove what a killed server has left."""
         now = self.service.clock()
         evaluations = json.dumps(read_document(self.path).data.get("evaluations", []), sort_keys=True)
         with self.database.write() as session:
@@ -166,13 +159,7 @@ class Worker:
 
 
 def demand_confinement(service: Service, confinement: Confinement) -> list[str]:
-    """Look what confines the processes that read what strangers send.
-
-    Raises
-    ------
-    MirflowError
-        If something is missing, and the campaign requires it.
-    """
+    """Look what confines the processes that read what strangers send."""
     assert service.campaign is not None
     limits, folder = service.campaign.limits, str(service.submissions_folder)
     confines = Confines(limits.seconds, limits.memory, 10 * limits.size, writable=(folder,), readable=(folder,))
@@ -191,7 +178,6 @@ def work(service: Service, *, attached: bool = False) -> None:
 
     Parameters
     ----------
-    service : Service
     attached : bool
         Whether to end with the standard input, too, which is closed when the process that began this one ends.
     """
@@ -227,7 +213,6 @@ class AttachedWorkers:
     ----------
     path : path
         The campaign file.
-    number : int
     """
 
     def __init__(self, path: str | Path, number: int = 1) -> None:
