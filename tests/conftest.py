@@ -33,6 +33,11 @@ if "mix_stderr" in inspect.signature(CliRunner).parameters:  # click before 8.2
 # Tables are as wide as the terminal, which is another one in every worker.
 os.environ["COLUMNS"] = "120"
 
+# Without bytecode every worker rewrites the assertions of 300 files again, which takes half the time of a collection,
+# and every command that a test starts compiles the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 PIPELINES = Path(__file__).parents[1] / "pipelines"
 BUNDLED = {"demo", "mirex-demo"}
 """Pipelines whose data are shipped with them; real data are in folders of the pipelines' names, but for:"""
