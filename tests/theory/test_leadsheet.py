@@ -56,12 +56,12 @@ ROOTS = {"C": 0, "F#": 6, "Bb": 10, "Db": 1, "E": 4}
 
 
 @pytest.mark.parametrize("suffix", SOUNDING)
-@pytest.mark.parametrize("root", ROOTS)
-def test_symbols_sound_as_musicians_read_them(root: str, suffix: str) -> None:
-    code = encode_chord(leadsheet_to_harte(f"{root}{suffix}"), reduce_extended=True)
-    assert code.root == ROOTS[root]
-    assert {semitone for semitone in range(12) if code.pitches >> semitone & 1} == SOUNDING[suffix]
-    assert code.bass == 0
+def test_symbols_sound_as_musicians_read_them_on_any_root(suffix: str) -> None:
+    for root, semitones in ROOTS.items():
+        code = encode_chord(leadsheet_to_harte(f"{root}{suffix}"), reduce_extended=True)
+        assert code.root == semitones
+        assert {semitone for semitone in range(12) if code.pitches >> semitone & 1} == SOUNDING[suffix]
+        assert code.bass == 0
 
 
 def test_suffixes_that_music21_reads_too_sound_alike() -> None:
