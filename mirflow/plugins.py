@@ -11,7 +11,6 @@ import sys
 import threading
 import traceback
 import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -204,7 +203,7 @@ def installed(group: str) -> Iterable[EntryPoint]:
     return entry_points(group=group)
 
 
-_declared: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+_declared: dict[str, dict[str, Any]] = {group: {} for group in (TASKS, READERS, COMMANDS, DOCUMENTS)}
 
 
 def declare(group: str, name: str, value: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from mirflow.plugins import declared, import_module
 from mirflow.readers.options import Reading
 from tests.commands import invoke, printed, refused, rows
 
+GROUPS = ("mirflow.tasks", "mirflow.readers", "mirflow.commands", "mirflow.documents")
 LAB = '''
 import click
 import mirflow
@@ -106,7 +106,7 @@ def package(lab: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: my-lab\nVersion: 1.5\n")
     (about / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(lab)
-    monkeypatch.setattr("mirflow.plugins._declared", defaultdict(dict))
+    monkeypatch.setattr("mirflow.plugins._declared", {group: {} for group in GROUPS})
     monkeypatch.delitem(sys.modules, "my_lab", raising=False)
     return lab
 

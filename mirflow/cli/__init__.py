@@ -30,6 +30,14 @@ from ..plugins import COMMANDS, find, find_all
 from ..reports.tables import shorten_quotes
 from . import output
 
+SECTIONS = {
+    "score": "Score",
+    "ask": "Ask",
+    "show": "Show",
+    "campaign": "Campaigns",
+    "tools": "Tools",
+}
+"""The sections of ``mirflow --help``."""
 _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
 
@@ -52,7 +60,16 @@ class Commands(click.Group):
                 self._add_installed(name)
             except PluginError as error:
                 warnings.warn(str(error), MirflowWarning, stacklevel=2)
-        return sorted(self.commands, key=lambda name: (getattr(self.commands[name], "place", 0), name))
+        return sorted(self.commands, key=lambda name: (getattr(self.commands[name], "place", 99), name))
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of each section; those of other packages come last."""
+        listed = [self.commands[name] for name in self.list_commands(context)]
+        for section, title in {**SECTIONS, "": "Commands of other packages"}.items():
+            own = [command for command in listed if getattr(command, "section", "") == section]
+            if own:
+                with formatter.section(title):
+                    formatter.write_dl([(command.name or "", command.get_short_help_str(80)) for command in own])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Find a command: in the file of its name, among those of installed packages, in the other files."""

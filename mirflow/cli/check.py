@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "check", cls=ReadingCommand, sides=("reference",), place=10, short_help="List the problems of annotation files."
+    "check",
+    cls=ReadingCommand,
+    sides=("reference",),
+    section="tools",
+    place=1,
+    short_help="List the problems of annotation files.",
 )
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...", callback=check_existing

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@click.command("cite", cls=Command, place=12, short_help="Print what to cite: software and literature.")
+@click.command("cite", cls=Command, section="show", place=4, short_help="Print what to cite: software and literature.")
 @click.argument("stores", type=click.Path(path_type=Path), nargs=-1, metavar="[STORE...]")
 @click.option("--format", "style", type=click.Choice(("text", "bibtex")), default="text", show_default=True)
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")

@@ -29,27 +29,16 @@ stores_argument = click.argument("stores", type=click.Path(path_type=Path), narg
 
 
 class Command(click.Command):
-    """A command with its place in ``mirflow --help``.
+    """A command with its section of ``mirflow --help``, and its place there; commands without one are not listed."""
 
-    Parameters
-    ----------
-    place : int
-        Commands are listed in this order, and those of the same place by their names.
-    """
-
-    def __init__(self, *arguments: Any, place: int = 99, **settings: Any) -> None:
+    def __init__(self, *arguments: Any, section: str = "", place: int = 99, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
+        self.section = section
         self.place = place
 
 
 class CommandFamily(Command, click.Group):
-    """Commands under a name of their own, which has its place in ``mirflow --help``; in the order of declaration.
-
-    Parameters
-    ----------
-    place : int
-        See `Command`.
-    """
+    """A group of commands, listed in the order of their declaration."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order in which they were declared."""

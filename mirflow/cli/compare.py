@@ -13,7 +13,7 @@ from .common_options import LEVEL, Command, label_stores, option, query_options,
 from .output import FAILED, choose_format, echo, emit, given_options, names_option, output_options
 
 
-@click.command("compare", cls=Command, place=3, short_help="Test the differences of systems.")
+@click.command("compare", cls=Command, section="ask", place=3, short_help="Test the differences of systems.")
 @stores_argument
 @query_options("metric", metric="Metrics by name or alias. Repeat for several.")
 @click.option("--primary", is_flag=True, help="The headline metric of each evaluation, one after the other.")

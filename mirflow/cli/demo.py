@@ -38,7 +38,7 @@ def demonstration() -> Path:
     raise MirflowError(f"{package / 'demonstration'}: the demonstration is not there; install mirflow again")
 
 
-@click.command("demo", cls=Command, place=0, short_help="Write and score a small example.")
+@click.command("demo", cls=Command, section="score", place=1, short_help="Write and score a small example.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default="mirflow-demo")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
 @click.pass_context

@@ -39,7 +39,7 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
     return pairs
 
 
-@click.command("diff", cls=Command, place=4, short_help="Compare two sets of scores.")
+@click.command("diff", cls=Command, section="ask", place=4, short_help="Compare two sets of scores.")
 @click.argument("a")
 @click.argument("b")
 @query_options(
@@ -121,7 +121,7 @@ def diff_command(
         context.exit(FAILED)
 
 
-@click.command("import", cls=Command, place=9, short_help="Bring published scores into a store.")
+@click.command("import", cls=Command, section="score", place=5, short_help="Bring published scores into a store.")
 @click.argument("table", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--mapping",

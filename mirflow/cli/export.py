@@ -17,7 +17,9 @@ SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (
 """The forms, with the suffixes of their files."""
 
 
-@click.command("export", cls=Command, place=7, short_help="Write a leaderboard as JSON, or for other platforms.")
+@click.command(
+    "export", cls=Command, section="show", place=3, short_help="Write a leaderboard as JSON, or for other platforms."
+)
 @click.argument("stores", type=click.Path(path_type=Path), nargs=-1, metavar="STORE...")
 @click.argument("output", type=click.Path(allow_dash=True, path_type=Path))
 @click.option(

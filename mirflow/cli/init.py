@@ -11,7 +11,7 @@ from .common_options import Command
 from .output import echo
 
 
-@click.command("init", cls=Command, place=0, short_help="Draft a pipeline file for a folder.")
+@click.command("init", cls=Command, section="score", place=2, short_help="Draft a pipeline file for a folder.")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
 @click.option("--reference", multiple=True, metavar="NAME", help="A folder of references. Repeat for several.")
 @click.option("--estimates", multiple=True, metavar="NAME", help="A folder of estimates. Repeat for several.")

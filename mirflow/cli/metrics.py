@@ -11,7 +11,7 @@ from .common_options import Command, option
 from .output import choose_format, echo, emit, for_people, output_options
 
 
-@click.command("metrics", cls=Command, place=11, short_help="List the metrics and their definitions.")
+@click.command("metrics", cls=Command, section="tools", place=2, short_help="List the metrics and their definitions.")
 @click.argument("task", required=False)
 @option("convention", "Default: all conventions of the task.")
 @output_options
@@ -40,7 +40,7 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
     emit(tables, style, output)
 
 
-@click.command("schema", cls=Command, place=12, short_help="Print the JSON Schema of pipeline files.")
+@click.command("schema", cls=Command, section="tools", place=3, short_help="Print the JSON Schema of pipeline files.")
 @click.option("--mapping", is_flag=True, help="Of the files that describe published tables.")
 @click.option("--leaderboard", is_flag=True, help="Of the files that `mirflow export` writes.")
 @click.option("--campaign", is_flag=True, help="Of the files that `mirflow serve` takes.")

@@ -58,7 +58,9 @@ def _is_number(text: str) -> bool:
 _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value": 0.95, "metavar": "[LEVEL]"}
 
 
-@click.command("query", cls=_OptionalLevels, place=2, short_help="Aggregate scores: means, recalls, groups.")
+@click.command(
+    "query", cls=_OptionalLevels, section="ask", place=1, short_help="Aggregate scores: means, recalls, groups."
+)
 @stores_argument
 @query_options(
     *OPTIONS, undefined="Treatment of scores with nothing to measure. Default: keep; with --worst and --best: skip."
@@ -128,7 +130,7 @@ def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
     }
 
 
-@click.command("show", cls=Command, place=8, short_help="List the contents of a store.")
+@click.command("show", cls=Command, section="ask", place=2, short_help="List the contents of a store.")
 @store_argument
 @option("group", "The evaluation. Default: all.")
 @click.option("--pipeline", is_flag=True, help="Print the pipeline file that made the store, and nothing else.")

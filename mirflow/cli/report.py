@@ -66,7 +66,7 @@ class _PlotCommand(Command):
         self.help = given
 
 
-@click.command("plot", cls=_PlotCommand, place=5, short_help="Draw a figure for a paper.")
+@click.command("plot", cls=_PlotCommand, section="show", place=2, short_help="Draw a figure for a paper.")
 @store_argument
 @click.argument("kind", type=Declared(_kinds))
 @click.option(
@@ -158,7 +158,9 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
             raise click.UsageError(f"{kind} has no option {flags[name]}; beside the common ones it has: {allowed}")
 
 
-@click.command("report", cls=Command, place=6, short_help="Write one HTML page about a store, or several.")
+@click.command(
+    "report", cls=Command, section="show", place=1, short_help="Write one HTML page about a store, or several."
+)
 @stores_argument
 @click.option(
     "--output",

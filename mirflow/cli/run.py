@@ -39,7 +39,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
         raise click.BadParameter(f"must be one of {', '.join(SCHEDULERS)} or tcp://host:port, not {value!r}") from None
 
 
-@click.command("run", cls=Command, place=1, short_help="Score the evaluations of a pipeline file.")
+@click.command("run", cls=Command, section="score", place=3, short_help="Score the evaluations of a pipeline file.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @option("root")
 @click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
@@ -246,7 +246,8 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
     "evaluate",
     cls=ReadingCommand,
     sides=("reference", "estimate"),
-    place=7,
+    section="score",
+    place=4,
     short_help="Score two files or two folders.",
 )
 @click.argument("reference", type=click.Path(path_type=Path), callback=check_existing)
@@ -352,7 +353,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
     return tables
 
 
-@click.command("pack", cls=ReadingCommand, place=13, short_help="Pack annotations for fast reading.")
+@click.command("pack", cls=ReadingCommand, section="tools", place=4, short_help="Pack annotations for fast reading.")
 @click.argument("pattern")
 @click.argument("out", type=click.Path(path_type=Path))
 @option("task", required=True)

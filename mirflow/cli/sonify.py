@@ -22,7 +22,8 @@ _SUFFIXES = (".wav", ".flac", ".ogg")
     "sonify",
     cls=ReadingCommand,
     sides=("reference", "estimate"),
-    place=9,
+    section="show",
+    place=5,
     short_help="Write annotations as audio, to listen to.",
 )
 @click.argument(

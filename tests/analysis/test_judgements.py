@@ -140,7 +140,7 @@ class TestCommands:
     def test_graders(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text(self.GRADES)
-        shown = invoke("graders", path, code=0)
+        shown = invoke("grading", "agreement", path, code=0)
         # 3-level: P = 1/2, Pe = (1 + 1 + 4) / 16; 2-level: P = 1/2, Pe = (1 + 9) / 16.
         assert [line.split()[:2] for line in shown.output.splitlines() if "-level" in line] == [
             ["3-level", "0.2000"],
@@ -151,7 +151,7 @@ class TestCommands:
     def test_graders_by_other_measures(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text(self.GRADES)
-        found = json.loads(invoke("graders", path, "--level", "0.9", "--format", "json", code=0).stdout)
+        found = json.loads(invoke("grading", "agreement", path, "--level", "0.9", "--format", "json", code=0).stdout)
         measures = {row["measure"]: row for row in found if row["measure"] is not None}
         # Two graders of a (9 and 8) and b (1 and 4), in exact arithmetic.
         assert measures["icc1"]["value"] == pytest.approx((36 - 2.5) / (36 + 2.5))
@@ -162,21 +162,21 @@ class TestCommands:
     def test_a_file_with_fine_judgements_alone(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text("query,candidate,grader,fine\nq,a,g1,9\nq,a,g2,8\nq,b,g1,1\nq,b,g2,4\n")
-        shown = invoke("graders", path, code=0).stdout
+        shown = invoke("grading", "agreement", path, code=0).stdout
         assert "icc1" in shown
         assert "weighted_kappa" not in shown
 
     def test_a_file_without_fine_judgements_has_one_table(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text("query,candidate,grader,broad\nq,a,g1,VS\nq,a,g2,VS\nq,b,g1,NS\n")
-        shown = invoke("graders", path, code=0)
+        shown = invoke("grading", "agreement", path, code=0)
         assert "graders of a pair of a query and a candidate: 1-2" in shown.output
         assert "fine judgements" not in shown.output
 
     def test_a_grader_who_judged_twice(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text(self.GRADES + "q,a,g1,SS,5\n")
-        failed = invoke("graders", path, code=2)
+        failed = invoke("grading", "agreement", path, code=2)
         assert f"{path}:6: query 'q': grader 'g1' judged 'a' twice" in failed.output
         with pytest.raises(AnnotationError, match=r"grades\.csv:6: query 'q': grader 'g1'"):
             grader_agreement(path)
@@ -192,21 +192,21 @@ class TestCommands:
     def test_what_is_wrong_with_a_row_is_reported_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
         path = tmp_path / "grades.csv"
         path.write_text(f"# asked in May\n{self.GRADES}{row}\n")
-        failed = invoke("graders", path, code=2)
+        failed = invoke("grading", "agreement", path, code=2)
         assert f"error: {path}:7: {message}" in failed.output
 
     def test_a_file_without_rows(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text("query,candidate,grader,broad,fine\n")
-        failed = invoke("graders", path, code=2)
+        failed = invoke("grading", "agreement", path, code=2)
         assert "grades.csv: has no rows that name a track" in failed.output
 
     def test_workload(self) -> None:
-        shown = invoke("workload", "-A", "12", "-Q", "100", "-C", "5", "-G", "20", "--format", "csv", code=0)
+        shown = invoke("grading", "workload", "-A", "12", "-Q", "100", "-C", "5", "-G", "20", "--format", "csv", code=0)
         rows = dict(line.split(",") for line in shown.output.splitlines())
         assert (rows["minutes_per_grader"], rows["feasible"], rows["fewest graders"]) == ("300", "no", "25")
         assert rows["most queries"] == "80"
 
     def test_a_large_workload_is_written_out(self) -> None:
-        shown = invoke("workload", "-A", "1234567", "-Q", "60", "-C", "5", "-G", "24")
+        shown = invoke("grading", "workload", "-A", "1234567", "-Q", "60", "-C", "5", "-G", "24")
         assert "370370100" in shown.output

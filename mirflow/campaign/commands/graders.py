@@ -1,4 +1,4 @@
-"""Commands about graders: ``graders``, their agreement, and ``workload``."""
+"""Commands about graders: ``grading agreement`` and ``grading workload``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FACTORS = (
 )
 
 
-@click.command("graders", cls=Command, place=14, short_help="Measure the agreement of graders.")
+@click.command("agreement", cls=Command, short_help="Measure the agreement of graders.")
 @click.argument(
     "paths",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -42,7 +42,7 @@ _FACTORS = (
 )
 @click.option("--level", type=LEVEL, help="Intervals of weighted kappa, alpha and ICC, such as 0.95. Default: none.")
 @output_options
-def graders_command(
+def agreement_command(
     paths: tuple[Path, ...], figure: Path | None, level: float | None, style: str | None, output: Path | None
 ) -> None:
     """Agreement of the graders in a file, and the distribution of the fine judgements within each broad category.
@@ -184,7 +184,7 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command("workload", cls=Command, place=15, short_help="Compute the workload of graders.")
+@click.command("workload", cls=Command, short_help="Compute the workload of graders.")
 @_factor_options
 @click.option(
     "--minutes",

@@ -12,7 +12,7 @@ import click
 from ...cli.common_options import LEVEL, Command, CommandFamily, ReadingCommand
 from ...cli.output import choose_format, echo, emit, for_people, output_options
 from ...errors import GradingError, counted
-from .graders import agreement_tables, show_number
+from .graders import agreement_command, agreement_tables, show_number, workload_command
 
 if TYPE_CHECKING:
     from ...reports.tables import Entry, Table
@@ -29,7 +29,13 @@ _NAMED = 5
 """Short lists that are named."""
 
 
-@click.group("grading", cls=CommandFamily, place=14, short_help="Draw queries, pool candidates, assign graders, close.")
+@click.group(
+    "grading",
+    cls=CommandFamily,
+    section="campaign",
+    place=5,
+    short_help="Draw queries, pool candidates, assign graders, close.",
+)
 def grading_command() -> None:
     """From the lists of systems to judgements by people that are scored: draw, pool, assign, overview, close, groups.
 
@@ -534,3 +540,7 @@ def groups_command(
     if found.undecided:
         few = f"{len(found.undecided)} of {len(queries)} queries, such as {found.undecided[0]!r}"
         echo(f"warning: too few graders for a difference at {level:g}: {few}: each is one group", err=True)
+
+
+for _command in (agreement_command, workload_command):
+    grading_command.add_command(_command)

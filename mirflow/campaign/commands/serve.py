@@ -54,7 +54,13 @@ def demand_packages() -> None:
             raise MirflowError(f"the server needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
 
 
-@click.group("serve", cls=_Serve, place=8, short_help="Serve stores, or a campaign with submissions and grading.")
+@click.group(
+    "serve",
+    cls=_Serve,
+    section="campaign",
+    place=3,
+    short_help="Serve stores, or a campaign with submissions and grading.",
+)
 def serve_command() -> None:
     """Serve STORE..., or a campaign: mirflow serve STORE..., mirflow serve CAMPAIGN.yaml.
 

@@ -11,7 +11,13 @@ from ...cli.common_options import LEVEL, Command, label_stores, option, stores_a
 from ...cli.output import choose_format, echo, emit, output_options
 
 
-@click.command("site", cls=Command, place=6, short_help="Write a results site about stores: static pages in a folder.")
+@click.command(
+    "site",
+    cls=Command,
+    section="campaign",
+    place=1,
+    short_help="Write a results site about stores: static pages in a folder.",
+)
 @stores_argument
 @click.option(
     "--output",
@@ -91,7 +97,13 @@ def site_command(
     )
 
 
-@click.command("archive", cls=Command, place=7, short_help="Tabulate the years of a campaign: tasks, runs, the best.")
+@click.command(
+    "archive",
+    cls=Command,
+    section="campaign",
+    place=2,
+    short_help="Tabulate the years of a campaign: tasks, runs, the best.",
+)
 @click.argument("table", type=click.Path(path_type=Path))
 @output_options
 def archive_command(table: Path, style: str | None, output: Path | None) -> None:

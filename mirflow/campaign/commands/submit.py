@@ -25,7 +25,9 @@ _LONG, _BETWEEN = 30.0, 180.0
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
-@click.command("submit", cls=Command, place=8, short_help="Send estimates to a server, and wait for the score.")
+@click.command(
+    "submit", cls=Command, section="campaign", place=4, short_help="Send estimates to a server, and wait for the score."
+)
 @click.argument("url")
 @click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|FILE")
 @click.option("--token", envvar="MIRFLOW_TOKEN", help="Of your account. Default: MIRFLOW_TOKEN, else ~/.netrc.")

@@ -107,7 +107,7 @@ class TestLayout:
 
 class TestCommand:
     def graders(self, *arguments: object):
-        return CliRunner().invoke(cli, ["graders", *map(str, arguments)])
+        return CliRunner().invoke(cli, ["grading", "agreement", *map(str, arguments)])
 
     @pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
     def test_writes_the_figure_beside_the_tables(self, tmp_path: Path, suffix: str) -> None:
