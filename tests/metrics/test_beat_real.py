@@ -81,16 +81,21 @@ def test_a_sample_of_downbeats(shared_data: Path, system: str) -> None:
     check(references[::80], estimates[::80])
 
 
+# mir_eval takes a sixth of a second for a pair: each system has the tracks that the others have not.
 @pytest.mark.slow
 @pytest.mark.parametrize("system", BEATS)
-def test_all_beats(shared_data: Path, system: str) -> None:
-    check(*load(shared_data, "beats", system, lambda times, bar: times)[1:])
+def test_a_third_of_all_beats(shared_data: Path, system: str) -> None:
+    _, references, estimates = load(shared_data, "beats", system, lambda times, bar: times)
+    share = slice(BEATS.index(system), None, len(BEATS))
+    check(references[share], estimates[share])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", DOWNBEATS)
-def test_all_downbeats(shared_data: Path, system: str) -> None:
-    check(*load(shared_data, "downbeats", system, first_of_bar)[1:])
+def test_a_third_of_all_downbeats(shared_data: Path, system: str) -> None:
+    _, references, estimates = load(shared_data, "downbeats", system, first_of_bar)
+    share = slice(DOWNBEATS.index(system), None, 3)
+    check(references[share], estimates[share])
 
 
 @pytest.mark.slow
@@ -98,4 +103,4 @@ def test_systems_against_each_other(shared_data: Path) -> None:
     """Pairs of which neither side is regular."""
     sides = [load(shared_data, "beats", system, lambda times, bar: times)[2] for system in BEATS]
     for one, other in ((0, 1), (1, 2), (2, 0)):
-        check(sides[one][::3], sides[other][::3])
+        check(sides[one][one::9], sides[other][one::9])
