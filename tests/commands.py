@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -31,6 +32,12 @@ def rows(*words: object) -> list[dict[str, Any]]:
     """The rows of a table for programs."""
     found: list[dict[str, Any]] = json.loads(printed(*words, "--format", "json"))
     return found
+
+
+@cache
+def listed_tasks() -> list[str]:
+    """The tasks that ``mirflow metrics`` lists."""
+    return sorted({row["task"] for row in rows("metrics")})
 
 
 def problems(*words: object) -> list[dict[str, Any]]:

@@ -23,13 +23,13 @@ from mirflow.cells import SCORED
 from mirflow.errors import AnnotationError, MirflowWarning, QueryError, ScoreError, UnknownNameError
 
 from .annotation_strategies import annotations
-from .commands import rows
+from .commands import listed_tasks
 from .documentation import ROOT, blocks
 from .forms import arguments, as_read, dataset
 from .groups import CODES
 from .samples import sample
 
-TASKS = sorted({row["task"] for row in rows("metrics")})
+TASKS = listed_tasks()
 Pairs = list[tuple[str, Any, Any]]
 
 

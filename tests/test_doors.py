@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .commands import rows
+from .commands import listed_tasks
 
 TESTS = Path(__file__).parent
 REFERENCE = TESTS.parent / "docs" / "reference" / "python.md"
@@ -19,7 +19,7 @@ def documented() -> set[str]:
     """The modules whose names users import: those of the reference of Python, of the tasks, and the command's."""
     named = set(re.findall(r"mirflow(?:\.\w+)*", REFERENCE.read_text(encoding="utf-8")))
     classes = {name.rpartition(".")[0] for name in named if name.rpartition(".")[2].istitle()}
-    tasks = {f"mirflow.metrics.{row['task']}" for row in rows("metrics")}
+    tasks = {f"mirflow.metrics.{task}" for task in listed_tasks()}
     return named | classes | tasks | {"mirflow.cli", "mirflow.metrics"}
 
 

@@ -28,12 +28,12 @@ from mirflow.errors import (
 )
 
 from .annotation_strategies import annotations
-from .commands import rows
+from .commands import listed_tasks
 from .forms import arguments, as_read, columns, dataset, in_rows, table
 from .groups import CODES
 from .samples import sample
 
-TASKS = sorted({row["task"] for row in rows("metrics")})
+TASKS = listed_tasks()
 each_task = pytest.mark.parametrize("task", TASKS)
 Annotations = dict[str, Any]
 

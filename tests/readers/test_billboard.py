@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mirdata.datasets.billboard import _load_sections  # the project's loader in Python, of sections only
 
 import mirflow
 from mirflow.errors import AnnotationError, InvalidAnnotationError
@@ -110,6 +109,8 @@ def test_chords_equal_those_of_a_walk_beat_by_beat(song: list[list[list[str]]], 
 
 
 def test_sections_begin_where_the_datasets_own_loader_has_them(tmp_path: Path) -> None:
+    from mirdata.datasets.billboard import _load_sections  # of sections only; takes a second to import
+
     (tmp_path / "salami_chords.txt").write_text(SONG)
     times, labels = read(SONG, "segment")
     theirs = _load_sections(str(tmp_path / "salami_chords.txt"), "letter")

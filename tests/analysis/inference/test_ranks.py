@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import scikit_posthocs
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +79,8 @@ class TestAgainstLibraries:
         assert found.p.item() == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300)
 
     def test_pairs_without_ties_are_nemenyis(self):
+        import scikit_posthocs  # takes a second, as it draws figures
+
         score = np.random.default_rng(3).random((5, 20)) + np.arange(5)[:, np.newaxis] / 5
         expected = scikit_posthocs.posthoc_nemenyi_friedman(score.T).to_numpy()
         found = one(score).p_pair[..., 0]
