@@ -1,1 +1,1 @@
-"""A server of results, submissions and graders' pages."""
+"""Web server for results, submissions and grading."""

@@ -1,4 +1,4 @@
-"""The page about a campaign: its texts, in limited Markdown, as pages have them."""
+"""The page about a campaign, from texts in a small subset of Markdown."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LINKS = ("https://", "http://", "mailto:")
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    """The route; none where the campaign says nothing about itself."""
+    """Return the route, if the campaign describes itself."""
     return [GuardedRoute("/about", about, role=None)] if service.has_about else []
 
 
 def about(request: Request) -> Response:
-    """The texts of the campaign."""
+    """Show the texts about the campaign."""
     service: Service = request.app.state.service
     assert service.campaign is not None
     texts = service.campaign.about.model_dump()
@@ -44,7 +44,7 @@ def about(request: Request) -> Response:
 
 
 def html_of(text: str) -> str:
-    """HTML of limited Markdown: paragraphs, lists, links, code and emphasis; all else is shown as it is written.
+    """Render a small subset of Markdown (paragraphs, lists, links, code, emphasis) and escape everything else.
 
     Examples
     --------

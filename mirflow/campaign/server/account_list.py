@@ -1,4 +1,4 @@
-"""All accounts with their submissions and the quota that their team has used, for organisers: a page and JSON."""
+"""Page (and JSON) for organisers: all accounts with their submissions and the quota used by their team."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from .viewer_pages import PRIVATE, page, wants_json
 
 @dataclass(frozen=True, slots=True)
 class ListedAccount:
-    """An account, with its submissions and the quota of its team."""
+    """An account with its submissions and the quota used by its team."""
 
     name: str
     role: str
     lab: str
     created: str
     revoked: str
-    """Days, ISO 8601; empty if it is not revoked."""
+    """Dates in ISO 8601; `revoked` is empty for a valid account."""
     mail: bool
-    """Whether the account has left an address for mail."""
+    """Whether the account has an address for mail."""
     submissions: int
-    """Of the account itself, in all states."""
+    """Number of submissions by this account, in any state."""
     used: dict[str, int]
-    """By split the submissions of the team in the present period; empty where the account may not submit."""
+    """Submissions of the team in the current period by split; empty if the account may not submit."""
 
 
 def list_accounts(session: Session, campaign: Campaign, now: dt.datetime) -> list[ListedAccount]:
     """List all accounts by name."""
     counted = session.execute(select(Submission.user_id, func.count()).group_by(Submission.user_id))
-    sent = {user: number for user, number in counted}  # noqa: C416 - rows are no pairs to mypy
+    sent = {user: number for user, number in counted}  # noqa: C416 - mypy does not see rows as pairs
     return [
         ListedAccount(
             user.name,
@@ -63,7 +63,7 @@ def _submits(user: User) -> bool:
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    """The route; none where nothing can be submitted."""
+    """Return the route, if the campaign takes submissions."""
     if service.database is None or service.campaign is None or not service.campaign.splits:
         return []
     return [GuardedRoute("/accounts/", accounts, role="organiser")]

@@ -1,4 +1,4 @@
-"""Pages of accounts: logging in by a personal link, logging out, links, sessions and tokens."""
+"""Account pages: log in with a personal link, log out, and manage links, sessions and tokens."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .submissions.notifications import change_mail
 from .viewer_pages import error_answer, page
 
 MOST_DAYS = 366
-"""Days that a token for programs may last."""
+"""Longest lifetime of a token, in days."""
 MOST_TOKENS = 50
-"""Links, sessions and tokens of an account at a time."""
+"""Most links, sessions and tokens of an account at a time."""
 _WHAT = {"link": "personal link", "session": "session", "token": "token"}
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    """The routes; none without a database."""
+    """Return the routes; empty without a database."""
     if service.database is None:
         return []
     return [
@@ -53,7 +53,7 @@ class ShownToken:
 
 
 def ask_to_log_in(request: Request) -> Response:
-    """A page with a button: programs that look at links in mails press none, and log in nobody."""
+    """Show a page with a button, so that link scanners of mail programs do not log in."""
     return page(request, "login.html", days=LIFETIMES["session"].days)
 
 
@@ -81,7 +81,7 @@ def log_in_by_link(request: Request) -> Response:
 
 
 def log_out(request: Request) -> Response:
-    """End the session; what a page keeps to send later stays in the browser."""
+    """End the session; judgements that a page has yet to send stay in the browser."""
     service, database = _of(request)
     viewer: Viewer = request.state.viewer
     with database.write() as session:
@@ -91,11 +91,11 @@ def log_out(request: Request) -> Response:
 
 
 def delete(request: Request) -> Response:
-    """Delete the account, whose name has to be written."""
+    """Delete the account, after its name was typed to confirm."""
     service, database = _of(request)
     viewer: Viewer = request.state.viewer
     if str(request.state.form.get("name", "")).strip() != viewer.name:
-        raise HTTPException(400, f"Write {viewer.name} to delete the account. Nothing is deleted.")
+        raise HTTPException(400, f"Type {viewer.name} to delete the account. Nothing was deleted.")
     with database.write() as session:
         delete_account(service, session, session.get_one(User, viewer.user))
     return _leave(service)
@@ -110,39 +110,39 @@ def _leave(service: Service) -> Response:
 
 
 def account(request: Request) -> Response:
-    """The account of who asks."""
+    """Show the viewer's account."""
     return _account(request)
 
 
 def new_token(request: Request) -> Response:
-    """Make a token for programs, which is shown once."""
+    """Make a token for programs, which is displayed only once."""
     service, database = _of(request)
     viewer: Viewer = request.state.viewer
     given = str(request.state.form.get("days", ""))
     days = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else 0
     if not 1 <= days <= MOST_DAYS:
-        raise HTTPException(400, f"A token lasts 1 to {MOST_DAYS} days.")
+        raise HTTPException(400, f"Invalid lifetime: choose 1 to {MOST_DAYS} days.")
     now = service.clock()
     with database.write() as session:
         if len(valid_tokens(session, viewer.user, now)) >= MOST_TOKENS:
-            raise HTTPException(409, "There are too many sessions and tokens. Revoke some.")
+            raise HTTPException(409, "Too many sessions and tokens. Revoke some first.")
         secret = issue(session, session.get_one(User, viewer.user), "token", now, dt.timedelta(days=days))
     service.audit.record(viewer.name, "make token", days=days)
     return _account(request, secret, now + dt.timedelta(days=days))
 
 
 def set_mail(request: Request) -> Response:
-    """Set the address for mail, or remove it with all mail that was not sent."""
+    """Set or remove the address for mail; removing it also drops unsent mail."""
     service, database = _of(request)
     viewer: Viewer = request.state.viewer
     given = str(request.state.form.get("mail", "")).strip()
     if given and not _sends_mail(service):
-        raise HTTPException(400, "This campaign sends no mail.")
+        raise HTTPException(400, "This campaign does not send mail.")
     try:
         with database.write() as session:
             change_mail(session, session.get_one(User, viewer.user), given)
     except AccountError as error:
-        raise HTTPException(400, f"{error}. Nothing is changed.") from None
+        raise HTTPException(400, f"{error}. Nothing was changed.") from None
     service.audit.record(viewer.name, "set address" if given else "remove address")
     return RedirectResponse(service.links.url("account"), 303)
 

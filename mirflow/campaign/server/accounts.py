@@ -1,4 +1,4 @@
-"""Accounts: roles, personal links and tokens, of which only digests are kept."""
+"""Accounts: roles, personal links and tokens. Only digests of secrets are stored."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ROLES: dict[Role, frozenset[Role]] = {
     "grader": frozenset({"reader", "grader"}),
     "organiser": frozenset({"reader", "submitter", "grader", "organiser"}),
 }
-"""Roles, with those whose pages they may see."""
+"""The roles whose pages each role may see."""
 Kind = Literal["link", "token", "session", "proxy"]
-"""Ways to come: a personal link makes a session, a program has a token, and a proxy has asked somebody else."""
+"""Login methods: a personal link opens a session, programs use a token, and a proxy may authenticate users itself."""
 BITS = 128
 _LAB = "lab "
-"""Beginning of the names of teams that are labs."""
+"""Prefix for the names of teams that are labs."""
 DELETED = "deleted account "
-"""Beginning of the names of deleted accounts."""
+"""Prefix for the names of deleted accounts."""
 LIFETIMES: Mapping[Kind, dt.timedelta] = {
     "link": dt.timedelta(days=365),
     "token": dt.timedelta(days=365),
@@ -38,21 +38,21 @@ LIFETIMES: Mapping[Kind, dt.timedelta] = {
 
 
 class AccountError(MirflowError):
-    """An account is not there, or may not do this."""
+    """An account does not exist or lacks the required rights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """A person who looks at a page."""
+    """The person who requests a page."""
 
     user: int
     """Id of the account."""
     name: str
     role: Role
     token: int
-    """Id of the token or session by which the viewer came; 0 of one whom a proxy has let in."""
+    """Id of the token or session used; 0 for a viewer authenticated by a proxy."""
     team: str = ""
-    """As :func:`team_of` names it."""
+    """Name of the team, see :func:`team_of`."""
 
     def may(self, role: Role) -> bool:
         """True if the viewer has the rights of a role."""
@@ -60,7 +60,7 @@ class Viewer:
 
 
 def team_of(user: User) -> str:
-    """The team of an account: its lab, whose quota, ladder and systems it shares, or itself if it has none.
+    """Name the team that shares quota, ladder and systems: the lab, or the account itself if it has none.
 
     Examples
     --------
@@ -71,23 +71,23 @@ def team_of(user: User) -> str:
 
 
 def has_lab(team: str) -> bool:
-    """True if a team, as :func:`team_of` names it, is a lab and not a single account."""
+    """True if the name of a team (see :func:`team_of`) is that of a lab rather than of a single account."""
     return team.startswith(_LAB)
 
 
 def digest(secret: str) -> str:
-    """Digest of a secret; secrets are random, so that neither salt nor stretching is needed."""
+    """Digest of a secret. Secrets are random, so they need neither salt nor stretching."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def add_user(session: Session, name: str, role: Role, now: dt.datetime, lab: str = "") -> User:
     """Add an account."""
     if not name.strip() or not name.isprintable() or len(name) > 100:
-        raise AccountError(f"{name!r}: a name has 1 to 100 printable characters")
+        raise AccountError(f"invalid account name {name!r}: expected 1 to 100 printable characters")
     if name.startswith(DELETED):
-        raise AccountError(f"{name!r}: names of deleted accounts begin like this; choose another one")
+        raise AccountError(f"invalid account name {name!r}: this prefix is reserved for deleted accounts")
     if session.scalar(select(User).where(User.name == name)) is not None:
-        raise AccountError(f"there is an account {name!r}; choose another name, or revoke it")
+        raise AccountError(f"account {name!r} already exists; choose another name, or revoke it")
     user = User(name=name, role=role, lab=lab_named(lab), created=now)
     session.add(user)
     session.flush()
@@ -95,15 +95,15 @@ def add_user(session: Session, name: str, role: Role, now: dt.datetime, lab: str
 
 
 def lab_named(text: str) -> str:
-    """The name of a lab with single blanks between words and none around it."""
+    """Normalise whitespace in the name of a lab."""
     lab = " ".join(text.split())
     if not lab.isprintable() or len(lab) > 100:
-        raise AccountError(f"{text!r}: the name of a lab has at most 100 printable characters")
+        raise AccountError(f"invalid lab name {text!r}: expected at most 100 printable characters")
     return lab
 
 
 def issue(session: Session, user: User, kind: Kind, now: dt.datetime, lifetime: dt.timedelta | None) -> str:
-    """Make a link, token or session of an account; returns the secret, which is not kept."""
+    """Make a link, token or session for an account and return its secret, which is not stored."""
     secret = secrets.token_urlsafe(BITS // 8)
     expires = None if lifetime is None else now + lifetime
     session.add(Token(user_id=user.id, kind=kind, digest=digest(secret), created=now, expires=expires))
@@ -112,7 +112,7 @@ def issue(session: Session, user: User, kind: Kind, now: dt.datetime, lifetime: 
 
 
 def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> Viewer | None:
-    """The viewer who has a secret; None if it is unknown, expired or revoked."""
+    """Find the viewer with a secret; None if it is unknown, expired or revoked."""
     token = session.scalar(select(Token).where(Token.digest == digest(secret), Token.kind == kind))
     if token is None or token.revoked is not None or token.user.revoked is not None:
         return None
@@ -123,7 +123,7 @@ def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> 
 
 
 def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
-    """True if a viewer is still let in as before: neither revoked nor expired since, of the same role and team."""
+    """True if a viewer's access is unchanged: neither revoked nor expired, with the same role and team."""
     user, token = session.get(User, viewer.user), session.get(Token, viewer.token)
     if user is None or user.revoked is not None or (user.role, team_of(user)) != (viewer.role, viewer.team):
         return False
@@ -133,23 +133,23 @@ def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
 
 
 def find_named(session: Session, name: str) -> Viewer | None:
-    """The viewer of a name that a proxy has found out; None if there is no such account."""
+    """Find the viewer with a name given by a proxy; None if there is no such account."""
     user = session.scalar(select(User).where(User.name == name, User.revoked.is_(None)))
     return None if user is None else Viewer(user.id, user.name, user.role, 0, team_of(user))  # type: ignore[arg-type]
 
 
 def mark_used(session: Session, viewer: Viewer, now: dt.datetime) -> None:
-    """Keep when a token or a session was last used."""
+    """Record when a token or a session was last used."""
     session.execute(update(Token).where(Token.id == viewer.token).values(used=now))
 
 
 def log_in(session: Session, secret: str, before: Viewer | None, now: dt.datetime) -> tuple[Viewer, str] | None:
-    """Make a session of a personal link, in place of the one that the browser had; None of a link that is not valid.
+    """Open a session from a personal link, replacing the browser's current session; None if the link is not valid.
 
     Returns
     -------
     tuple of Viewer and str
-        Who came, and the session's secret.
+        The viewer, and the session's secret.
     """
     found = find_viewer(session, secret, "link", now)
     if found is None:
@@ -164,7 +164,7 @@ def log_in(session: Session, secret: str, before: Viewer | None, now: dt.datetim
 
 
 def valid_tokens(session: Session, user: int, now: dt.datetime) -> list[Token]:
-    """The links, tokens and sessions of an account that are still good, the newest first."""
+    """List the valid links, tokens and sessions of an account, newest first."""
     chosen = select(Token).where(Token.user_id == user, Token.revoked.is_(None)).order_by(Token.id.desc())
     return [token for token in session.scalars(chosen) if token.expires is None or token.expires > now]
 
@@ -179,7 +179,7 @@ def revoke_token(session: Session, user: int, token: int, now: dt.datetime) -> b
 
 
 def renew_link(session: Session, user: User, now: dt.datetime, lifetime: dt.timedelta | None) -> str:
-    """Make a new personal link of an account; the old ones, and what was opened with them, are revoked."""
+    """Make a new personal link for an account; revoke the old ones and the sessions that they opened."""
     for token in user.tokens:
         if token.kind in ("link", "session"):
             token.revoked = token.revoked or now
@@ -187,7 +187,7 @@ def renew_link(session: Session, user: User, now: dt.datetime, lifetime: dt.time
 
 
 def users(session: Session) -> list[User]:
-    """All accounts by name, those that are revoked as well."""
+    """List all accounts by name, including revoked ones."""
     return list(session.scalars(select(User).order_by(User.name)))
 
 
@@ -196,12 +196,12 @@ def find_user(session: Session, name: str) -> User:
     user = session.scalar(select(User).where(User.name == name))
     if user is None:
         known = session.scalars(select(User.name)).all()
-        raise AccountError(f"there is no account {name!r}; {suggest(name, known)}")
+        raise AccountError(f"unknown account {name!r}; {suggest(name, known)}")
     return user
 
 
 def revoke(session: Session, user: User, now: dt.datetime) -> None:
-    """Revoke an account with all its links, tokens and sessions; what it did stays."""
+    """Revoke an account and all its links, tokens and sessions; its submissions and judgements stay."""
     user.revoked = now
     for token in user.tokens:
         token.revoked = token.revoked or now

@@ -1,4 +1,4 @@
-"""Answers to readers: made once for each state of what they show, and kept as bytes."""
+"""Cache of responses, keyed by all they depend on and stored as bytes."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from ...errors import MirflowError
 from .snapshots import Stores
 
 MOST_BYTES = 64_000_000
-"""Answers that are kept, all together."""
+"""Size of all cached responses together, in bytes."""
 CORS = {"Access-Control-Allow-Origin": "*"}
-"""Header of data that scripts of other sites may read; browsers send no cookie with such a request."""
+"""Header for data that scripts on other sites may read; browsers send no cookies with such requests."""
 LARGEST = 8_000_000
-"""Bytes of an answer that is kept."""
+"""Largest response that is cached, in bytes."""
 AT_ONCE = 2
-"""Answers that are made at the same time, and as many that somebody chose, for which nobody else has to wait."""
+"""Responses computed concurrently; responses to freely chosen queries have as many slots of their own."""
 MOST_ADDRESSES = 20_000
-"""Addresses of kept answers that are found at once."""
+"""Addresses for which the cached response is looked up before routing."""
 LONGEST_ADDRESS = 1_000
-"""Bytes of such an address; what is longer goes the usual way."""
+"""Longest such address, in bytes; longer ones are routed first."""
 WAITING = 400
-"""Requests that wait until answers are made; more are told to come again."""
+"""Requests that may wait for a response to be computed; further ones are refused."""
 _COMPRESSED = ("text/", "application/json", "application/problem+json", "application/atom+xml", "image/svg+xml")
 _LEAST_COMPRESSED = 1_000
 
 
 @dataclass(frozen=True)
 class Content:
-    """Contents of an address."""
+    """Contents of a response."""
 
     body: bytes
     media_type: str
@@ -49,7 +49,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Kept:
-    """An answer as it goes out, plain and compressed."""
+    """A response as sent, plain and compressed."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -59,14 +59,14 @@ class Kept:
 
 
 class Answers:
-    """Answers by address, and by all else that they depend on: generations of stores, the reader, the database.
+    """Responses by address and everything else they depend on: generations of stores, viewer, database.
 
     Parameters
     ----------
     salt : str
-        Whatever else answers depend on, such as the title of the site.
+        Anything else that responses depend on, such as the title of the site.
     cors : bool
-        Whether scripts of other sites may read public data.
+        Whether scripts on other sites may read public data.
     """
 
     def __init__(self, stores: Stores, salt: str = "", most_bytes: int = MOST_BYTES, *, cors: bool = False) -> None:
@@ -98,26 +98,26 @@ class Answers:
         view: str = "",
         state: str = "",
     ) -> Response:
-        """The answer to a request: a kept one, or one that is made now, once for all who wait for it.
+        """Return the cached response to a request, or compute it once for all who wait for it.
 
         Parameters
         ----------
         names : sequence of str or None
-            Stores that the answer depends on, if it has neither a view nor a state; None: all.
+            Stores that the response depends on if neither `view` nor `state` is given; None: all.
         make : callable
-            Makes it; runs in a thread.
+            Computes the response, in a thread.
         variant : str
-            What the answer depends on beside the address, such as the format that was asked for.
+            Everything but the address that the response depends on, such as the requested format.
         query : str or None
-            What it depends on of the query, of which anybody may write any number; None: all of it.
+            The part of the query string that the response depends on; None: all of it.
         chosen : bool
-            Whether it is one of many that somebody may choose from, such as a query.
+            Whether the response is one of an unlimited number, such as those to queries.
         view : str
-            What tells that which somebody sees after logging in from what all others see; whoever sees the same gets
-            the same answer, and neither browsers nor proxies keep it. Empty: everybody sees it.
+            Cache key of the viewer's permissions; empty for anonymous. Viewers with the same permissions share a
+            response, which neither browsers nor proxies may store.
         state : str
-            Changes with whatever else the answer depends on, read before it is made. The tag of such an answer is of
-            its contents: that of the state would tell everybody of changes that the answer does not show.
+            Token that changes with anything else the response depends on, read before it is computed. The ETag of such
+            a response is made from its contents, since the token would reveal changes that the response does not show.
         """
         changing = view or state
         generation = digest(f"{self._salt} seen as {view} in {state}") if changing else self.generation(names)
@@ -149,7 +149,7 @@ class Answers:
         if under_way is not None:
             return await asyncio.shield(under_way)
         if self._waiting >= WAITING:
-            raise HTTPException(503, "Too many people ask at the moment. Try again.", headers={"Retry-After": "2"})
+            raise HTTPException(503, "The server is busy. Try again in a moment.", headers={"Retry-After": "2"})
         future: asyncio.Future[Kept] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._made[key] = future
@@ -171,7 +171,7 @@ class Answers:
         return kept
 
     def _remember(self, key: tuple[str, str], kept: Kept) -> None:
-        """Keep an answer; those that nobody asked for longest make room."""
+        """Cache a response, evicting those that were least recently used."""
         if _size(key, kept) > LARGEST:
             return
         self._kept[key] = kept
@@ -180,7 +180,7 @@ class Answers:
             self._bytes -= _size(*self._kept.popitem(last=False))
 
     def _set_front(self, scope: Scope, names: Sequence[str] | None, key: tuple[str, str]) -> None:
-        """Let a kept answer be found by what a server knows of a request before any route is looked for."""
+        """Let a cached response be found before routing."""
         address = scope["raw_path"], scope["query_string"]
         if key in self._kept and sum(map(len, address)) <= LONGEST_ADDRESS:
             if len(self._front) > MOST_ADDRESSES:
@@ -188,7 +188,7 @@ class Answers:
             self._front[address] = None if names is None else tuple(names), key[1]
 
     def find(self, scope: Scope) -> Kept | None:
-        """The kept answer to a request, if it shows the generations of now."""
+        """Find the cached response to a request, if it shows the current generations."""
         found = self._front.get((scope.get("raw_path", b""), scope["query_string"]))
         if found is None:
             return None
@@ -204,14 +204,14 @@ class Answers:
 
 
 class Front:
-    """Middleware that gives kept answers to those who are not logged in, before a route is looked for."""
+    """Middleware that answers anonymous requests from the cache before routing."""
 
     def __init__(self, app: ASGIApp, answers: Answers) -> None:
         self.app = app
         self.answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on."""
+        """Answer a request from the cache, or pass it on."""
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["state"].get("viewer") is None:
             kept = self.answers.find(scope)
             if kept is not None:
@@ -221,7 +221,7 @@ class Front:
 
 
 class KeptResponse(Response):
-    """A kept answer as a response: compressed for those who take that, and nothing where they have it already."""
+    """A cached response: compressed if the client accepts it, and 304 if the client already has it."""
 
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
@@ -249,7 +249,7 @@ class KeptResponse(Response):
 
 
 def takes_gzip(header: str) -> bool:
-    """True if a browser takes gzip by its ``Accept-Encoding`` (RFC 9110, section 12.5.3).
+    """True if a client accepts gzip by its ``Accept-Encoding`` (RFC 9110, section 12.5.3).
 
     Examples
     --------
@@ -264,12 +264,12 @@ def takes_gzip(header: str) -> bool:
 
 
 def _size(key: tuple[str, str], kept: Kept) -> int:
-    """Bytes that are kept of an answer; addresses may be longer than what is there."""
+    """Bytes that a cached response occupies, including its address, which may be long."""
     return sum(map(len, key)) + len(kept.body) + len(kept.compressed or b"")
 
 
 def digest(text: str) -> str:
-    """A short digest of a text, for tags of answers."""
+    """Short digest of a text, for ETags."""
     return _digest(text.encode())
 
 
@@ -278,16 +278,16 @@ def _digest(body: bytes) -> str:
 
 
 def is_known(given: str, etag: str) -> bool:
-    """True if a browser names an answer among those that it has (``If-None-Match``)."""
+    """True if a client already has a response by its ``If-None-Match``."""
     return given.strip() == "*" or any(one.strip().removeprefix("W/") == f'"{etag}"' for one in given.split(","))
 
 
 def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, str]) -> Kept:
-    """An answer with its headers, compressed if that makes it smaller; without a tag it gets that of its contents."""
+    """Prepare a response for the cache; without an ETag it gets one made from its contents."""
     kind, etag = content.media_type, etag or _digest(content.body)
     headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
     if content.status == 200:
-        # What everybody sees may be kept by browsers, which have to ask whether it still holds.
+        # Browsers may store public responses, but have to revalidate them.
         headers += [
             (b"etag", f'W/"{etag}"'.encode()),
             (b"cache-control", b"private, no-store" if private else b"no-cache"),

@@ -1,4 +1,4 @@
-"""The application: routes of all rooms behind the same middleware."""
+"""The application: all routes behind the same middleware."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ from .views import Views
 __all__ = ["configure", "create_app", "listen", "local_address", "serve"]
 
 _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
-"""Errors whose messages answer what somebody has asked; others may name files, and are for the server's log."""
+"""Errors whose messages are shown to the client; others may name files and go to the server's log."""
 _LOG = logging.getLogger("mirflow.server")
 _WORDS = {
-    404: "There is no such page.",
-    405: "This page cannot be asked in this way.",
+    404: "Page not found.",
+    405: "This page does not support the method.",
 }
 
 
 class NameConvertor(Convertor[str]):
-    """A name of a store, system or track in a route: ``/stores/{store:name}``."""
+    """Convertor for names of stores, systems and tracks in routes: ``/stores/{store:name}``."""
 
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """The name of a segment."""
+        """Decode a path segment."""
         return unquote(value)
 
     def to_string(self, value: str) -> str:
-        """The segment of a name."""
+        """Encode a name as a path segment."""
         return quote(value, safe="")
 
 
@@ -80,17 +80,17 @@ register_url_convertor("name", NameConvertor())
 
 
 class NamesInPaths:
-    """Middleware that keeps slashes within names apart from those between segments.
+    """Middleware that distinguishes slashes within names from those between segments.
 
-    Servers decode ``%2F`` in a path before they look for a route, so that a track ``pop/x`` would be two segments.
-    Here the path is decoded segment by segment; within one, ``/`` and ``%`` stay encoded.
+    Servers decode ``%2F`` in a path before routing, which would split a track ``pop/x`` into two segments.
+    Here the path is decoded segment by segment; within a segment, ``/`` and ``%`` stay encoded.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Pass a request on with its path decoded."""
         raw = scope.get("raw_path")
         if scope["type"] == "http" and raw is not None and b"%" in raw:
             scope = {**scope, "path": decode_path(raw)}
@@ -98,19 +98,19 @@ class NamesInPaths:
 
 
 class BelowRoot:
-    """Middleware that takes off what stands before all paths, where a proxy or a mounting application has left it.
+    """Middleware that strips the path prefix added by a proxy or a mounting application.
 
     Parameters
     ----------
     root : callable
-        Gives the path of the server's address: ``/mirflow``; empty without one.
+        Returns the path of the server's address, such as ``/mirflow``; empty without one.
     """
 
     def __init__(self, app: ASGIApp, root: Callable[[], str]) -> None:
         self.app, self._root = app, root
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; the address without the last slash leads to that with it."""
+        """Pass a request on; redirect the prefix without its final slash."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -122,7 +122,7 @@ class BelowRoot:
                 await RedirectResponse(f"{self._root()}/", 308)(scope, receive, send)
                 return
             if rest.startswith("/"):
-                # The path of an address has plain characters alone, which nobody has to encode.
+                # The prefix consists of unreserved characters only, so it is never encoded.
                 own = raw[len(root) :] if raw is not None and raw.startswith(f"{root}/".encode()) else None
                 scope = {**scope, "path": rest, "raw_path": own if own is not None else quote(rest).encode()}
         await self.app({**scope, "root_path": ""}, receive, send)
@@ -141,7 +141,7 @@ def decode_path(raw: bytes) -> str:
 
 
 def create_app(service: Service) -> Starlette:
-    """Make the application of a server."""
+    """Make the application for a service."""
     monitoring = Monitoring(service)
     app = Starlette(
         routes=[*_monitoring_routes(service, monitoring), *_routes(service)],
@@ -202,30 +202,30 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 
 def _error(request: Request, error: Exception) -> Response:
-    """A message that mirflow wrote for the person who asks, or words without any detail."""
+    """Answer with a message meant for the client, or a generic text if the message may reveal files."""
     if isinstance(error, _SHOWN):
         return error_answer(request, 400, str(error))
     _LOG.error("%s %s: %s", request.method, shown_path(request.scope), error)
-    return error_answer(request, 503, "This cannot be answered now. The server's log has the reason.", LATER)
+    return error_answer(request, 503, "The server cannot answer this request now; see its log.", LATER)
 
 
 def _malformed(request: Request, error: Exception) -> Response:
-    return error_answer(request, 400, "The form cannot be read.")
+    return error_answer(request, 400, "Cannot read the form.")
 
 
 def _gone(request: Request, error: Exception) -> Response:
-    """An answer that nobody reads."""
+    """Answer a client that has disconnected."""
     return Response(status_code=400, headers={"Connection": "close"})
 
 
 @contextmanager
 def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
-    """Sockets on a port of all addresses that a name of this machine has; closed at the end.
+    """Listen on a port at all addresses of a host name; the sockets are closed at the end.
 
     Parameters
     ----------
     port : int
-        0 is any that is free.
+        0: any free port.
     """
     with ExitStack() as stack:
         listening: list[socket.socket] = []
@@ -236,7 +236,7 @@ def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
                 try:
                     made = socket.create_server((address[0], port), family=family)
                 except OSError as error:
-                    # A name may have an address of IPv6 where the machine has none.
+                    # A name may have an IPv6 address although the machine does not support IPv6.
                     if not listening or error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                         raise
                     continue
@@ -249,7 +249,7 @@ def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
 
 
 def local_address(host: str, port: int) -> str:
-    """The address of a server without a proxy.
+    """Return the address of a server without a proxy.
 
     Examples
     --------
@@ -275,30 +275,30 @@ def serve(
     cors: bool = False,
     roots: Sequence[Path] = (),
 ) -> None:
-    """Serve stores or a campaign until the process is told to stop.
+    """Serve stores or a campaign until the process is stopped.
 
     Parameters
     ----------
     paths : sequence of path
-        Stores, or one campaign file.
+        Stores, or a single campaign file.
     base_url : str
-        Address by which people reach the server, if a proxy stands before it.
+        Public address of the server, if it is behind a proxy.
     listening : sequence of socket or None
-        What :func:`listen` gave of the host and the port.
+        Sockets from :func:`listen`.
     proxies : sequence of str
-        Addresses or networks of proxies, whose word on the client's address is taken.
+        Addresses or networks of proxies that are trusted to report the client's address.
     user_header : str
-        Header by which these proxies say whom they have let in.
+        Header in which these proxies name the authenticated user.
     without_references, only_aggregates : bool
-        What is withheld of all stores, whatever the campaign says.
+        Restrictions for all stores, in addition to those of the campaign.
     archive : Path or None
-        A table of years.
+        A table of past years.
     access_log : bool
-        Whether a line for every request is written to the standard error.
+        Whether to write a line for every request to standard error.
     cors : bool
-        Whether scripts of other sites may read public data, whatever the campaign says.
+        Whether scripts on other sites may read public data, even if the campaign does not allow it.
     roots : sequence of Path
-        Where the annotations of the stores are: one folder for all, or one for each.
+        Folders with the annotations of the stores: one for all stores, or one for each.
     """
     service = open_service(paths, base_url)
     service.roots = roots_by_store([*service.stores], roots)
@@ -307,7 +307,7 @@ def serve(
     service.without_references, service.only_aggregates = without_references, only_aggregates
     service.archive, service.cors = archive or service.archive, cors or service.cors
     if service.archive is not None:
-        service.read_years()  # what is wrong in it is said now
+        service.read_years()  # report its errors at the start
     _begin_logs(access_log)
     forget_addresses_daily(service)
     server = uvicorn.Server(configure(create_app(service), host, port, service.proxies))
@@ -316,19 +316,19 @@ def serve(
 
 
 def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequence[Network] = ()) -> uvicorn.Config:
-    """Settings of the server, which are part of its safety.
+    """Configure uvicorn, including the settings that are relevant to security.
 
     Parameters
     ----------
     proxies : sequence of network
-        Addresses that may hold any number of connections.
+        Addresses without a limit on the number of connections.
     """
     return uvicorn.Config(
         app,
         host=host,
         port=port,
         http=punctual(proxies),
-        access_log=False,  # it would write personal links
+        access_log=False,  # it would log personal links
         server_header=False,
         log_level="warning",
         proxy_headers=False,
@@ -340,21 +340,21 @@ def configure(app: ASGIApp, host: str = HOST, port: int = PORT, proxies: Sequenc
 
 
 def networks(texts: Sequence[str]) -> list[Network]:
-    """Addresses and networks of proxies."""
+    """Parse addresses and networks of proxies."""
     found: list[Network] = []
     for text in texts:
         try:
             found.append(ipaddress.ip_network(text))
         except ValueError as error:
-            raise MirflowError(f"{text!r} is no address and no network: {error}") from None
+            raise MirflowError(f"invalid address or network {text!r}: {error}") from None
     return found
 
 
 def _begin_logs(access: bool) -> None:
-    """Send the server's messages to the standard error; they hold no secrets."""
+    """Log to standard error; messages contain no secrets."""
     shown = logging.StreamHandler()
     shown.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it tells of every broken form
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it logs every malformed form
     for name, level in (("mirflow.server", logging.WARNING), ("mirflow.access", logging.INFO)):
         log = logging.getLogger(name)
         log.propagate = False

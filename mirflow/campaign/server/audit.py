@@ -1,4 +1,4 @@
-"""The audit log: who did what, and when. Lines are added to it; of earlier ones personal data alone are masked."""
+"""The audit log: who did what, and when. Lines are only appended; old personal data are masked in place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from threading import Lock
 from ...errors import MirflowError, shorten
 
 LONGEST = 300
-"""Characters of a value; of a longer one the beginning is kept."""
+"""Longest value in characters; longer ones are truncated."""
 
 
 class AuditError(MirflowError):
@@ -21,15 +21,15 @@ class AuditError(MirflowError):
 
 
 class AuditLog:
-    """A file of JSON lines: time, actor, action and what was acted on.
+    """A file of JSON lines with time, actor, action and object.
 
-    A line is one write to a file that is open for appending, and on the disk before the action is answered, so that
-    several processes may share a log and a crash loses none. A line that a crash has cut is followed by whole ones.
+    Each line is a single write in append mode that reaches the disk before the action is confirmed, so several
+    processes may share a log and a crash loses no line. A line truncated by a crash is skipped when reading.
 
     Parameters
     ----------
     clock : callable
-        Gives the time in UTC.
+        Returns the time in UTC.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class AuditLog:
         self.path, self._clock, self._lock = path, clock, Lock()
 
     def record(self, actor: str, action: str, **details: str | int | None) -> None:
-        """Add a line; secrets are no details."""
+        """Append a line; details must not contain secrets."""
         line: dict[str, str | int] = {"time": self._clock().isoformat(), "actor": actor, "action": action}
         for name, value in details.items():
             if value is not None:
@@ -68,7 +68,7 @@ class AuditLog:
             raise AuditError(f"{self.path}: cannot be written: {error.strerror}") from None
 
     def read(self) -> Iterator[Mapping[str, str | int]]:
-        """The lines in their order; what a crash has cut is left out."""
+        """Read the lines in order, skipping any that a crash truncated."""
         if not self.path.exists():
             return
         with self.path.open(encoding="utf-8") as lines:
@@ -81,12 +81,12 @@ class AuditLog:
                     yield line
 
     def mask(self, keys: Callable[[Mapping[str, str | int]], Iterable[str]]) -> None:
-        """Write asterisks over values, which keeps the length of the file, so that lines may be added meanwhile.
+        """Overwrite values with asterisks; the length of the file is kept, so lines may be appended meanwhile.
 
         Parameters
         ----------
         keys : callable
-            Gives the keys of a line whose values, which are texts, are to be masked.
+            Returns the keys of a line whose (string) values are to be masked.
         """
         if not self.path.exists():
             return
@@ -105,7 +105,7 @@ class AuditLog:
 
 
 def _spans(text: bytes, keys: Callable[[Mapping[str, str | int]], Iterable[str]]) -> Iterator[tuple[int, int]]:
-    """The first and last byte of the values of a line that are to be masked, without their quotes."""
+    """Yield the first and last byte, without quotes, of the values in a line that are to be masked."""
     try:
         line = json.loads(text)
     except ValueError:

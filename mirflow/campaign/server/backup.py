@@ -1,8 +1,8 @@
-"""Backups of a campaign while it runs: accounts, submissions, judgements and stores, consistent with each other.
+"""Backups of a running campaign: accounts, submissions, judgements and stores, consistent with each other.
 
-The database is copied first, by SQLite's own backup, and what it speaks of afterwards: files of submissions are only
-ever added, and a store holds at least what the database says that it holds. What the copy of the database needs and
-is gone by then, as a submission was refused in between, begins the backup anew.
+SQLite's own backup copies the database first, and the files it refers to are copied afterwards: files of submissions
+are only ever added, and a store holds at least what the database says. If a file has been removed in between, for
+example because a submission was refused, the backup starts over.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FORMAT = 1
 DATABASE, AUDIT, MANIFEST, CAMPAIGN = "campaign.db", "audit.jsonl", "backup.json", "campaign.yaml"
 _TRIES = 5
 _GRADING = ("grading", "closed")
-"""Folders of rounds that were planned, and of those that were closed on the pages."""
+"""Folders of rounds that were planned and of rounds that were closed on the pages."""
 
 
 class BackupError(MirflowError):
@@ -50,20 +50,20 @@ class Backup:
     submissions: int
     files: int
     stores: Mapping[str, str]
-    """Paths with their generations."""
+    """Generations by path."""
 
 
 class _GoneError(Exception):
-    """Something was removed while it was copied."""
+    """A file was removed while it was copied."""
 
 
 def make_backup(service: Service, out: Path) -> Backup:
-    """Write a backup of a campaign, whether or not its server and its worker run.
+    """Back up a campaign, whether or not its server and worker are running.
 
     Parameters
     ----------
     out : Path
-        A file (``.tar.gz``) that only its owner can read; it is put in place when it is whole.
+        A file (``.tar.gz``) readable only by its owner; it is put in place once complete.
     """
     database = _database_of(service)
     folder = _folder_of(service)
@@ -75,7 +75,7 @@ def make_backup(service: Service, out: Path) -> Backup:
                 break
             except _GoneError as gone:
                 if not left:
-                    raise BackupError(f"{folder}: {gone}, of which the database speaks, {_TRIES} times") from None
+                    raise BackupError(f"{folder}: {gone} although the database refers to it ({_TRIES} tries)") from None
             except OSError as error:
                 raise BackupError(f"{out}: cannot be written: {error.strerror or error}") from None
         descriptor = os.open(part, os.O_RDONLY)
@@ -97,7 +97,7 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         counts = {
             name: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in ("user", "submission")
         }
-        # What waits for its check first, as it goes when that is over.
+        # Submissions that wait for their check go first, as their files are removed afterwards.
         rows = target.execute(
             "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
             "ORDER BY state IN ('received', 'checking') DESC, number"
@@ -132,9 +132,9 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
 
 
 def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state: str, *, withdrawn: bool) -> None:
-    """The files of a submission: as they were sent while it is not checked, and as they were checked afterwards.
+    """Add the files of a submission: as uploaded before its check, and as checked afterwards.
 
-    Those of one that was withdrawn before it was scored are gone, or are to go.
+    Files of a submission that was withdrawn before it was scored are gone, or about to be removed.
     """
     if state in CLOSED or (withdrawn and state != "scored"):
         return
@@ -142,12 +142,12 @@ def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state
     if needed.parent.name == "submissions" and not (needed / NAMES).exists():
         raise _GoneError(f"what was sent as {name} is gone")
     _add_tree(archive, folder, needed)
-    if (folder / "readings" / name).is_dir():  # of one that waits to be scored there are none yet
+    if (folder / "readings" / name).is_dir():  # they do not exist before scoring
         _add_tree(archive, folder, folder / "readings" / name)
 
 
 def _add_store(archive: tarfile.TarFile, folder: Path, path: Path, generation: str) -> None:
-    """A generation of a store, and the link that leads to it."""
+    """Add a generation of a store, and the link to it."""
     held = path.with_name(f".{path.name}.d") / generation
     _add_tree(archive, folder, held)
     link = tarfile.TarInfo(str(path.relative_to(folder)))
@@ -179,7 +179,7 @@ def _stores(folder: Path) -> Iterator[Path]:
 
 def _database_of(service: Service) -> Path:
     if service.database is None:
-        raise BackupError("stores have no accounts and no submissions: copy them with cp -rL")
+        raise BackupError("cannot back up stores, which have no accounts or submissions: copy them with cp -rL")
     url = service.database.engine.url
     if not service.database.is_sqlite or not url.database:
         raise BackupError(
@@ -191,17 +191,17 @@ def _database_of(service: Service) -> Path:
 
 def _folder_of(service: Service) -> Path:
     if service.folder is None:
-        raise BackupError("there is no campaign, and so nothing to back up")
+        raise BackupError("nothing to back up: no campaign is served")
     return service.folder
 
 
 def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
-    """Put a backup in place of a folder that is not there, or is empty.
+    """Restore a backup to a folder that does not exist or is empty.
 
     Parameters
     ----------
     folder : Path
-        Of the campaign's accounts, submissions and stores.
+        Folder for the campaign's accounts, submissions and stores.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
         The backup's manifest.
     """
     if folder.exists() and any(folder.iterdir()):
-        raise BackupError(f"{folder}: holds something; move it away before a backup is put in its place")
+        raise BackupError(f"{folder}: is not empty; move its contents away before restoring a backup")
     folder.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".restore-"))
     try:
@@ -220,7 +220,7 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
                     if member.name != CAMPAIGN and member.name != MANIFEST:
                         archive.extract(member, place, filter="data")
         except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-            raise BackupError(f"{file}: is no backup of a campaign, or a broken one: {error}") from None
+            raise BackupError(f"{file}: not a backup of a campaign, or damaged: {error}") from None
         _check_restored(place, file)
         for name in FOLDERS:
             (place / name).mkdir(mode=0o700, exist_ok=True)
@@ -239,9 +239,9 @@ def _read_manifest(archive: tarfile.TarFile, file: Path) -> Mapping[str, Any]:
     first = archive.next()
     held = archive.extractfile(first) if first is not None and first.name == MANIFEST else None
     if held is None:
-        raise BackupError(f"{file}: is no backup of a campaign: it does not begin with {MANIFEST}")
+        raise BackupError(f"{file}: not a backup of a campaign: it does not begin with {MANIFEST}")
     manifest: dict[str, Any] = json.load(held)
-    # Backups of the first tables have a number.
+    # Backups made before revisions have a number instead.
     schema = migrations.BASELINE if manifest["schema"] == 1 else manifest["schema"]
     if manifest["format"] != FORMAT or schema not in migrations.revisions():
         raise BackupError(
@@ -252,13 +252,13 @@ def _read_manifest(archive: tarfile.TarFile, file: Path) -> Mapping[str, Any]:
 
 
 def _check_restored(place: Path, file: Path) -> None:
-    """Refuse a backup whose database is damaged."""
+    """Check that the restored database is intact."""
     if not (place / DATABASE).is_file():
-        raise BackupError(f"{file}: is broken: it has no database")
+        raise BackupError(f"{file}: damaged backup: the database is missing")
     try:
         with closing(sqlite3.connect(place / DATABASE)) as database:
             (found,) = database.execute("PRAGMA integrity_check").fetchone()
     except sqlite3.DatabaseError as error:
         found = str(error)
     if found != "ok":
-        raise BackupError(f"{file}: is broken: its database is damaged: {found}")
+        raise BackupError(f"{file}: damaged backup: the database is corrupt: {found}")

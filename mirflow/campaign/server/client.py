@@ -1,6 +1,6 @@
-"""The client of a server: sends submissions, and waits for what comes of them.
+"""Client for a server: send submissions and wait for their results.
 
-It needs nothing but the standard library, so that whoever submits does not install a server.
+It uses the standard library alone, so that submitters need not install a server.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from ...errors import MirflowError, warn_caller
 
 SECONDS = 60.0
-"""Seconds without a byte after which a server is given up."""
+"""Seconds without data after which a request fails."""
 _PIECE = 256 * 1024
 _LARGEST = 50_000_000
 _PAUSES = (0.5, 1.0, 2.0, 3.0)
-"""Seconds between questions, the last one again and again."""
+"""Seconds between requests while waiting; the last value repeats."""
 _LOST = 300.0
 _AWAY = {"open": True, "words": "the server does not answer", "done": 0, "total": 0, "before": 0}
-"""Seconds that a server may be away while a submission is waited for."""
+"""Seconds that a server may be unavailable while waiting for a submission."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 Advance = Callable[[int, int], None]
 
 
 class ServerError(MirflowError):
-    """A server cannot be reached, or refuses what is asked.
+    """A server cannot be reached or refuses a request.
 
     Parameters
     ----------
     status : int
-        Of the answer; 0: there is none.
+        HTTP status of the response; 0 without a response.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -57,17 +57,17 @@ class ServerError(MirflowError):
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows no redirection: the token is for the server that was named."""
+    """Follow no redirects: the token is meant for the given server only."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """None: the redirection is an error."""
+        """Treat any redirect as an error."""
 
 
 @dataclass
 class Client:
-    """Requests to a server in the name of an account."""
+    """Requests to a server on behalf of an account."""
 
     url: str
     """Address of the server."""
@@ -76,16 +76,16 @@ class Client:
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ServerError(f"{self.url!r} is no address of a server; it begins with https:// or http://")
+            raise ServerError(f"invalid server address {self.url!r}: it must begin with https:// or http://")
         if not self.token.isascii() or not self.token.isprintable() or not self.token:
-            raise ServerError("the token has characters that no token has")
+            raise ServerError("invalid token: it contains characters that tokens never have")
         if parts.scheme == "http" and parts.hostname not in _LOCAL:
-            warn_caller(f"{self.url}: the token is sent without encryption; use https where there is one")
+            warn_caller(f"{self.url}: the token is sent without encryption; use https if the server supports it")
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/"
         self._opener = build_opener(_NoRedirect)
 
     def terms(self) -> dict[str, Any]:
-        """Terms of the campaign: splits with what is left of their quotas, limits, dates."""
+        """Return the terms of the campaign: splits with remaining quotas, limits, dates."""
         return self._ask("submissions/new")
 
     def submit(
@@ -102,15 +102,15 @@ class Client:
         Parameters
         ----------
         name : str
-            Of the system.
+            Name of the system.
         splits : sequence of str
-            Empty: those that are not hidden.
+            Empty: all splits that are not hidden.
         visibility : str
-            Empty: that of the campaign.
+            Empty: the default of the campaign.
         about : mapping of str to str
-            ``description``, and addresses of ``paper`` and ``code``.
+            ``description``, and the addresses of ``paper`` and ``code``.
         advance : callable
-            Called with the bytes that are sent, and all of them.
+            Called with the number of bytes sent so far and in total.
 
         Returns
         -------
@@ -120,29 +120,31 @@ class Client:
         Raises
         ------
         ServerError
-            If it is refused.
+            If the server refuses it.
         """
         fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility), *about.items()]
         with packed(path) as (file, filename):
             try:
                 return self._upload([(one, value) for one, value in fields if value], file, filename, advance)
             except ServerError as error:
-                # Of what is too large a server reads nothing, and its answer is lost with the connection.
+                # A server closes the connection on an upload that is too large, which would hide its message.
                 if error.status == 0 and (most := self._limit_of_size()) < (size := file.seek(0, 2)):
-                    raise ServerError(f"{self.url}: takes at most {most:,.0f} bytes, not {size:,}", 413) from None
+                    raise ServerError(
+                        f"{self.url}: upload too large: {size:,} bytes, at most {most:,.0f} are allowed", 413
+                    ) from None
                 raise
 
     def submission(self, id: str) -> dict[str, Any]:
-        """A submission: state, findings, results."""
+        """Return a submission: state, findings, results."""
         return self._ask(f"submissions/{id}/")
 
     def wait(self, id: str, seen: Callable[[Mapping[str, Any]], None] = lambda progress: None) -> dict[str, Any]:
-        """Ask for a submission until it is done; a server that is away for some minutes is waited for.
+        """Poll until a submission is done, tolerating a server that is unavailable for some minutes.
 
         Parameters
         ----------
         seen : callable
-            Called with the progress at each answer, and with words alone while there is none.
+            Called with the progress after each response; only ``words`` is informative while the server is unavailable.
         """
         number, lost = 0, None
         while True:
@@ -163,7 +165,7 @@ class Client:
             number += 1
 
     def _limit_of_size(self) -> float:
-        """The bytes that an upload may have; infinity where the server does not say."""
+        """The size limit of uploads in bytes; infinity if the server does not report one."""
         try:
             return float(self.terms()["limits"]["size"])
         except (ServerError, KeyError, TypeError, ValueError):
@@ -209,18 +211,16 @@ class Client:
         except HTTPError as error:
             raise self._refused(error) from None
         except ValueError:
-            raise ServerError(
-                f"{target}: answers with something else than JSON; is this a server of mirflow?"
-            ) from None
+            raise ServerError(f"{target}: the response is not JSON; is this a mirflow server?") from None
         except ssl.SSLCertVerificationError as error:
             raise ServerError(f"{self.url}: its certificate is not valid: {error.verify_message}") from None
         except (URLError, HTTPException, OSError) as error:
             reason = getattr(error, "reason", None) or error
             if isinstance(reason, ssl.SSLCertVerificationError):
                 reason = f"its certificate is not valid: {reason.verify_message}"
-            raise ServerError(f"{self.url}: cannot be reached, or broke off: {reason}") from None
+            raise ServerError(f"{self.url}: cannot be reached, or the connection was lost: {reason}") from None
         if not isinstance(found, dict):
-            raise ServerError(f"{target}: answers with something else than an object; is this a server of mirflow?")
+            raise ServerError(f"{target}: the response is not a JSON object; is this a mirflow server?")
         return found
 
     def _refused(self, error: HTTPError) -> ServerError:
@@ -231,18 +231,18 @@ class Client:
                 reason = ""
         if 300 <= error.code < 400:
             to = error.headers.get("Location", "")
-            reason = f"leads to {to!r}; name that address, as tokens are not sent to others"
+            reason = f"redirects to {to!r}; use that address, since tokens are not sent on"
         return ServerError(f"{self.url}: {reason or f'answers {error.code} {error.reason}'}", error.code)
 
 
 @contextmanager
 def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """A file as it is, or a folder as a zip file that is written to disk and removed at the end; and a name.
+    """Open a file, or a folder as a temporary zip file that is removed at the end; yield it with its name.
 
     Raises
     ------
     ServerError
-        If there is nothing to send.
+        If there are no files.
     """
     if not path.is_dir():
         with path.open("rb") as file:
@@ -250,7 +250,7 @@ def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
         return
     files = [one for one in sorted(path.rglob("*")) if one.is_file()]
     if not files:
-        raise ServerError(f"{path}: holds no files")
+        raise ServerError(f"{path}: no files to send")
     with tempfile.TemporaryFile() as made:
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
             for one in files:
@@ -259,12 +259,12 @@ def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
 
 
 def find_token(url: str, given: str | None) -> str:
-    """The token that was given, or that of the server in ``~/.netrc``.
+    """Return the given token, or the one for the server in ``~/.netrc``.
 
     Raises
     ------
     ServerError
-        If there is none.
+        If no token is found.
     """
     if given:
         return given.strip()
@@ -274,7 +274,7 @@ def find_token(url: str, given: str | None) -> str:
     except FileNotFoundError:
         found = None
     except (netrc.NetrcParseError, OSError) as error:
-        raise ServerError(f"~/.netrc: cannot be read: {error}") from None
+        raise ServerError(f"cannot read ~/.netrc: {error}") from None
     if found is None or not found[2]:
         raise ServerError(
             f"no token for {host}: give --token, set MIRFLOW_TOKEN, or write into ~/.netrc: "

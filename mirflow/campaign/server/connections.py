@@ -1,4 +1,4 @@
-"""Connections of clients: how long a request may take to arrive, and an answer to be taken."""
+"""Connections of clients: time limits for receiving requests and sending responses."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from .limits import Network, bucket_of, lies_in
 from .security import HEADERS
 
 HEAD_SECONDS = 10.0
-"""Seconds in which the first line and the headers of a request have to arrive."""
+"""Seconds within which the request line and headers have to arrive."""
 KEPT_SECONDS = 15
-"""Seconds that a connection is kept without a request."""
+"""Seconds for which an idle connection is kept open."""
 TAKEN_SECONDS = 60.0
-"""Seconds in which a client has to take some of an answer."""
+"""Seconds within which a client has to read part of a response."""
 HEAD_BYTES = 32 * 1024
-"""Longest first line with headers."""
+"""Longest request line with headers, in bytes."""
 MOST = 1000
-"""Connections at a time; further ones are closed at once."""
+"""Most connections at a time; further ones are closed immediately."""
 MOST_OF_ADDRESS = 250
-"""Connections of an address, which is not this machine's and not that of a proxy."""
+"""Most connections from an address, except from this machine and proxies."""
 ENDLESS = "endless"
-"""Name in the state of a request whose answer goes on until somebody leaves."""
+"""Key in the state of a request whose response lasts until the client disconnects."""
 
 LOOPBACK: tuple[Network, ...] = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
 
 class Punctual(HttpToolsProtocol):
-    """HTTP/1.1 that does not wait for ever: neither for the head of a request, nor for an answer to be taken.
+    """HTTP/1.1 with time limits for the head of a request and for reading a response.
 
-    The bodies of requests are the routes' to bound.
+    The bodies of requests are limited by their routes.
     """
 
     head_seconds = HEAD_SECONDS
@@ -46,7 +46,7 @@ class Punctual(HttpToolsProtocol):
     _taken: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start waiting for the first request."""
         super().connection_made(transport)
         if len(self.connections) > MOST or self._are_many():
             transport.abort()
@@ -54,7 +54,7 @@ class Punctual(HttpToolsProtocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a head, or no longer; give up one that is too long."""
+        """Keep or stop waiting for the rest of a head; refuse one that is too long."""
         self._head_bytes += len(data)
         super().data_received(data)
         if self._in_head and self._head_bytes > HEAD_BYTES and not self.transport.is_closing():
@@ -65,24 +65,24 @@ class Punctual(HttpToolsProtocol):
             self._await_head()
 
     def on_message_begin(self) -> None:
-        """Count the head of a request from here on; many of them may have come in one piece."""
+        """Measure the head of a request from here; a single read may contain several."""
         self._parsed_bytes = 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
+        """Add a part of the address."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, or a trailer."""
+        """Add a header or a trailer."""
         self._count(len(name) + len(value) + 4)
         super().on_header(name, value)
 
     def _count(self, size: int) -> None:
         self._parsed_bytes += size
         if self._parsed_bytes > HEAD_BYTES:
-            raise ValueError("the head of the request is too long")  # the parser ends, as at what is no request
+            raise ValueError("the head of the request is too long")  # stops the parser, as an invalid request would
 
     def on_headers_complete(self) -> None:
         """Expect a body."""
@@ -100,7 +100,7 @@ class Punctual(HttpToolsProtocol):
         super().on_response_complete()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close a connection without requests, also where the client has not taken all of the last answer."""
+        """Close an idle connection, even if the client has not read all of the last response."""
         super().timeout_keep_alive_handler()
         self._await_taking()
 
@@ -110,33 +110,33 @@ class Punctual(HttpToolsProtocol):
         self._await_taking()
 
     def resume_writing(self) -> None:
-        """The client has taken something."""
+        """Stop waiting: the client has read some data."""
         _stop(self._taken)
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Stop all timers."""
         self._stop_awaiting_head()
         _stop(self._taken)
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
-        """Let the answer end that is being given, but for one that says of itself that it has no end."""
+        """Finish the current response, unless it is marked as endless."""
         super().shutdown()
         if self.cycle is not None and not self.cycle.response_complete and self.cycle.scope["state"].get(ENDLESS):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request with the headers of every answer."""
+        """Answer an invalid request with the usual headers."""
         if self.cycle is None or self.cycle.response_complete:
-            text = "This is not a request of HTTP/1.1.\n"
+            text = "Invalid HTTP/1.1 request.\n"
             kind = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(text))}
             lines = [f"{name.lower()}: {value}" for name, value in {**HEADERS, **kind, "Connection": "close"}.items()]
             self.transport.write("\r\n".join(["HTTP/1.1 400 Bad Request", *lines, "", text]).encode("ascii"))
         self.transport.close()
 
     def _are_many(self) -> bool:
-        """True if the client's address has more connections than one may have."""
+        """True if the client's address has too many connections."""
         if len(self.connections) <= MOST_OF_ADDRESS or self.client is None or lies_in(self.client[0], self.unbounded):
             return False
         mine = bucket_of(self.client[0])
@@ -156,7 +156,7 @@ class Punctual(HttpToolsProtocol):
 
 
 def punctual(proxies: Sequence[Network] = ()) -> type[Punctual]:
-    """The protocol of a server behind some proxies, which hold the connections of all their clients."""
+    """Make the protocol of a server behind proxies, which hold the connections of all their clients."""
     return type("PunctualBehindProxies", (Punctual,), {"unbounded": (*LOOPBACK, *proxies)})
 
 

@@ -56,7 +56,7 @@ def test_users(campaign: Path) -> None:
 
 def test_users_that_cannot_be(campaign: Path) -> None:
     printed("serve", "users", "add", campaign, "ada")
-    assert "there is an account 'ada'" in refused("serve", "users", "add", campaign, "ada")
+    assert "account 'ada' already exists" in refused("serve", "users", "add", campaign, "ada")
     assert "did you mean 'ada'?" in refused("serve", "users", "revoke", campaign, "adda")
     assert "1 to 100 printable characters" in refused("serve", "users", "add", campaign, "a\nb")
     assert "is not a campaign file" in refused("serve", "users", "list", __file__)
@@ -64,7 +64,7 @@ def test_users_that_cannot_be(campaign: Path) -> None:
 
 def test_headers_of_nobody_in_particular_are_not_trusted(campaign: Path) -> None:
     assert "needs --trust-proxy" in refused("serve", campaign, "--port", 0, "--trust-proxy-user", "Remote-User")
-    assert "'localhost' is no address and no network" in refused(
+    assert "invalid address or network 'localhost'" in refused(
         "serve", campaign, "--port", 0, "--trust-proxy", "localhost"
     )
 

@@ -145,7 +145,7 @@ def test_names_are_1_to_100_printable_characters(session: Session, name: str) ->
 def test_names_are_not_given_twice(session: Session, ada: User) -> None:
     with pytest.raises(AccountError, match="choose another name, or revoke it"):
         add_user(session, "ada", "reader", BEGIN)
-    with pytest.raises(AccountError, match="names of deleted accounts"):
+    with pytest.raises(AccountError, match="reserved for deleted accounts"):
         add_user(session, "deleted account 7", "reader", BEGIN)
     add_user(session, "a" * 100, "reader", BEGIN)
     assert [user.name for user in users(session)] == ["a" * 100, "ada"]

@@ -77,7 +77,7 @@ def test_a_folder_is_sent_with_its_progress(address: str, service: Service, tmp_
     change(service, "draft-1", state="failed", reason="no disk")
     done = client.wait(found["id"])
     assert (done["state"], done["visibility"], done["reason"]) == ("failed", "lab", "no disk")
-    with pytest.raises(ServerError, match="There is no such page") as refused:
+    with pytest.raises(ServerError, match="Page not found") as refused:
         client.wait("0" * 16)
     assert refused.value.status == 404
 
@@ -87,7 +87,7 @@ def test_what_is_too_large_is_told_though_the_server_reads_none_of_it(
 ) -> None:
     (tmp_path / "draft.zip").write_bytes(bytes(8_000_000))
     client = Client(address, account(service, "ada", "submitter", "token"))
-    with pytest.raises(ServerError, match=r"at most 100,000 bytes, not 8,000,000|too large: at most") as refused:
+    with pytest.raises(ServerError, match=r"too large: (8,000,000 bytes, )?at most") as refused:
         client.submit(tmp_path / "draft.zip", "draft-1")
     assert refused.value.status == 413
 
@@ -97,7 +97,7 @@ def test_a_token_does_not_follow_to_another_server(
 ) -> None:
     address, given, tokens = answers
     given.append((302, {"Location": f"{address}/elsewhere"}, b""))
-    with pytest.raises(ServerError, match=r"leads to .*elsewhere.*; name that address"):
+    with pytest.raises(ServerError, match=r"redirects to .*elsewhere.*; use that address"):
         Client(address, "secret").terms()
     assert tokens == ["Bearer secret"]
 
@@ -116,8 +116,8 @@ def test_a_server_that_is_away_is_waited_for_with_a_word(
 @pytest.mark.parametrize(
     ("status", "body", "said"),
     [
-        (200, b"<html>", "answers with something else than JSON"),
-        (200, b"[1]", "something else than an object"),
+        (200, b"<html>", "the response is not JSON"),
+        (200, b"[1]", "not a JSON object"),
         (502, b"<html>", "answers 502"),
         (400, b'{"error": "closed on Monday"}', "closed on Monday"),
         (400, b'["x"]', "answers 400"),
@@ -134,10 +134,10 @@ def test_servers_of_something_else(
 
 def test_addresses_and_tokens_that_are_none() -> None:
     for url in ("ftp://a", "results.example", "https://"):
-        with pytest.raises(ServerError, match="is no address of a server"):
+        with pytest.raises(ServerError, match="invalid server address"):
             Client(url, "secret")
     for token in ("", "a\nb", "ü"):
-        with pytest.raises(ServerError, match="the token has characters"):
+        with pytest.raises(ServerError, match="invalid token"):
             Client("https://a", token)
     with pytest.raises(ServerError, match="cannot be reached"):
         Client("http://127.0.0.1:9", "secret").terms()

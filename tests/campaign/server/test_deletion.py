@@ -133,7 +133,7 @@ def test_the_operator_deletes_an_account(service: Service) -> None:
     assert "Ada" not in listed
     assert "deleted account 1" in listed
     invoke("serve", "users", "add", path, "Ada L.", code=0)
-    assert "names of deleted accounts" in refused("serve", "users", "add", path, "deleted account 9")
+    assert "reserved for deleted accounts" in refused("serve", "users", "add", path, "deleted account 9")
 
 
 def test_addresses_are_forgotten_after_their_time(service: Service) -> None:

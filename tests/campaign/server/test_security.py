@@ -227,7 +227,7 @@ def test_errors_tell_nothing_that_was_not_asked(client: TestClient, caplog: pyte
     assert "zarr" not in fail.text
     asked = client.get("/refuse")
     assert (asked.status_code, asked.headers["content-type"]) == (400, "text/plain; charset=utf-8")
-    assert client.get("/nowhere<script>").text == "There is no such page.\n"
+    assert client.get("/nowhere<script>").text == "Page not found.\n"
     assert client.get("/refuse", headers={"Accept": "application/json"}).json()["error"].endswith("'majmin'?")
 
 
