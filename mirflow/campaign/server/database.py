@@ -1,4 +1,4 @@
-"""The database of a campaign: people and what they have sent, in SQLite or PostgreSQL."""
+"""The database of a campaign: accounts and their submissions, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ __all__ = ["UNSEEN", "Base", "Database", "DatabaseError", "PageState", "Session"
 WAIT = 30.0
 """Seconds to wait for another writer."""
 SILENCE = 60.0
-"""Seconds after which a writer of PostgreSQL that says nothing loses its transaction."""
+"""Seconds after which PostgreSQL aborts the transaction of an idle writer."""
 _TABLES = (".submissions.submission_tables", ".graders.grading_tables")
 """Modules that declare tables."""
 UNSEEN: dict[str, Any] = {"info": {"unseen": True}}
-"""Arguments of tables that change often, and whose rows no page of results shows."""
+"""Arguments for tables that change often and whose rows are not shown on pages of results."""
 _WRITERS = 0x6D697266
-"""Key of the lock that writers of PostgreSQL take."""
+"""Key of the advisory lock for writers on PostgreSQL."""
 _EXAMPLE = "postgresql+psycopg://mirflow@localhost/chords"
 _DRIVERS = {"psycopg": "psycopg[binary]"}
-"""What installs a driver, where it is not the driver's name."""
+"""Requirement that installs a driver, where it differs from the driver's name."""
 
 
 class DatabaseError(MirflowError):
-    """The database cannot be opened, or is of another version."""
+    """The database cannot be opened, or its revision does not match."""
 
 
 class UtcDateTime(TypeDecorator[dt.datetime]):
-    """A time in UTC, whatever the database keeps."""
+    """A time in UTC, regardless of how the database stores it."""
 
     impl = DateTime
     cache_ok = True
@@ -72,7 +72,7 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
 
 
 class PlainText(TypeDecorator[str]):
-    """A text of any length; zero characters, which PostgreSQL does not keep, are replaced."""
+    """Text of any length; NUL characters, which PostgreSQL cannot store, are replaced."""
 
     impl = Text
     cache_ok = True
@@ -87,16 +87,16 @@ class Base(DeclarativeBase):
 
     type_annotation_map = {  # noqa: RUF012
         dt.datetime: UtcDateTime,
-        # SQLite counts rows in the one type alone; numbers of bytes are longer than PostgreSQL's.
+        # SQLite autoincrements INTEGER keys only; numbers of bytes exceed PostgreSQL's INTEGER.
         int: BigInteger().with_variant(Integer, "sqlite"),
-        # Versions of SQLAlchemy differ in what they take.
+        # The accepted types differ between versions of SQLAlchemy.
         float: Double,
         str: PlainText,
     }
 
 
 class User(Base):
-    """A person or a program with a role; ``mail`` is the address that the owner has left, or empty."""
+    """A person or a program with a role; ``mail`` is an optional address for notifications."""
 
     __tablename__ = "user"
 
@@ -111,7 +111,7 @@ class User(Base):
 
 
 class Token(Base):
-    """A personal link, a token of the command line, or a session; only its digest is kept."""
+    """A personal link, a token for programs, or a session; only its digest is stored."""
 
     __tablename__ = "token"
     __table_args__ = UNSEEN
@@ -128,7 +128,7 @@ class Token(Base):
 
 
 class PageState(Base):
-    """A token of the rows that pages of results show: each transaction that changes one of them draws another."""
+    """A token for the rows that pages of results show; every transaction that changes such a row replaces it."""
 
     __tablename__ = "page_state"
 
@@ -142,18 +142,18 @@ class Database:
     Parameters
     ----------
     url : str
-        As SQLAlchemy has it, such as ``sqlite:////srv/campaign/state/campaign.db`` and
+        SQLAlchemy URL, such as ``sqlite:////srv/campaign/state/campaign.db`` or
         ``postgresql+psycopg://mirflow@localhost/chords``.
 
     Raises
     ------
     DatabaseError
-        If it is no address of one of the two, or its driver is not installed.
+        If the URL is invalid, or the database driver is not installed.
     """
 
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
-        # One state for whoever reads; for whoever writes the state after the writer before, whom it waited for.
+        # Readers see a single state; a writer sees the state left by the previous writer, for which it waited.
         reading: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         writing: dict[str, Any] = {"isolation_level": "READ COMMITTED"}
         if self.is_sqlite:
@@ -164,15 +164,15 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """True if it is a file of SQLite's."""
+        """True for a file of SQLite."""
         return self.engine.dialect.name == "sqlite"
 
     def create(self) -> None:
-        """Make the tables of an empty database; leave the others as they are."""
+        """Create the tables of an empty database; leave existing ones unchanged."""
         for name in _TABLES:
             import_module(name, __package__)
         with self._opening(self._writing) as connection:
-            # Of several processes that begin at once one makes them.
+            # If several processes start at once, one of them creates the tables.
             revision = migrations.revision_of(connection)
             if revision is None:
                 Base.metadata.create_all(connection)
@@ -180,48 +180,50 @@ class Database:
             elif revision != (newest := migrations.newest()):
                 self.demand_known(revision)
                 raise DatabaseError(
-                    f"{self.engine.url}: its tables have revision {revision}, and this mirflow needs {newest}: "
+                    f"{self.engine.url}: the tables have revision {revision}, but this mirflow needs {newest}: "
                     "stop the server and its workers, and run mirflow serve upgrade CAMPAIGN"
                 )
 
     def revision(self) -> str | None:
-        """Revision of the tables; None if there are none."""
+        """Revision of the tables; None without tables."""
         with self._opening(self.engine) as connection:
             return migrations.revision_of(connection)
 
     def upgrade(self) -> list[str]:
-        """Bring the tables to the newest revision, all steps or none.
+        """Upgrade the tables to the newest revision in one transaction.
 
         Returns
         -------
         list of str
-            The revisions that were applied.
+            The applied revisions.
         """
-        # Tables of SQLite are changed by making them anew, which foreign keys would not allow.
+        # SQLite tables are changed by recreating them, which foreign keys would prevent.
         engine = _engine(self.engine.url, foreign_keys=False)
         try:
             with self._opening(engine.execution_options(writes=True), "upgraded") as connection:
                 self.demand_known(migrations.revision_of(connection))
                 applied = migrations.upgrade(connection)
                 if self.is_sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").all()):
-                    raise DatabaseError(f"{self.engine.url}: rows of {broken[0][0]} refer to no row of {broken[0][2]}")
+                    raise DatabaseError(
+                        f"{self.engine.url}: rows of {broken[0][0]} refer to missing rows of {broken[0][2]}"
+                    )
         finally:
             engine.dispose()
         return applied
 
     def demand_known(self, revision: str | None) -> None:
-        """Refuse a database without tables, and one that a newer version has upgraded."""
+        """Refuse a database without tables, and one upgraded by a newer version."""
         if revision is None:
-            raise DatabaseError(f"{self.engine.url}: has no tables yet: mirflow serve makes them")
+            raise DatabaseError(f"{self.engine.url}: has no tables yet: start mirflow serve to create them")
         if revision not in migrations.revisions():
             raise DatabaseError(
-                f"{self.engine.url}: its tables have revision {revision}, which a newer mirflow has made; this one "
+                f"{self.engine.url}: the tables have revision {revision} from a newer mirflow; this one "
                 f"knows revisions up to {migrations.newest()}: install the newer version"
             )
 
     @contextmanager
     def _opening(self, engine: Engine, done: str = "opened") -> Iterator[Connection]:
-        """A transaction; an error of the database says why nothing can be done."""
+        """A transaction whose database errors are reported with their reason."""
         try:
             with engine.begin() as connection:
                 yield connection
@@ -231,28 +233,28 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session that sees one state of the database and changes nothing."""
+        """A read-only session with a consistent view of the database."""
         with Session(self._reading, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def write(self, wait: float | None = None) -> Iterator[Session]:
-        """A session whose changes are kept all at once when it ends, and not at all after an error.
+        """A session whose changes are committed when the block ends, or rolled back after an error.
 
-        Its transaction begins at once, and not with its first statement as SQLAlchemy's do: all of the block excludes
-        other writers, so that what is read in it, the clock included, stays true until its changes are kept. A thread
-        must not begin another one within it, which would wait for itself.
+        Its transaction begins immediately, not with the first statement as in SQLAlchemy, so the whole block excludes
+        other writers: values read in it (including the clock) stay valid until the commit. A thread must not begin a
+        second one within the block, since it would wait for itself.
 
-        Changes of all tables but those that are `UNSEEN` change `page_state`, too.
+        Changes to any table that is not `UNSEEN` also change `page_state`.
 
         Parameters
         ----------
         wait : float or None
-            Seconds to wait for writers of this process, and as long again for those of others; None: `WAIT`.
+            Seconds to wait for writers in this process, and again for those in other processes; None: `WAIT`.
         """
         wait = WAIT if wait is None else wait
-        # Threads of this process take turns here: SQLite has writers sleep and look again, the unlucky ones for
-        # seconds, and each would hold a connection meanwhile. What takes longer is left to the database to refuse.
+        # Threads of this process take turns here: SQLite makes writers sleep and retry, some of them for seconds while
+        # holding a connection. Longer waits are refused by the database.
         mine = self._turn.acquire(timeout=wait)
         try:
             changed: set[str] = set()
@@ -262,16 +264,16 @@ class Database:
                 yield session
                 session.flush()
                 if changed:
-                    # Random rather than counted: a backup that is restored does not count to the same numbers again.
+                    # Random rather than counted: after restoring a backup, a counter would repeat earlier values.
                     session.merge(PageState(id=1, token=secrets.token_hex(8)))
         finally:
             if mine:
                 self._turn.release()
 
     def page_state(self) -> str:
-        """A token that every transaction changes whose changes pages of results may show, in whichever process.
+        """Token changed by every transaction, in any process, whose changes may show on pages of results.
 
-        What is read after it is at least as new as the token.
+        Anything read after the token is at least as recent as the token.
         """
         with self.read() as session:
             return session.scalar(select(PageState.token)) or ""
@@ -288,7 +290,7 @@ def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
     try:
         engine = create_engine(url, hide_parameters=True, **settings)
     except NoSuchModuleError:
-        raise DatabaseError(f"{url}: there is no driver {url.drivername!r}; write postgresql+psycopg") from None
+        raise DatabaseError(f"{url}: unknown driver {url.drivername!r}; use postgresql+psycopg") from None
     except ModuleNotFoundError as error:
         driver = str(error.name)
         raise DatabaseError(f"{url}: needs {driver}: pip install '{_DRIVERS.get(driver, driver)}'") from None
@@ -300,19 +302,19 @@ def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
 
 
 def _parse(address: str | URL) -> URL:
-    """The address of a database of a kind that is known; errors do not quote it, as it may hold a password."""
+    """Parse the URL of a supported database. Errors do not quote it, since it may contain a password."""
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        raise DatabaseError(f"database: is no address of a database; write it like {_EXAMPLE}") from None
+        raise DatabaseError(f"invalid URL of the database: expected a URL like {_EXAMPLE}") from None
     backend = url.get_backend_name()
     if backend not in ("sqlite", "postgresql", "postgres"):
-        raise DatabaseError(f"database: is one of {backend}, and has to be SQLite or PostgreSQL, as {_EXAMPLE}")
+        raise DatabaseError(f"unsupported database {backend}: use SQLite or PostgreSQL, such as {_EXAMPLE}")
     return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
 
 
 def _configure(connection: Any, _record: Any, foreign_keys: str = "ON") -> None:
-    # The driver would begin transactions by itself, and late: a writer has to be alone before it reads.
+    # The driver would begin transactions itself, and too late: a writer must be exclusive before it reads.
     connection.isolation_level = None
     cursor = connection.cursor()
     _write_ahead(cursor)
@@ -326,15 +328,15 @@ def _configure_for_upgrade(connection: Any, record: Any) -> None:
 
 
 def _write_ahead(cursor: sqlite3.Cursor) -> None:
-    # SQLite waits for other writers except where the journal of a new file is chosen: there it refuses at once
-    # whoever comes second.
+    # SQLite waits for other writers except while the journal mode of a new file is chosen: there it refuses the second
+    # connection at once.
     end = time.monotonic() + WAIT
     while True:
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:
-            # The low byte of a code tells the kind; the rest tells why, such as that another mends what a crash left.
+            # The low byte of a code is its class; the rest gives details, such as recovery by another process.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
         time.sleep(0.01)
@@ -350,7 +352,7 @@ def _begin_sqlite(connection: Any) -> None:
 
 
 def _note_change(connection: Any, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool) -> None:
-    """Note the table that a statement changes, for the transaction that executes it."""
+    """Record the table that a statement changes, for the transaction that executes it."""
     changed = connection.get_execution_options().get("changed")
     if changed is not None and (context.isinsert or context.isupdate or context.isdelete):
         table = context.compiled.statement.table
@@ -361,7 +363,7 @@ def _note_change(connection: Any, _cursor: Any, _statement: str, _parameters: An
 def _begin_postgres(connection: Any) -> None:
     options = connection.get_execution_options()
     if options.get("writes", False):
-        # One lock for all writers. Whoever has it and says nothing any more, as its host is gone, loses it.
+        # A single lock for all writers; an idle writer, for example on a host that is down, loses it.
         connection.exec_driver_sql(
             f"SELECT set_config('lock_timeout', '{options.get('wait', WAIT):g}s', true), "
             f"set_config('idle_in_transaction_session_timeout', '{SILENCE:g}s', true), "

@@ -21,24 +21,24 @@ from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
 EVERY = 6 * 3600.0
 """Seconds between two searches for old addresses."""
 _FORGOTTEN = "the reason was deleted with the account"
-"""Text in place of the reason for a disqualification, which itself stays."""
+"""Text that replaces the reason for a disqualification; the disqualification itself stays."""
 _LOG = logging.getLogger("mirflow.server")
 
 
 def delete_account(service: Service, session: Session, user: User, actor: str = "") -> None:
-    """Delete an account: its personal data in the database and in the audit log.
+    """Delete an account with its personal data in the database and in the audit log.
 
-    Its name, mail address, links, sessions, tokens and findings, mail that was not sent, and the descriptions and the
-    reasons for disqualifications of its submissions are removed. Scored submissions that others see stay, sent by an
-    account without a name; all others are withdrawn. Judgements stay, as they name no grader, and so does the lab,
-    which the quota needs.
+    This removes its name, mail address, links, sessions, tokens, findings and unsent mail, and the descriptions and
+    reasons for disqualification of its submissions. Scored submissions that others can see are kept under an anonymous
+    account; all others are withdrawn. Judgements are kept, as they do not name the grader, and so is the lab, which
+    quotas need.
 
     Parameters
     ----------
     session : Session
-        Of a write transaction.
+        A write transaction.
     actor : str
-        Who does it, for the audit log; empty: the owner.
+        Name for the audit log; empty: the owner of the account.
     """
     now, name = service.clock(), user.name
     user.mail = ""
@@ -73,7 +73,7 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
 
 
 def forget_addresses(service: Service) -> None:
-    """Mask the addresses in the audit log that are older than the campaign says."""
+    """Mask addresses in the audit log that are older than the campaign allows."""
     if service.campaign is None:
         return
     oldest = service.clock() - dt.timedelta(days=service.campaign.keep_addresses)
@@ -85,7 +85,7 @@ def forget_addresses(service: Service) -> None:
 
 
 def forget_addresses_daily(service: Service) -> None:
-    """Mask old addresses now and every few hours, in a thread that ends with the process."""
+    """Mask old addresses now and then every few hours, in a daemon thread."""
 
     def forget() -> None:
         while True:

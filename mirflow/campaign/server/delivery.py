@@ -1,6 +1,6 @@
 """Delivery of notifications: signed requests to the organisers' webhook, and mail to submitters.
 
-The server sends them, and not the worker: a worker sees hidden references, and needs no network but the database.
+The server sends them rather than the worker, which sees hidden references and only needs to reach the database.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .service import Service, address_of
 from .submissions.notifications import Channel, Message, claim, is_due, mark_failed, mark_sent, one_line
 
 SECONDS = 10.0
-"""Seconds without a byte after which a try fails."""
+"""Seconds without data after which an attempt fails."""
 MOST_SECONDS = 30.0
-"""Seconds after which a request to the webhook fails, whatever arrives."""
+"""Seconds after which a request to the webhook fails in any case."""
 POLL = 1.0
 """Seconds between two looks for messages."""
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
@@ -46,7 +46,7 @@ class DeliveryError(MirflowError):
     Parameters
     ----------
     final : bool
-        Whether another try would fail in the same way.
+        Whether another attempt would fail in the same way.
     """
 
     def __init__(self, message: str, *, final: bool = False) -> None:
@@ -55,14 +55,14 @@ class DeliveryError(MirflowError):
 
 
 class Courier(Protocol):
-    """A way to deliver messages."""
+    """A delivery channel."""
 
     def send(self, message: Message, now: dt.datetime) -> None:
-        """Deliver a message; raises `DeliveryError` if its receiver has not taken it."""
+        """Deliver a message; raises `DeliveryError` if the receiver has not accepted it."""
 
 
 class WebhookCourier:
-    """Requests to the webhook, signed as Standard Webhooks 1.0 has it.
+    """Requests to the webhook, signed according to Standard Webhooks 1.0.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class WebhookCourier:
     Raises
     ------
     MirflowError
-        If the secret is not such a text; it is not quoted.
+        If the secret is malformed; it is not quoted.
     """
 
     def __init__(self, webhook: Webhook, secret: str) -> None:
@@ -84,13 +84,13 @@ class WebhookCourier:
             length = 0
         if not 24 <= length <= 64:
             raise MirflowError(
-                f"{webhook.secret}: needs a secret of whsec_ and the base64 text of 24 to 64 random bytes: "
+                f"{webhook.secret}: invalid secret: expected whsec_ followed by 24 to 64 random bytes in base64: "
                 'echo "whsec_$(openssl rand -base64 32)"'
             )
         self._signer, self._url = Signer(secret), urlsplit(webhook.url)
 
     def send(self, message: Message, now: dt.datetime) -> None:
-        """Post a message; an answer other than 2xx, as a redirection, is an error."""
+        """Post a message; any status other than 2xx, including redirects, is an error."""
         body, url = message.as_json(), self._url
         headers = {
             "Content-Type": "application/json",
@@ -102,7 +102,7 @@ class WebhookCourier:
         kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
         connection = kind(url.hostname or "", url.port, timeout=SECONDS)
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-        # The address may hold a secret: messages name the host alone.
+        # The URL may contain a secret: messages name only the host.
         try:
             with _at_most(MOST_SECONDS, lambda: connection.sock):
                 connection.request("POST", path, body.encode(), headers)
@@ -111,7 +111,9 @@ class WebhookCourier:
             raise DeliveryError(f"{url.hostname}: its certificate is not valid: {error.verify_message}") from None
         except (HTTPException, OSError) as error:
             reason = str(error) or type(error).__name__
-            raise DeliveryError(f"{url.hostname}: cannot be reached, or broke off: {one_line(reason)}") from None
+            raise DeliveryError(
+                f"{url.hostname}: cannot be reached, or the connection was lost: {one_line(reason)}"
+            ) from None
         finally:
             connection.close()
         if not 200 <= status < 300:
@@ -120,13 +122,13 @@ class WebhookCourier:
 
 @contextmanager
 def _at_most(seconds: float, connected: Callable[[], socket.socket | None]) -> Iterator[None]:
-    """Cut a connection after some time, also if bytes arrive now and then."""
+    """Cut a connection after some time, even if data still arrive."""
 
     def cut() -> None:
         open_socket = connected()
         if open_socket is not None:
             with suppress(OSError):
-                # As the socket below the encryption has it: another thread reads from that.
+                # A duplicate of the socket below the encryption: another thread reads from that.
                 socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
 
     timer = threading.Timer(seconds, cut)
@@ -144,16 +146,16 @@ class MailCourier:
     Parameters
     ----------
     password : str
-        Empty without a login.
+        Empty: no login.
     account_url : str
-        Page on which readers remove their addresses.
+        Page on which receivers can remove their address.
     """
 
     def __init__(self, mail: Mail, password: str, account_url: str) -> None:
         self._mail, self._password, self._account_url = mail, password, account_url
 
     def send(self, message: Message, now: dt.datetime) -> None:
-        """Send a message; errors do not quote its address, as organisers read them."""
+        """Send a message; errors do not quote the address, since organisers read them."""
         made, server = message.as_mail(self._mail.sender, self._account_url), self._mail.server
         try:
             with self._connected() as connection:
@@ -171,7 +173,9 @@ class MailCourier:
             raise DeliveryError(f"{server}: its certificate is not valid: {error.verify_message}") from None
         except (smtplib.SMTPException, OSError) as error:
             reason = str(error) or type(error).__name__
-            raise DeliveryError(f"{server}: cannot be reached, or broke off: {one_line(reason)}") from None
+            raise DeliveryError(
+                f"{server}: cannot be reached, or the connection was lost: {one_line(reason)}"
+            ) from None
 
     @contextmanager
     def _connected(self) -> Iterator[smtplib.SMTP]:
@@ -190,12 +194,12 @@ class MailCourier:
 
 
 def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -> dict[Channel, Courier]:
-    """The ways to deliver that a campaign names.
+    """Make the delivery channels that a campaign configures.
 
     Parameters
     ----------
     environment : mapping of str to str
-        With the secrets.
+        Contains the secrets.
     """
     settings = None if service.campaign is None else service.campaign.notifications
     found: dict[Channel, Courier] = {}
@@ -204,8 +208,8 @@ def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -
         value = environment.get(name, "")
         if not value:
             raise MirflowError(
-                f"{service.path}: the environment variable {name} is not set: it has the {what} of notifications, "
-                "and belongs into the environment of the server"
+                f"{service.path}: the environment variable {name} is not set: it holds the {what} of notifications "
+                "and has to be set for the server"
             )
         return value
 
@@ -221,12 +225,12 @@ def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -
 
 
 class Sender:
-    """Sends the messages of a channel, one after the other.
+    """Sends the messages of a channel one by one.
 
     Parameters
     ----------
     service : Service
-        With a campaign and its database.
+        A campaign with a database.
     """
 
     def __init__(self, service: Service, channel: Channel, courier: Courier) -> None:
@@ -246,9 +250,9 @@ class Sender:
             self.courier.send(message, self.service.clock())
         except DeliveryError as error:
             self._fail(message, error)
-        except Exception:  # one message must not keep the others
+        except Exception:  # one message must not hold up the others
             _LOG.exception("notification %s", message.key)
-            self._fail(message, DeliveryError("met an error of the server's own"))
+            self._fail(message, DeliveryError("internal error of the server"))
         else:
             with self.database.write() as session:
                 mark_sent(session, message.key, self.service.clock())
@@ -261,7 +265,7 @@ class Sender:
         _LOG.warning("notification %s (%s of %s) %s: %s", message.key, message.type, message.submission, what, error)
 
     def run(self, ended: threading.Event) -> None:
-        """Send until the end."""
+        """Send messages until the event is set."""
         wait = POLL
         while not ended.is_set():
             try:
@@ -276,7 +280,7 @@ class Sender:
 
 @contextmanager
 def sending(service: Service) -> Iterator[None]:
-    """Send the notifications of a campaign from threads, one for each channel, until the block ends."""
+    """Send the notifications of a campaign from threads, one per channel, until the block ends."""
     ended = threading.Event()
     threads = [
         threading.Thread(target=Sender(service, channel, courier).run, args=(ended,), name=channel, daemon=True)
@@ -289,17 +293,17 @@ def sending(service: Service) -> Iterator[None]:
     finally:
         ended.set()
         for thread in threads:
-            # What is cut here is sent again.
+            # Interrupted deliveries are tried again.
             thread.join(MOST_SECONDS / 6)
 
 
 def send_test(service: Service, mail_to: str = "") -> dict[Channel, str]:
-    """Send a test on the channels of a campaign: to the webhook, and to an address if one is given.
+    """Send a test message on all channels: to the webhook, and to the address if one is given.
 
     Returns
     -------
     dict of str to str
-        By channel the error; empty if it was delivered.
+        Errors by channel; empty for success.
     """
     couriers, now, errors = couriers_of(service), service.clock(), dict[Channel, str]()
     for channel, courier in couriers.items():

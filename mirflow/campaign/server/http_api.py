@@ -1,4 +1,4 @@
-"""The API for programs: stores, tables, scores by track and leaderboards; the description of itself follows from it."""
+"""The HTTP API: stores, tables, scores by track and leaderboards. Its OpenAPI description is generated."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ if TYPE_CHECKING:
 
 BASE = "/api/v1"
 LONGEST = 2_000
-"""Characters of a parameter."""
+"""Longest value of a parameter, in characters."""
 MANY = 200
-"""Values of a parameter that may be repeated."""
+"""Most values of a parameter that may be repeated."""
 ROWS = MappingProxyType({"json": 200_000, "csv": 500_000, "arrow": 2_000_000, "parquet": 2_000_000})
-"""Rows of an answer."""
+"""Most rows of a response by format."""
 _CHOOSE_TRACKS = frozenset({"annotator", "by", "cluster", "missing", "system", "track", "undefined", "where"})
-"""Parameters that make parts of the tracks."""
+"""Parameters that select or divide the tracks."""
 TRIALS = 5
-"""Times that an answer is begun anew, as something was published meanwhile."""
+"""Attempts at a response if stores are published meanwhile."""
 SECONDS = 10.0
-"""Time of a computation, as far as it can be told before."""
+"""Longest computation in seconds, estimated beforehand."""
 
 _MEDIA = {
     "json": "application/json",
@@ -76,12 +76,12 @@ _TITLES = {
 
 
 class ApiError(MirflowError):
-    """A request that the API refuses.
+    """A request refused by the API.
 
     Parameters
     ----------
     status : int
-        Of HTTP.
+        HTTP status.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -96,22 +96,24 @@ class QueryParameter:
     name: str
     help: str
     kind: str = "string"
-    """Pairs are ``name=value``."""
+    """Type of the value; pairs are ``name=value``."""
     choices: Callable[[], Collection[str]] | None = None
-    """Gives the values that there are."""
+    """Returns the valid values."""
     many: bool = False
-    """Whether it may be repeated."""
+    """Whether the parameter may be repeated."""
     low: float | None = None
     high: float | None = None
-    """The least and the largest value."""
+    """Smallest and largest value."""
 
     def read(self, given: Sequence[str]) -> Any:
-        """The value of what was given."""
+        """Parse the given values."""
         repeated = self.many or self.kind == "pairs"
         if len(given) > (MANY if repeated else 1):
-            raise ApiError(400, f"{self.name} is given {len(given)} times, {MANY if repeated else 'once'} is the most")
+            raise ApiError(
+                400, f"{self.name} is given {len(given)} times: at most {MANY if repeated else 'once'} is allowed"
+            )
         if any(len(one) > LONGEST for one in given):
-            raise ApiError(400, f"{self.name} has more than {LONGEST} characters")
+            raise ApiError(400, f"{self.name} is longer than {LONGEST} characters")
         if self.kind == "pairs":
             return self._pairs(given)
         values = [self._value(one) for one in given]
@@ -119,20 +121,20 @@ class QueryParameter:
 
     def _value(self, text: str) -> Any:
         if self.choices is not None and text not in (known := self.choices()):
-            raise ApiError(400, f"{self.name}: there is no {text!r}; {suggest(text, known)}")
+            raise ApiError(400, f"{self.name}: unknown value {text!r}; {suggest(text, known)}")
         if self.kind == "string":
             return text
         if self.kind == "boolean":
             if text not in ("true", "false"):
-                raise ApiError(400, f"{self.name} is true or false, not {text!r}")
+                raise ApiError(400, f"invalid {self.name} {text!r}: expected true or false")
             return text == "true"
         try:
             value = int(text) if self.kind == "integer" else float(text)
         except ValueError:
-            raise ApiError(400, f"{self.name} is no {self.kind}: {text!r}") from None
+            raise ApiError(400, f"invalid {self.name} {text!r}: expected {self.kind}") from None
         below, above = self.low is not None and not value >= self.low, self.high is not None and not value <= self.high
         if below or above or value != value:
-            raise ApiError(400, f"{self.name} is from {self.low:g} to {self.high:g}, not {text!r}")
+            raise ApiError(400, f"invalid {self.name} {text!r}: expected {self.low:g} to {self.high:g}")
         return value
 
     def _pairs(self, given: Sequence[str]) -> dict[str, str]:
@@ -140,12 +142,12 @@ class QueryParameter:
         for text in given:
             name, _, value = (part.strip() for part in text.partition("="))
             if not name or not value or name in pairs:
-                raise ApiError(400, f"{self.name}: write name=value, each name once, not {text!r}")
+                raise ApiError(400, f"invalid {self.name} {text!r}: expected name=value, each name once")
             pairs[name] = value
         return pairs
 
     def describe(self) -> dict[str, Any]:
-        """The parameter for OpenAPI."""
+        """Describe the parameter for OpenAPI."""
         schema: dict[str, Any] = {"type": "string" if self.kind == "pairs" else self.kind}
         if self.kind in ("string", "pairs"):
             schema["maxLength"] = LONGEST
@@ -164,27 +166,29 @@ class Operation:
     """An operation of the API."""
 
     path: str
-    """Below the base, with ``{store}`` and ``{evaluation}``."""
+    """Below the base path, with ``{store}`` and ``{evaluation}``."""
     answer: Callable[..., Any]
-    """Takes the service, the snapshot of the store (what is seen of all of them where the path names none) and the
-    parameters; gives what JSON can hold, or a table.
+    """Takes the service, the snapshot of the store (`SeenStores` if the path names none) and the parameters; returns
+    JSON data, or a table.
     """
     summary: str
     parameters: tuple[QueryParameter, ...] = ()
     formats: tuple[str, ...] = ("json",)
     by_track: bool = False
-    """Whether it tells of single tracks."""
+    """Whether the response reveals single tracks."""
 
 
-_FORMAT = QueryParameter("format", "Form of the table; without it the header Accept decides.", choices=lambda: _TABLES)
-_EVALUATION = QueryParameter("evaluation", "An evaluation of the store. Default: every one that has the metrics.")
-_CLUSTER = QueryParameter("cluster", "A coordinate of the tracks that are drawn together (artist).")
+_FORMAT = QueryParameter(
+    "format", "Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES
+)
+_EVALUATION = QueryParameter("evaluation", "An evaluation of the store. Default: all that have the metrics.")
+_CLUSTER = QueryParameter("cluster", "A coordinate of the tracks by which to resample clusters (artist).")
 _BY_PARAMETER = {one.parameter: name for name, one in OPTIONS.items() if one.parameter}
-"""Names of options by those of their parameters where they differ."""
+"""Names of options by parameter, where the two differ."""
 
 
 def _query_parameters(*names: str) -> tuple[QueryParameter, ...]:
-    """Options of queries as parameters."""
+    """Query options as parameters."""
     return tuple(
         QueryParameter(
             declared.parameter or name,
@@ -202,37 +206,37 @@ _LEVEL = partial(QueryParameter, kind="number", low=0.5, high=0.999)
 
 
 class ChangedError(MirflowError):
-    """A store was published anew, or somebody sees something else of it, while an answer was made."""
+    """A store was published anew, or the viewer's permissions changed, while a response was made."""
 
 
 @dataclass(frozen=True)
 class SeenStores:
-    """Stores as a request sees them."""
+    """The stores as a request sees them."""
 
     views: Views
     viewer: Viewer | None
     """Who asks."""
     tokens: Mapping[str, str] | None
-    """By store what tells that which is seen from all else; None for what everybody sees."""
+    """Cache key of what the viewer sees, by store; None for anonymous viewers."""
 
     @property
     def view(self) -> str:
-        """A mark of the view among those of others; empty for what everybody sees."""
+        """Cache key of the view; empty for anonymous viewers."""
         return "" if self.tokens is None else msgspec.json.encode(sorted(self.tokens.items())).decode()
 
     def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
-        """The answer of a function of what is seen of a store."""
+        """Apply a function to the visible part of a store."""
 
         def check(snapshot: Snapshot) -> Any:
             if self.tokens is not None and snapshot.token != self.tokens.get(name):
-                raise ChangedError(f"{name} was published anew, or other systems may be seen: ask again")
+                raise ChangedError(f"{name} or its visible systems changed: retry the request")
             return question(snapshot)
 
         return self.views.ask(name, self.viewer, check)
 
 
 def _see(views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
-    """The parts that somebody sees of some stores now, or of all that there are (none is named)."""
+    """Return the parts of some stores that a viewer sees now, or of all stores if no name is given."""
     tokens = {}
     for name in names or views.names(viewer):
         try:
@@ -249,14 +253,14 @@ def _stores(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any
         try:
             found.append(seen.ask(name, partial(_describe_store, service)))
         except StoreError:
-            continue  # it was removed in between, or is damaged: the others are there
+            continue  # removed meanwhile, or damaged: list the other stores
     return {"title": service.title, "mirflow": version("mirflow"), "stores": found}
 
 
 def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
     at = quote(snapshot.name, safe="")
     pinned = quote(f"{snapshot.name}@{snapshot.token}", safe="@")
-    # Chunks of a store hold all of its systems: there is none of what some people see alone.
+    # Chunks of a store contain all systems, so partial views have no Zarr address.
     has_zarr = not isinstance(snapshot, View) and service.disclosure(snapshot.name).everything
     evaluations = [
         {
@@ -307,7 +311,7 @@ def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) 
 
 
 def _tracks(ds: xr.Dataset, *, durations: bool) -> list[dict[str, Any]]:
-    """The tracks; durations are where references end."""
+    """List the tracks; durations are the ends of the references."""
     known = durations and "duration" in ds
     return _labels(ds, "track", duration=ds["duration"].values.tolist() if known else None)
 
@@ -317,7 +321,7 @@ def _counts(row: Sequence[int]) -> dict[str, int]:
 
 
 def _labels(ds: xr.Dataset, dim: str, **more: Sequence[Any] | None) -> list[dict[str, Any]]:
-    """The labels of a dim with their coordinates; null where there is no value."""
+    """List the labels of a dim with their coordinates; missing values are null."""
     columns = {name: values.tolist() for name, values in coords_of(ds, dim).items()}
     columns |= {name: values for name, values in more.items() if values is not None}
     rows = zip(*columns.values(), strict=True) if columns else ((),) * ds.sizes[dim]
@@ -336,7 +340,7 @@ def _query(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Ta
     heavy = {name: words.pop(name) for name in ("ci", "significance", "cluster") if name in words}
     metric, group = words.pop("metric", None), words.pop("evaluation", None)
     if ("ci" in heavy or "significance" in heavy) and {"track", "annotator"} & set(words.get("by", ())):
-        raise ApiError(400, "ci and significance are about many tracks: leave out by=track")
+        raise ApiError(400, "ci and significance need several tracks: leave out by=track")
     chosen = choose(snapshot.boards, metric, group)
     cost = sum(_size(ds, words, metric)[0] for ds in chosen.values())
     _check_cost(cost * (1e-6 * ("ci" in heavy) + 1.5e-5 * ("significance" in heavy)))
@@ -353,25 +357,25 @@ def _compare(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> 
 
 
 def _words(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters under the names that functions have for them."""
+    """Rename parameters to the keywords of the Python functions."""
     words = {_BY_PARAMETER.get(name, name): value for name, value in asked.items()}
     words.pop("format", None)
     return words
 
 
 def _size(ds: xr.Dataset, words: Mapping[str, Any], metric: Names) -> tuple[int, int]:
-    """Scores, and systems, that a question is about."""
+    """Number of scores and systems that a query covers."""
     try:
         systems = len(find_labels(ds, "system", words.get("system")))
         tracks = len(find_labels(ds, "track", words.get("tracks")))
         return systems * tracks * len(find_metrics(ds, metric)), systems
     except MirflowError:
-        return 0, 0  # the question itself is refused, and says why
+        return 0, 0  # the query itself will report the error
 
 
 def _check_cost(seconds: float) -> None:
     if seconds > SECONDS:
-        raise ApiError(413, "this would take too long here: name fewer metrics or systems, or copy the store")
+        raise ApiError(413, "the computation would take too long: select fewer metrics or systems, or copy the store")
 
 
 def _scores(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
@@ -394,8 +398,8 @@ def _check_rows(count: int, style: str) -> None:
     if count > ROWS[style]:
         raise ApiError(
             413,
-            f"{count} rows are more than {ROWS[style]} as {style}: choose systems, tracks or metrics, another format "
-            "(arrow, parquet), or open the store itself (zarr)",
+            f"{count} rows exceed the limit of {ROWS[style]} for {style}: select systems, tracks or metrics, "
+            "another format (arrow, parquet), or open the store itself (zarr)",
         )
 
 
@@ -409,7 +413,7 @@ def _leaderboard(service: Service, snapshot: Snapshot, asked: Mapping[str, Any])
 
 
 def leaderboard_json(snapshot: Snapshot, evaluation: str | None = None, *, intervals: bool = True) -> bytes:
-    """The leaderboard of a store, or of one of its evaluations, by the schema of ``mirflow export``."""
+    """Return the leaderboard of a store, or of one evaluation, in the schema of ``mirflow export``."""
     boards = choose(snapshot.boards, None, evaluation)
     return to_json(leaderboard(boards, title=snapshot.name, level=0.95 if intervals else None)).encode()
 
@@ -429,7 +433,7 @@ def _openapi(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> An
 
 _OF_STORE, _OF_EVALUATION = "/stores/{store}", "/stores/{store}/evaluations/{evaluation}"
 OPERATIONS = (
-    Operation("", _index, "What there is."),
+    Operation("", _index, "Version and entry points."),
     Operation("/openapi.json", _openapi, "This description."),
     Operation("/stores", _stores, "All stores, with their evaluations and generations."),
     Operation(_OF_STORE, _store, "A store: its evaluations, versions, pipeline, and addresses of its Zarr."),
@@ -437,7 +441,7 @@ OPERATIONS = (
     Operation(
         f"{_OF_EVALUATION}/scores",
         _scores,
-        "Scores by track: a row for each system, track and metric that is one number a track.",
+        "Scores by track: one row per system, track and metric with a single value per track.",
         (*_query_parameters("metric", "system", "tracks", "where"), _FORMAT),
         _TABLES,
         by_track=True,
@@ -445,12 +449,12 @@ OPERATIONS = (
     Operation(
         f"{_OF_STORE}/query",
         _query,
-        "Aggregates over tracks, as the command `mirflow query` gives them to programs.",
+        "Aggregates over tracks, as in the machine-readable output of `mirflow query`.",
         (
             *_query_parameters(*OPTIONS),
             _EVALUATION,
-            _LEVEL("ci", "Level of confidence intervals by bootstrap over the tracks."),
-            _LEVEL("significance", "Level of the tests that mark systems like the best one."),
+            _LEVEL("ci", "Confidence level of bootstrap intervals over the tracks."),
+            _LEVEL("significance", "Significance level of the tests for systems on a par with the best one."),
             _CLUSTER,
             _FORMAT,
         ),
@@ -459,14 +463,14 @@ OPERATIONS = (
     Operation(
         f"{_OF_STORE}/compare",
         _compare,
-        "Comparisons of every two systems, as `mirflow compare` gives them; without metrics by the headline.",
+        "Pairwise comparisons of systems, as in `mirflow compare`; default: by the headline metric.",
         (*_query_parameters("metric", "system", "tracks", "where", "missing"), _CLUSTER, _EVALUATION, _FORMAT),
         _TABLES,
     ),
     Operation(
         f"{_OF_STORE}/problems",
         _problems,
-        "Cells without a score, of an empty file, or with a warning, with the reason.",
+        "Missing scores, empty files and warnings, with the reasons.",
         (_EVALUATION, _FORMAT),
         _TABLES,
         by_track=True,
@@ -474,20 +478,20 @@ OPERATIONS = (
     Operation(
         f"{_OF_STORE}/leaderboard",
         _leaderboard,
-        "Systems ranked by the headline metric, by the schema of `mirflow export`.",
-        (_EVALUATION, QueryParameter("intervals", "false: neither intervals nor comparisons.", kind="boolean")),
+        "Systems ranked by the headline metric, in the schema of `mirflow export`.",
+        (_EVALUATION, QueryParameter("intervals", "false: omit intervals and comparisons.", kind="boolean")),
     ),
 )
-"""All operations; routes and the OpenAPI description follow from them."""
+"""All operations; routes and the OpenAPI description are generated from them."""
 
 
 def openapi(title: str, root: str = "") -> dict[str, Any]:
-    """The description of the API by OpenAPI 3.1.
+    """Return the OpenAPI 3.1 description of the API.
 
     Parameters
     ----------
     root : str
-        What stands before all paths.
+        Prefix of all paths.
     """
     problem = {"description": "A refusal.", "content": {"application/problem+json": {"schema": {"$ref": _PROBLEM}}}}
     paths: dict[str, Any] = {}
@@ -522,18 +526,18 @@ _PROBLEM_SCHEMA = {
     "type": "object",
     "required": ["title", "status", "detail"],
     "properties": {"title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"}},
-    "description": "A problem as RFC 9457 has it.",
+    "description": "Problem details (RFC 9457).",
 }
 
 
 def routes(service: Service, views: Views) -> list[BaseRoute]:
-    """Routes of the API."""
+    """Return the routes of the API."""
     found: list[BaseRoute] = [_route(service, views, one) for one in OPERATIONS]
     return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", _nothing, role=None)]
 
 
 async def _nothing(request: Request) -> Response:
-    return _problem(404, f"there is nothing at this address; {BASE}/openapi.json says what there is")
+    return _problem(404, f"unknown address; see {BASE}/openapi.json")
 
 
 def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:
@@ -562,7 +566,7 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
                     )
         except MirflowError as error:
             return _refusal(error)
-        return _problem(503, "this changes all the time at the moment: ask again")
+        return _problem(503, "the stores are changing too often at the moment: retry the request")
 
     endpoint.__name__ = operation.answer.__name__.strip("_")
     path = operation.path.replace("{store}", "{store:name}").replace("{evaluation}", "{evaluation:name}")
@@ -577,7 +581,7 @@ def _answer(
     style: str,
     seen: SeenStores,
 ) -> Content:
-    """The content of an answer; what is refused is kept as well, as it takes as long to find out."""
+    """Compute the content of a response. Errors are cached too, as they take as long to find."""
     try:
         if names:
             _check_disclosed(service, names[0], operation, asked)
@@ -592,22 +596,22 @@ def _answer(
 
 
 def _check_disclosed(service: Service, store: str, operation: Operation, asked: Mapping[str, Any]) -> None:
-    """Refuse what would tell of single tracks where only aggregates may be known.
+    """Refuse a request that would reveal single tracks if only aggregates are public.
 
-    Aggregates over some tracks tell of those that are left out, and so do several treatments of missing scores, and
-    systems by which the tracks are chosen that all of them have.
+    Aggregates over a subset reveal the tracks left out, as do different treatments of missing scores, and systems used
+    to select the tracks that all of them have.
     """
     if service.disclosure(store).by_track:
         return
     if operation.by_track:
-        raise ApiError(403, f"scores of tracks of {store} are not public: ask for its leaderboard, query or compare")
+        raise ApiError(403, f"scores by track of {store} are not public: use leaderboard, query or compare")
     refused = sorted(_CHOOSE_TRACKS & asked.keys())
     if refused:
         raise ApiError(403, f"only aggregates over all tracks of {store} are public: leave out {', '.join(refused)}")
 
 
 def _encode(found: Any, style: str) -> bytes:
-    """A table, or what JSON can hold, in a format."""
+    """Encode a table or JSON data in a format."""
     if isinstance(found, bytes):
         return found
     if isinstance(found, Tabulation):
@@ -625,7 +629,9 @@ def _encode_arrow(found: Any, style: str) -> bytes:
         import pyarrow as arrow
         import pyarrow.parquet
     except ImportError:
-        raise ApiError(501, f"{style} needs pyarrow, which this server does not have; choose json or csv") from None
+        raise ApiError(
+            501, f"{style} needs pyarrow, which is not installed on this server; choose json or csv"
+        ) from None
     table = to_arrow(found) if isinstance(found, Table) else arrow.Table.from_pandas(found, preserve_index=False)
     written = io.BytesIO()
     if style == "parquet":
@@ -637,7 +643,7 @@ def _encode_arrow(found: Any, style: str) -> bytes:
 
 
 def _choose_format(operation: Operation, request: Request) -> str:
-    """The format that the address names, else the first one that the client takes."""
+    """Return the format given in the address, or else the first one that the client accepts."""
     given = request.query_params.get("format")
     if given is not None and operation.formats == _TABLES and given in _TABLES:
         return given
@@ -648,7 +654,7 @@ def _choose_format(operation: Operation, request: Request) -> str:
             if one in ("*/*", kind, f"{kind.partition('/')[0]}/*"):
                 return style
     known = ", ".join(_MEDIA[style].partition(";")[0] for style in operation.formats)
-    raise ApiError(406, f"there are {known} here")
+    raise ApiError(406, f"not acceptable: choose from {known}")
 
 
 def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
@@ -656,7 +662,7 @@ def _read_parameters(operation: Operation, request: Request) -> dict[str, Any]:
     given: dict[str, list[str]] = {}
     for name, value in request.query_params.multi_items():
         if name not in known:
-            raise ApiError(400, f"there is no parameter {name[:80]!r}; {suggest(name[:80], known)}")
+            raise ApiError(400, f"unknown parameter {name[:80]!r}; {suggest(name[:80], known)}")
         given.setdefault(name, []).append(value)
     return {name: known[name].read(values) for name, values in given.items()}
 
@@ -667,7 +673,7 @@ def _refusal(error: MirflowError) -> Response:
 
 
 def _content_of(error: MirflowError) -> Content:
-    """A refusal; only messages that are about names and questions are passed on."""
+    """Make an error response; only messages about names and queries are shown."""
     if isinstance(error, ApiError):
         status, text = error.status, str(error)
     elif isinstance(error, UnknownNameError):
@@ -675,9 +681,9 @@ def _content_of(error: MirflowError) -> Content:
     elif isinstance(error, QueryError):
         status, text = 400, str(error)
     elif isinstance(error, StoreError):
-        status, text = 404, "this store cannot be read at the moment"
+        status, text = 404, "the store cannot be read at the moment"
     else:
-        status, text = 400, "this cannot be answered"
+        status, text = 400, "the request cannot be answered"
     return _problem_content(status, text)
 
 

@@ -1,4 +1,4 @@
-"""Limits of requests: how often, how large, how slowly."""
+"""Limits on the rate, size and speed of requests."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from starlette.types import Message, Receive, Scope
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 KEPT = 20_000
-"""Accounts and addresses that are remembered at most; the one that was silent for longest is forgotten first."""
+"""Most accounts and addresses that are tracked; the least recently active are forgotten first."""
 IDLE = 20.0
-"""Seconds that a body may pause."""
+"""Longest pause within a body, in seconds."""
 SLOWEST = 8 * 1024
-"""Bytes in a second that a long body has to bring on average."""
+"""Minimum average speed of a long body, in bytes per second."""
 PATIENCE = 30.0
-"""Seconds that every body has, however short it is."""
+"""Seconds allowed for any body, however short."""
 SMALL = 64 * 1024
-"""Bytes of a body, where a route says nothing else."""
+"""Default limit for the body of a request, in bytes."""
 _CLOSE = {"Connection": "close"}
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A token bucket: so many requests at once, and so many a second in the long run."""
+    """A token bucket: requests at once, and per second in the long run."""
 
     burst: float
     per_second: float
@@ -40,24 +40,24 @@ class Rate:
 
 RATES: Mapping[str, Rate] = MappingProxyType(
     {
-        "login": Rate(20, 0.2),  # an address that tries links or tokens
+        "login": Rate(20, 0.2),  # per address, against guessing of links and tokens
         "upload": Rate(100, 1.0),
-        "change": Rate(300, 10.0),  # a grader who was off line sends an hour's judgements at once
-        "query": Rate(120, 20.0),  # tables that are computed
+        "change": Rate(300, 10.0),  # after a connection loss, a grader's page sends an hour of judgements at once
+        "query": Rate(120, 20.0),  # computed tables
     }
 )
-"""Rates that routes name; pages that are read have none."""
+"""Rates by name; plain pages are not limited."""
 
 
 class RateLimits:
-    """Rates of accounts and addresses, and what is left of them.
+    """Token buckets of accounts and addresses.
 
     Parameters
     ----------
     clock : callable
-        Seconds that only grow.
+        Monotonic seconds.
     kept : int
-        Buckets that are remembered.
+        Number of buckets to track.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class RateLimits:
 
 
 def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address of IP, or None; one of IPv4 as itself, also where a socket of IPv6 shows it.
+    """Parse an IP address; None if invalid. An IPv4-mapped IPv6 address becomes the IPv4 address.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | N
 
 
 def lies_in(address: str, networks: Iterable[Network]) -> bool:
-    """True if an address is in one of some networks.
+    """True if an address is in one of the networks.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def lies_in(address: str, networks: Iterable[Network]) -> bool:
 
 
 def bucket_of(address: str) -> str:
-    """The address whose bucket a client shares: of IPv6 its network, as one customer has all of it.
+    """Return the key of a client's bucket: its address, or the /64 network for IPv6, which one customer owns entirely.
 
     Examples
     --------
@@ -132,19 +132,19 @@ def bucket_of(address: str) -> str:
 
 
 class BoundedBody:
-    """The body of a request, which ends with an error when it is too large or too slow.
+    """The body of a request, limited in size and duration.
 
     Parameters
     ----------
     receive : callable
-        As the server gives it.
+        The ASGI ``receive``.
     most : int
-        Bytes.
+        Limit in bytes.
 
     Raises
     ------
     HTTPException
-        413, if the length that is announced is too large.
+        413, if the announced length is too large.
     """
 
     def __init__(self, scope: Scope, receive: Receive, most: int) -> None:
@@ -157,8 +157,8 @@ class BoundedBody:
             self._refuse()
 
     async def __call__(self) -> Message:
-        """The next part."""
-        if self._ended:  # what comes now is the end of the connection, which may be far
+        """Return the next part."""
+        if self._ended:  # the next message is the end of the connection
             return await self._receive()
         loop = asyncio.get_running_loop()
         self._begin = loop.time() if self._begin is None else self._begin
@@ -167,7 +167,7 @@ class BoundedBody:
             async with asyncio.timeout(max(0.0, min(IDLE, left))):
                 message = await self._receive()
         except TimeoutError:
-            raise HTTPException(408, "The request came too slowly.", _CLOSE) from None
+            raise HTTPException(408, "The request was sent too slowly.", _CLOSE) from None
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
         self._bytes += len(message.get("body", b""))
         if self._bytes > self._most:
@@ -179,7 +179,7 @@ class BoundedBody:
 
 
 def shown_size(count: int) -> str:
-    """Bytes as people read them.
+    """Format a number of bytes.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Migrations of the database of a campaign: which revision its tables have, and the steps to the newest one.
+"""Migrations of the database of a campaign: the revision of its tables, and the steps to the newest one.
 
-Revisions are the files of `revisions`, applied by Alembic without its command line. A change of the tables is a new
-file there beside the changed declaration; ``tests/campaign/server/test_migrations.py`` compares the two.
+Revisions are the modules of `revisions`, applied by Alembic without its command line. A changed table needs a new
+module there; ``tests/campaign/server/test_migrations.py`` compares the result with the declarations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, inspect
 __all__ = ["BASELINE", "newest", "revision_of", "revisions", "stamp", "upgrade"]
 
 BASELINE = "0001"
-"""Revision of databases that were made before revisions were kept, in a table with a number."""
+"""Revision of old databases that store a version number instead of a revision."""
 _TABLE = "version"
 
 
@@ -30,19 +30,19 @@ def _context(connection: Connection) -> MigrationContext:
 
 
 def revisions() -> list[str]:
-    """All revisions that this version of mirflow knows, the oldest first."""
+    """List all revisions known to this version of mirflow, oldest first."""
     return [script.revision for script in _scripts().walk_revisions()][::-1]
 
 
 def newest() -> str:
-    """The revision that the declared tables have."""
+    """Return the revision of the declared tables."""
     head = _scripts().get_current_head()
     assert head is not None
     return head
 
 
 def revision_of(connection: Connection) -> str | None:
-    """The revision of a database; None if it has no tables."""
+    """Return the revision of a database; None if it has no tables."""
     inspector = inspect(connection)
     if not inspector.has_table(_TABLE):
         return None
@@ -52,19 +52,19 @@ def revision_of(connection: Connection) -> str | None:
 
 
 def stamp(connection: Connection) -> None:
-    """Note that the tables were made from the declarations."""
+    """Record that the tables were created from the declarations."""
     _context(connection).stamp(_scripts(), "head")
 
 
 def upgrade(connection: Connection) -> list[str]:
-    """Apply all revisions that a database lacks, in the transaction of the connection.
+    """Apply all missing revisions within the transaction of the connection.
 
-    Foreign keys of SQLite have to be off, as tables are made anew under their names.
+    On SQLite, foreign keys have to be off, since tables are recreated under their names.
 
     Returns
     -------
     list of str
-        The revisions that were applied.
+        The applied revisions.
     """
     before, scripts = revision_of(connection), _scripts()
     if before == BASELINE:

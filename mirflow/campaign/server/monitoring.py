@@ -1,4 +1,4 @@
-"""Monitoring of a server: whether database, disk and worker can work, and figures for Prometheus."""
+"""Monitoring of a server: health of database, disk and worker, and metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .submissions.notifications import counts
 from .submissions.submission_tables import OPEN, Submission
 
 SILENT = dt.timedelta(minutes=5)
-"""Time without a report after which a worker counts as gone."""
+"""Time without a report after which a worker counts as stopped."""
 CHECKED = 5.0
-"""Seconds for which a check of the server is kept, so that requests cannot cause one after the other."""
+"""Seconds for which the result of a health check is reused."""
 _WAIT = 1.0
 
 
 class Monitoring:
-    """The state of a server, and counts of its requests."""
+    """Health of a server, and counts of its requests."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -42,31 +42,31 @@ class Monitoring:
         self._registry.register(_Figures(service))
 
     def count(self, status: int | None) -> None:
-        """Count a request by the status of its answer; None: there was none."""
+        """Count a request by the status of its response; None without a response."""
         self._requests.labels("none" if status is None else f"{status // 100}xx").inc()
 
     def metrics(self) -> bytes:
-        """All figures in the text format of Prometheus."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
 
     def idle(self) -> str:
-        """A sentence for submitters and organisers if no worker has reported for some time; else empty."""
+        """Return a notice for submitters and organisers if no worker has reported for some time; else empty."""
         campaign, database = self._service.campaign, self._service.database
         if campaign is None or database is None or not campaign.evaluations:
             return ""
         last = last_report(database)
-        # A worker that begins with the server is waited for as long as one that is silent.
+        # A worker that starts with the server gets as much time as a silent one.
         silent = self._service.clock() - max(self._began, last or self._began)
         if silent < SILENT:
             return ""
         minutes = int(silent.total_seconds() // 60)
         return (
-            f"No worker has reported for {minutes} min: submissions are kept, and wait until an organiser starts one "
+            f"No worker has reported for {minutes} min: submissions are queued until an organiser starts one "
             "(mirflow serve worker)."
         )
 
     def health(self) -> tuple[bool, dict[str, Any]]:
-        """Whether all parts of the server work, and the state of each; checked every few seconds at most."""
+        """Return whether all parts of the server work, and the state of each; checked every few seconds at most."""
         with self._lock:
             if self._health is None or time.monotonic() - self._health[0] > CHECKED:
                 self._health = time.monotonic(), self._check()
@@ -77,14 +77,14 @@ class Monitoring:
         if service.database is not None:
             try:
                 with service.database.write(_WAIT) as session:
-                    session.connection()  # which begins the transaction
+                    session.connection()  # begins the transaction
                 parts["database"] = {"ok": True}
             except (SQLAlchemyError, OSError):
                 parts["database"] = {"ok": False}
         if service.campaign is not None and service.folder is not None:
             try:
                 free = shutil.disk_usage(service.folder).free
-                # What a submission may unpack to.
+                # Room to unpack one submission.
                 parts["disk"] = {"ok": free > 10 * service.campaign.limits.size, "free_bytes": free}
             except OSError:
                 parts["disk"] = {"ok": False}
@@ -105,32 +105,32 @@ class Monitoring:
 
 
 def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
-    """Seconds since a time; clocks of other hosts may be ahead."""
+    """Seconds since a time; at least 0, as clocks of hosts differ."""
     return None if time is None else max(0.0, (now - time).total_seconds())
 
 
 class _Figures(Collector):
-    """Figures that are looked up when Prometheus asks."""
+    """Metrics that are read when Prometheus requests them."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def describe(self) -> list[Metric]:
-        """Nothing: the database is read only when figures are requested."""
+        """Return nothing, so that the database is only read on request."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Figures of queue, worker and disk."""
+        """Yield metrics of queue, worker and disk."""
         service = self._service
         if service.folder is not None:
             free = shutil.disk_usage(service.folder).free
-            yield GaugeMetricFamily("mirflow_disk_free_bytes", "Free space where the campaign is kept.", free)
+            yield GaugeMetricFamily("mirflow_disk_free_bytes", "Free space on the disk of the campaign.", free)
         if service.database is None:
             return
         now = service.clock()
-        count = GaugeMetricFamily("mirflow_submissions", "Submissions that are not done.", labels=["state"])
+        count = GaugeMetricFamily("mirflow_submissions", "Unfinished submissions.", labels=["state"])
         oldest = GaugeMetricFamily(
-            "mirflow_submission_age_seconds", "Time since the oldest of them arrived.", labels=["state"]
+            "mirflow_submission_age_seconds", "Age of the oldest unfinished submission.", labels=["state"]
         )
         with service.database.read() as session:
             waiting = session.execute(
@@ -155,4 +155,4 @@ class _Figures(Collector):
         last = last_report(service.database)
         if last is not None:
             age = (now - last).total_seconds()
-            yield GaugeMetricFamily("mirflow_worker_report_age_seconds", "Time since a worker reported.", age)
+            yield GaugeMetricFamily("mirflow_worker_report_age_seconds", "Time since the last report of a worker.", age)

@@ -1,6 +1,6 @@
-"""Recordings of the organiser's folders, by ids that tell nothing of files, for those who may hear them.
+"""Recordings in the organiser's folders, addressed by opaque ids, for viewers who may listen to them.
 
-Those that graders judge have addresses of their own, in `mirflow.campaign.server.graders`: an id would tell repeats.
+Recordings for graders have separate addresses (`mirflow.campaign.server.graders`), since an id would reveal repeats.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ TYPES: Mapping[str, str] = MappingProxyType(
         ".webm": "audio/webm",
     }
 )
-"""Types by suffix; files of others are not served."""
+"""Media types by suffix; other files are not served."""
 LOOK_AGAIN = 10.0
-"""Seconds after which folders are looked through again for a recording that is not known."""
+"""Seconds after which folders may be searched again for an unknown recording."""
 _WHO: Mapping[Audience, Role | None] = MappingProxyType({"organiser": "organiser", "members": "reader", "public": None})
 
 
 @dataclass(frozen=True)
 class ServedRecording:
-    """A file that may be heard."""
+    """A file that may be played."""
 
     path: Path
     role: Role | None
-    """Whose rights it takes to hear it; None: anybody may."""
+    """Role that is required to listen; None: public."""
 
     def may_hear(self, viewer: Viewer | None) -> bool:
-        """True if a viewer may hear it."""
+        """True if a viewer may listen to it."""
         return self.role is None or (viewer is not None and viewer.may(self.role))
 
 
@@ -59,17 +59,17 @@ class Recordings:
     Parameters
     ----------
     campaign : Campaign or None
-        None: there are no recordings.
+        None: no recordings.
     root : Path
         Folder that the campaign's paths are relative to.
     secret : bytes
-        Key of the ids.
+        Key for the ids.
     private : Path or None
-        The server's own folder, of which nothing is played: it has what people sent.
+        The server's state folder, from which nothing is served: it contains uploads.
     clock : callable
-        Seconds that only grow.
+        Monotonic seconds.
     withheld : collection of str
-        Splits of whose tracks nothing is shown.
+        Splits whose tracks are not shown.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class Recordings:
         self._lock = Lock()
 
     def of_track(self, split: str, track: str, viewer: Viewer | None) -> str | None:
-        """Id of the recording of a track; None where there is none that a viewer may hear."""
+        """Return the id of a track's recording; None if the viewer may not listen to any."""
         return self._id_for(self._id("track", split, track), viewer)
 
     def find(self, id: str) -> ServedRecording | None:
-        """The recording of an id."""
+        """Find a recording by id."""
         with self._lock:
             if id not in self._found and self._clock() - self._looked >= LOOK_AGAIN:
                 self._found = dict(self._look())
@@ -125,7 +125,7 @@ class Recordings:
 
 
 def find_recording(root: Path, pattern: str, piece: str) -> Path:
-    """The file of a piece that graders judge, whether or not it is there.
+    """Return the path of a piece's recording, which may not exist.
 
     Parameters
     ----------
@@ -136,12 +136,12 @@ def find_recording(root: Path, pattern: str, piece: str) -> Path:
     folder = root / before.rpartition("/")[0]
     path = root / pattern.replace("{piece}", piece)
     if "\0" in piece or not path.resolve().is_relative_to(folder.resolve()):
-        raise GradingError(f"{piece!r} is no name of a recording in {folder}")
+        raise GradingError(f"invalid name of a recording in {folder}: {piece!r}")
     return path
 
 
 def find_duration(path: Path) -> float | None:
-    """The seconds of a recording; None where it is not there, or cannot be decoded here."""
+    """Return the duration of a recording in seconds; None if it is missing or cannot be decoded."""
     try:
         stat = path.stat()
     except OSError:
@@ -160,7 +160,7 @@ def _duration(path: str, size: int, modified: int) -> float | None:
 
 
 def _files(pattern: str, root: Path, name: str) -> dict[str, Path]:
-    """Files of sound by the value of a placeholder."""
+    """Find audio files by the value of a placeholder."""
     known = Pattern(pattern)
     if name not in known.names:
         return {}

@@ -1,4 +1,4 @@
-"""Pages of results, always those of the generation that is published now, and recordings to listen to."""
+"""Pages of results from the current generation of the stores, and recordings."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from .views import Views, seen_as
 _HTML = "text/html; charset=utf-8"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _REPORT_BYTES = 32_000_000
-"""Numbers and timelines of a report that are kept."""
+"""Size of the cached numbers and timelines of reports."""
 
 
 def routes(service: Service, views: Views) -> list[BaseRoute]:
-    """Routes of the pages of results."""
+    """Return the routes of the pages of results."""
     pages: dict[str, Callable[..., Content]] = {
         "/": _front,
         "/feed.xml": _feed,
@@ -73,7 +73,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         parts, viewer = request.path_params, request.state.viewer
         store: str | None = parts.get("store")
         asked = partial(make, Asked(views, service, request), **parts)
-        query = None if make is _report_track else ""  # the others read none
+        query = None if make is _report_track else ""  # the others ignore the query
         try:
             variant = service.years_token() if make in (_archive, _archive_json) else ""
             if not views.depends_on_state(store, viewer):
@@ -91,9 +91,9 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
 
 
 def _state(views: Views, service: Service, viewer: Viewer | None, **parts: str) -> str:
-    """A text that changes whenever a page does, as somebody sees it."""
+    """Return a token that changes whenever the page changes for the viewer."""
     store, track = parts.get("store"), parts.get("track")
-    # Recordings are files of the organiser, which may be added at any time.
+    # Recordings are the organiser's files and may be added at any time.
     audio = service.recordings.of_track(store, track, viewer) if store in views.splits and track is not None else None
     return f"{views.state(store, viewer)} {audio or ''}"
 
@@ -108,28 +108,29 @@ class Asked:
 
     @property
     def viewer(self) -> Viewer | None:
-        """The viewer who asks."""
+        """The viewer."""
         found: Viewer | None = self.request.state.viewer
         return found
 
     def of(self, store: str) -> StoreContents:
-        """The part of a store that the viewer sees."""
+        """Return the part of a store that the viewer sees."""
         return self.views.contents(store, self.viewer)
 
     def own(self, store: str) -> frozenset[str]:
-        """Systems of a store that the viewer has submitted."""
+        """Return the viewer's own systems in a store."""
         return self.views.own(self.viewer).get(store, frozenset())
 
     def report(self, store: str) -> live.LivePage:
-        """The report of what the viewer sees of a store."""
+        """Return the report of the part of a store that the viewer sees."""
         if store in self.views.hidden:
             raise StoreError(f"{store} has no report")
         return self.views.ask(store, self.viewer, partial(report_of, self.service))
 
     def render(self, template: str, **context: Any) -> Content:
-        """Fill in a template.
+        """Render a template.
 
-        The page is kept for all sessions of its reader: it has no token of this one, and no form that needs it.
+        The page is cached for all sessions of its viewer: it must contain neither a token of one session nor forms that
+        need it.
         """
         reader = None if self.viewer is None else PageViewer(self.viewer.name, self.viewer.role, "")
         text = pages_of(self.service, self.viewer).render(template, viewer=reader, **context)
@@ -139,7 +140,7 @@ class Asked:
 def _front(asked: Asked) -> Content:
     views, viewer = asked.views, asked.viewer
     stores = views.all_contents(viewer)
-    # Submissions tell of the splits what has changed.
+    # The history of submissions covers the changes of splits.
     changes = [one for one in changes_of(asked.service) if one.store not in views.splits]
     news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda one: one.time, reverse=True)
     page = front(stores, news[:NEWS], own=views.own(viewer))
@@ -147,20 +148,20 @@ def _front(asked: Asked) -> Content:
 
 
 def changes_of(service: Service) -> list[Change]:
-    """Changes by the generations of each store, the newest first; everybody may know them."""
+    """List public changes by the generations of each store, newest first."""
     found: list[Change] = []
     for name in service.shelf:
         try:
             found += service.shelf.ask(name, partial(_changes, service))
         except (QueryError, StoreError):
-            continue  # without systems yet, or just removed
+            continue  # no systems yet, or just removed
     return sorted(found, key=lambda one: one.time, reverse=True)
 
 
 def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
-    """Changes of a store by its newest generation, by the one before if it is the first, and those that it lists.
+    """List the changes of a store: from the previous generation to the current one, and those the current one lists.
 
-    Of a generation whose predecessor was removed nobody knows what it changed.
+    If the previous generation was removed, its changes are unknown.
     """
 
     def find() -> list[Change]:
@@ -172,7 +173,7 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
             try:
                 states.append(state_of(name, earlier.boards))
             except StoreError:
-                earlier = None  # a later run has just removed it
+                earlier = None  # just removed by a later run
         if (earlier or snapshot).number <= 1:
             states.append({})
         found = [one for after, before in pairwise(states) for one in find_changes(before, after)]
@@ -184,7 +185,7 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
 
 
 def _feed(asked: Asked) -> Content:
-    """The changes as a feed, with whole addresses."""
+    """Return the changes as a feed, with absolute addresses."""
     service = asked.service
     links, base = service.links, service.origin
     changes = sorted([*changes_of(service), *asked.views.final_rankings()], key=lambda one: one.time, reverse=True)
@@ -199,7 +200,7 @@ def _feed(asked: Asked) -> Content:
 
 
 def _years(asked: Asked) -> tuple[Archive, set[tuple[str, str]]]:
-    """The years of a table, or of the systems that the viewer sees; and the evaluations that have a page."""
+    """Return the years of a table, or of the systems that the viewer sees; and the evaluations with a page."""
     seen = asked.views.all_contents(asked.viewer)
     present = {(one.name, evaluation) for one in seen for evaluation in one.ranked}
     if asked.service.archive is not None:
@@ -220,7 +221,7 @@ def _archive_json(asked: Asked) -> Content:
 
 
 def _report(asked: Asked, store: str) -> Content:
-    """The report of a store, which fetches what is looked at; of a hidden split what there is to see of it."""
+    """Return the report of a store, which loads its data on demand; for a hidden split the released part."""
     if store in asked.views.hidden:
         return asked.render("front.html", page=front([asked.of(store)], own=asked.views.own(asked.viewer)), grading=())
     address = asked.service.links.url
@@ -232,7 +233,7 @@ def _report(asked: Asked, store: str) -> Content:
 
 
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
-    """The report of a snapshot; timelines are drawn where the server sees the annotations."""
+    """Return the report of a snapshot; timelines are drawn if the server can read the annotations."""
     campaign, name = service.campaign, snapshot.name
     root, trusted = service.roots.get(name), False
     if campaign is not None and service.path is not None and name in campaign.splits:
@@ -240,7 +241,7 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
         trusted = True
 
     def make() -> live.LivePage:
-        # References may be where the worker alone sees them.
+        # References may be readable only by the worker.
         shown, seen = service.disclosure(name), not trusted or (root is not None and root.is_dir())
         return live.LivePage(
             snapshot.tree,
@@ -272,7 +273,7 @@ def _report_track(asked: Asked, store: str, track: str) -> Content:
 
 def _block_route(views: Views) -> GuardedRoute:
     def report_block(request: Request) -> Response:
-        """Scores and other numbers of a report, compressed, which are the same for good."""
+        """Return compressed scores and other numbers of a report, which never change."""
         asked = Asked(views, request.app.state.service, request)
         try:
             found = asked.report(request.path_params["store"]).block(request.path_params["address"])
@@ -288,12 +289,12 @@ def _block_route(views: Views) -> GuardedRoute:
 
 @cache
 def asset_digest(name: str) -> str:
-    """The digest that stands in the address of a script or style of the report."""
+    """Return the digest in the address of a script or style sheet of the report."""
     return digest(live.asset(name).decode())
 
 
 def report_asset(request: Request) -> Response:
-    """The script or the style of reports."""
+    """Return the script or style sheet of reports."""
     name = request.path_params["name"]
     if name not in live.ASSETS or request.path_params["digest"] != asset_digest(name):
         raise HTTPException(404)
@@ -325,18 +326,18 @@ def _evaluation_json(asked: Asked, store: str, evaluation: str) -> Content:
 
 
 def no_icon(request: Request) -> Response:
-    """Nothing, for browsers that look for a picture of the site without being told of one."""
+    """Return an empty icon, for browsers that request one by default."""
     return Response(status_code=204, headers={"Cache-Control": "public, max-age=86400"})
 
 
 def listen(request: Request) -> Response:
-    """A recording, or a range of its bytes."""
+    """Return a recording, or a byte range of it."""
     service: Service = request.app.state.service
     found = service.recordings.find(request.path_params["audio"])
     if found is None:
         raise HTTPException(404)
     if not found.may_hear(request.state.viewer):
-        raise HTTPException(403 if request.state.viewer else 401, "This recording is not for everybody.")
+        raise HTTPException(403 if request.state.viewer else 401, "You may not listen to this recording.")
     try:
         status = found.path.stat()
     except OSError:

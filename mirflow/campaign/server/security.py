@@ -1,4 +1,4 @@
-"""Safety of all routes: who may call them, from where, and what every answer says to browsers."""
+"""Security of all routes: permissions, hosts, origins, and headers of responses."""
 
 from __future__ import annotations
 
@@ -30,53 +30,53 @@ from .viewer_pages import error_answer
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names by which a server on one's own machine is called."""
+"""Host names of a server on the local machine."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
     "media-src 'self' blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,
-    # Not no-referrer: browsers would send forms of our own pages with the origin "null", like those of other sites.
+    # Not no-referrer: browsers would send forms of our own pages with the origin "null", as for other sites.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
-"""Of every answer that does not say otherwise."""
+"""Default headers of every response."""
 _RAW_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
 LATER = {"Retry-After": "10"}
-"""Header of answers that the disk or the database cannot give now."""
+"""Header of responses when the disk or the database is temporarily unavailable."""
 FIELDS = 500
-"""Fields of a form at most."""
+"""Most fields of a form."""
 
 _LOG = logging.getLogger("mirflow.server")
 _ACCESS = logging.getLogger("mirflow.access")
 _USED_SECONDS = 3600.0
 _USED_WAIT = 0.2
-"""Seconds that a reader waits for the note of when a token was used."""
+"""Seconds that a request waits to record when its token was used."""
 _USED_KEPT = 10_000
 Endpoint = Callable[[Request], Awaitable[Response] | Response]
 
 
 class GuardedRoute(Route):
-    """A route that says who may call it, and how much may be sent to it.
+    """A route with the required role and limits on its requests.
 
     Parameters
     ----------
     endpoint : callable
-        Takes a request, gives a response; a plain function runs in a thread. Fields of a small form are in
+        Takes a request and returns a response; plain functions run in a thread. The fields of a small form are in
         ``request.state.form``.
     role : str or None
-        Whose rights are needed; None: anybody may call it.
+        Required role; None: public.
     form : bool
-        Whether the token against forged requests may come as a field of a small form. If not, the endpoint reads the
-        body, and gives the token in it to `check_forgery` before anything else.
+        Whether the CSRF token may be a field of a small form. If not, the endpoint reads the body and passes the token
+        in it to `check_forgery` before anything else.
     body : int or callable
-        Bytes of a body at most; a function takes the service.
+        Limit of the body in bytes; a function takes the service.
     rate : str or None
-        Name of the rate that limits an account or an address. By default "change" where something is changed.
+        Name of the rate limit per account or address. Default: "change" for methods that change something.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class GuardedRoute(Route):
         self._is_async = inspect.iscoroutinefunction(endpoint)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request whose body is bounded."""
+        """Answer a request whose body is limited."""
         most = self.body if isinstance(self.body, int) else self.body(scope["app"].state.service)
         await super().handle(scope, BoundedBody(scope, receive, most), send)
 
@@ -123,7 +123,7 @@ def _unknown(request: Request) -> HTTPException:
 
 
 def who_asks(request: Request) -> str:
-    """The account, or else the address, whose rates a request uses."""
+    """Return the account, or else the address, whose rate limit a request uses."""
     viewer: Viewer | None = request.state.viewer
     return f"user {viewer.user}" if viewer else bucket_of(request.state.address)
 
@@ -132,28 +132,28 @@ async def _small_form(request: Request) -> Mapping[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return {}
-    await request.body()  # which endpoints may read again, as the form does
+    await request.body()  # cached by the request, so endpoints can read it again
     return await request.form(max_fields=FIELDS)
 
 
 def check_forgery(request: Request, given: str = "") -> None:
-    """Refuse a request of a browser that does not carry the token of its session, in a header or as given."""
+    """Refuse a browser's request without the CSRF token of its session, taken from a header or from `given`."""
     if request.state.bearer:
         return
     given = request.headers.get("x-csrf-token", "") or given
     if not request.state.csrf or not hmac.compare_digest(given.encode(), request.state.csrf.encode()):
-        raise HTTPException(403, "The page is too old, or another site asked for this. Load the page again.")
+        raise HTTPException(403, "The page has expired, or the request came from another site. Reload the page.")
 
 
 def csrf_token(service: Service, session: str) -> str:
-    """The token that forms of a session carry."""
+    """Return the CSRF token of a session."""
     return hmac.new(service.secret, b"csrf " + session.encode(), sha256).hexdigest()
 
 
 def cookie_name(service: Service) -> str:
-    """Name of the session's cookie, whose prefix makes browsers take it by https alone.
+    """Return the name of the session cookie; its prefix makes browsers accept it over https only.
 
-    That of the whole host lets no other host set it; a cookie of a path cannot have it.
+    The prefix ``__Host-`` also prevents other hosts from setting it, but is not available for a cookie with a path.
     """
     if not service.secure:
         return "mirflow_session"
@@ -161,17 +161,17 @@ def cookie_name(service: Service) -> str:
 
 
 def cookie_path(service: Service) -> str:
-    """Path of the session's cookie: other programs on the same host, below other paths, do not get it."""
+    """Return the path of the session cookie, which other programs on the same host do not receive."""
     return f"{service.prefix}/"
 
 
 class Security:
-    """Middleware around all routes: hosts, origins, sessions, headers, and errors without details.
+    """Middleware around all routes: checks hosts, origins and sessions; adds headers; hides details of errors.
 
     Parameters
     ----------
     count : callable
-        Takes the status of each answer; None where there was none.
+        Takes the status of each response; None without a response.
     """
 
     def __init__(self, app: ASGIApp, service: Service, count: Callable[[int | None], object]) -> None:
@@ -191,7 +191,7 @@ class Security:
         began = time.monotonic()
         headers = Headers(scope=scope)
         if self.service.secure and headers.get("host", "").lower() == _netloc(self.service.base_url):
-            scope["scheme"] = "https"  # which redirections lead to; the proxy before the server ended it
+            scope["scheme"] = "https"  # for redirects; the proxy terminates TLS
         refused = self._refuse(headers, scope["method"])
         try:
             if refused is not None:
@@ -217,21 +217,21 @@ class Security:
                 _ACCESS.info("%s %s %s %s %s %.0f ms", *shown)
 
     def _refuse(self, headers: Headers, method: str) -> Response | None:
-        """Refuse requests for other hosts, and changes that pages of other sites ask for."""
+        """Refuse requests for other hosts, and changes requested by other sites."""
         host = headers.get("host", "").lower()
         if not self._is_ours(host) or len(headers.getlist("host")) > 1:
-            text = "This server has another address; the option --base-url of mirflow serve names it.\n"
+            text = "Unknown host: set the address of this server by the option --base-url of mirflow serve.\n"
             return PlainTextResponse(text, 421)
         if method in SAFE:
             return None
         origin = headers.get("origin")
         foreign = origin is not None and not self._is_ours(_netloc(origin))
         if foreign or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return PlainTextResponse("Another site asked for this.\n", 403)
+            return PlainTextResponse("Cross-site request refused.\n", 403)
         return None
 
     def _is_ours(self, host: str) -> bool:
-        """True if a host is this server's, and no name that somebody else has led to its address."""
+        """True for a host name of this server, as opposed to a foreign name that resolves to its address."""
         if not host:
             return False
         if host == _netloc(self.service.base_url):
@@ -242,7 +242,7 @@ class Security:
             return False
 
     def _address(self, scope: Scope) -> str:
-        """The client's address, as the proxy before the server says if there is one."""
+        """Return the client's address, as reported by the proxy if there is one."""
         address = str(scope["client"][0]) if scope.get("client") else "unknown"
         if not self._is_proxy(address):
             return address
@@ -275,7 +275,7 @@ class Security:
             state["csrf"] = csrf_token(self.service, secret)
 
     def _named_by_proxy(self, scope: Scope, headers: Headers) -> str:
-        """The account that a proxy has let in; what anybody else writes into the header is not read."""
+        """Return the account authenticated by a proxy; the header is ignored if it comes from anyone else."""
         peer = str(scope["client"][0]) if scope.get("client") else ""
         header = self.service.user_header
         return headers.get(header, "") if header and self._is_proxy(peer) else ""
@@ -294,48 +294,48 @@ class Security:
                 try:
                     with self.service.database.write(_USED_WAIT) as session:
                         mark_used(session, viewer, now)
-                except DBAPIError as error:  # nobody is refused a page for it
-                    _LOG.warning("when a token was used is not kept: %s", error.orig)
+                except DBAPIError as error:  # no reason to refuse the page
+                    _LOG.warning("cannot record when a token was used: %s", error.orig)
         return viewer
 
 
 def _passing_trouble(error: Exception) -> str:
-    """The reason in one line if the disk is full, or the database busy, full or away; else empty."""
+    """Return a one-line reason if the disk is full, or the database busy, full or unreachable; else empty."""
     if isinstance(error, OperationalError | InterfaceError):
         return " ".join(f"the database cannot be used now: {error.orig}".split())
     if isinstance(error, PoolTimeoutError):
-        return "the database cannot be used now: all connections are taken"
+        return "the database cannot be used now: all connections are in use"
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full: {error.filename or error.strerror}"
     return ""
 
 
 def _unavailable(scope: Scope) -> Response:
-    """An answer that asks to come again, and does not wait for what is left of a body."""
-    text = "The server cannot save or look up anything at the moment. Try again in a minute."
+    """Return a response that asks to retry, without waiting for the rest of the body."""
+    text = "The server cannot read or save data at the moment. Try again in a minute."
     return _answer_error(scope, 503, text, {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})})
 
 
 def _crashed(scope: Scope) -> Response:
-    """An answer that tells nothing of what went wrong."""
-    return _answer_error(scope, 500, "Something went wrong here. The server's log has the reason.", {})
+    """Return a response without details of the error."""
+    return _answer_error(scope, 500, "Internal error; see the server's log.", {})
 
 
 def _answer_error(scope: Scope, status: int, text: str, headers: Mapping[str, str]) -> Response:
     try:
         return error_answer(Request(scope), status, text, headers)
-    except Exception:  # what went wrong may be the pages
+    except Exception:  # the templates themselves may be at fault
         _LOG.exception("the page of an error failed")
         return PlainTextResponse(f"{text}\n", status, dict(headers))
 
 
 class _GuardedAnswer:
-    """Sends an answer with the headers of every answer.
+    """Sends a response with the default headers.
 
     Parameters
     ----------
     state : dict
-        Of the request.
+        State of the request.
     """
 
     def __init__(self, state: dict[str, Any], send: Send) -> None:
@@ -362,7 +362,7 @@ def _netloc(address: str) -> str:
 
 
 def shown_path(scope: Scope) -> str:
-    """The path of a request as logs show it: encoded, without a query, and without the secret of a personal link.
+    """Return the path of a request for logs: encoded, without query, and without the secret of a personal link.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""State that all pages of a server share: stores, campaign, database and clock."""
+"""State shared by all pages of a server: stores, campaign, database and clock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OWN_PATHS = frozenset(
         *(path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/"),
     }
 )
-"""First segments of the server's own paths."""
+"""First path segments used by the server itself."""
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 PORT = 8765
 HOST = "127.0.0.1"
@@ -43,16 +43,16 @@ _ADDRESS = "server.address"
 
 @dataclass(frozen=True, slots=True)
 class Disclosure:
-    """Parts of a store that are given away."""
+    """The public parts of a store."""
 
     references: bool = True
-    """References, and messages that may quote one."""
+    """References, and messages that may quote them."""
     by_track: bool = True
-    """Scores of single tracks, and names of tracks."""
+    """Scores and names of single tracks."""
 
     @property
     def everything(self) -> bool:
-        """True if nothing is withheld, so that the files of the store may be read."""
+        """True if nothing is withheld, so the files of the store may be read."""
         return self.references and self.by_track
 
 
@@ -62,53 +62,53 @@ def _now() -> dt.datetime:
 
 @dataclass
 class Service:
-    """A server's state; without a campaign it has no database, and nothing can be changed."""
+    """State of a server; without a campaign it has no database and is read-only."""
 
     title: str
     stores: dict[str, Path]
-    """Stores to browse, by the name in their addresses."""
+    """Stores to browse, by name."""
     campaign: Campaign | None = None
     path: Path | None = None
     """The campaign file."""
     folder: Path | None = None
-    """Folder of accounts, submissions and stores."""
+    """State folder with accounts, submissions and stores."""
     database: Database | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    """Key of signatures."""
+    """Key for signatures."""
     base_url: str = ""
-    """Address by which people reach the server; empty: the address that it listens on."""
+    """Public address of the server; empty: the address that it listens on."""
     clock: Callable[[], dt.datetime] = _now
-    """Gives the time in UTC."""
+    """Returns the time in UTC."""
     proxies: Sequence[Network] = ()
-    """Addresses of proxies, whose word on the client's address is taken."""
+    """Addresses of proxies that are trusted to report the client's address."""
     user_header: str = ""
-    """Header by which a proxy says whom it has let in; empty: none is believed."""
+    """Header in which a proxy names the authenticated user; empty: disabled."""
     rates: RateLimits = field(default_factory=RateLimits)
     without_references: bool = False
     only_aggregates: bool = False
-    """What is withheld of all stores, whatever the campaign says."""
+    """Restrictions for all stores, in addition to those of the campaign."""
     archive: Path | None = None
-    """A table of years."""
+    """A table of past years."""
     cors: bool = False
-    """Whether scripts of other sites may read public data."""
+    """Whether scripts on other sites may read public data."""
     roots: Mapping[str, Path] = field(default_factory=dict)
-    """By store: where the annotations of its timelines are, if not in the folder that its run read."""
+    """Folders with the annotations for timelines, by store, where they differ from the folder used by its run."""
     _years: dict[str, bool] = field(default_factory=dict, repr=False)
     _table: tuple[str, Archive] | None = field(default=None, repr=False)
 
     @cached_property
     def audit(self) -> AuditLog:
-        """The log of who did what."""
+        """The audit log."""
         return AuditLog(self._folder / "audit.jsonl", self.clock)
 
     @property
     def secure(self) -> bool:
-        """True if browsers come by https, so that cookies may be kept from all else."""
+        """True if the public address uses https, so cookies may be restricted to it."""
         return self.base_url.startswith("https:")
 
     @property
     def prefix(self) -> str:
-        """The path of the address, which stands before all paths: ``/mirflow``; empty without one."""
+        """Path prefix of the address, such as ``/mirflow``; empty without one."""
         return urlsplit(self.base_url).path.rstrip("/")
 
     @property
@@ -127,7 +127,7 @@ class Service:
         return self.campaign is not None and any(self.campaign.about.model_dump().values())
 
     def disclosure(self, store: str) -> Disclosure:
-        """The parts of a store or split that are given away."""
+        """Return the public parts of a store or split."""
         given: Campaign | Split | None = self.campaign
         if self.campaign is not None and store in self.campaign.splits:
             given = self.campaign.splits[store]
@@ -136,18 +136,18 @@ class Service:
         return Disclosure(not without_references, not only_aggregates)
 
     def open_stores(self, paths: Mapping[str, Path]) -> Stores:
-        """Stores by their names, as far as they may be read."""
+        """Open stores, limited to the parts that may be read."""
         return Stores(paths, quoteless=[name for name in paths if not self.disclosure(name).references])
 
     @cached_property
     def shelf(self) -> Stores:
-        """Stores that anybody may browse: those beside the campaign, and the public copies of open splits."""
+        """The stores that anyone may browse: those listed by the campaign, and the public copies of open splits."""
         splits = self.campaign.splits if self.campaign is not None else {}
         copies = {name: self.public_folder / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
         return self.open_stores({**copies, **self.stores})
 
     def has_archive(self) -> bool:
-        """True if there is a page of years: a table of them, or stores whose systems have years."""
+        """True if there is a page of past years: from a table, or from the years of systems."""
         return self.archive is not None or any(map(self._has_years, list(self.shelf)))
 
     def _has_years(self, store: str) -> bool:
@@ -160,9 +160,9 @@ class Service:
             return False
 
     def read_years(self) -> Archive:
-        """The table of years, read anew when it or a store was changed."""
+        """Read the table of years, again if it or a store has changed."""
         if self.archive is None:
-            raise QueryError("there is no table of years")
+            raise QueryError("no table of years is served")
         key = self.years_token()
         if self._table is None or self._table[0] != key:
             names = {os.path.realpath(path): name for name, path in self.shelf.paths.items()}
@@ -170,66 +170,66 @@ class Service:
         return self._table[1]
 
     def years_token(self) -> str:
-        """A text that changes when the table of years, or a store that is served, is another one."""
+        """Return a token that changes with the table of years and the served stores."""
         tokens = [(name, self.shelf.current(name).token) for name in self.shelf] if self.archive is not None else ""
         try:
             found = self.archive.stat() if self.archive is not None else None
         except OSError as error:
-            raise MirflowError(f"{self.archive}: cannot be read: {error.strerror}") from error
+            raise MirflowError(f"cannot read {self.archive}: {error.strerror}") from error
         return f"{found and (found.st_ino, found.st_mtime_ns, found.st_size)} {tokens}"
 
     @cached_property
     def answers(self) -> Answers:
-        """Answers to readers, kept for as long as their stores are not published anew."""
+        """Cache of responses."""
         return Answers(self.shelf, f"{self.title} {self.base_url}", cors=self.cors)
 
     @cached_property
     def recordings(self) -> Recordings:
-        """Recordings that people may listen to."""
+        """Recordings that viewers may listen to."""
         splits = self.campaign.splits if self.campaign is not None else {}
         withheld = [name for name in splits if not self.disclosure(name).by_track]
         return Recordings(self.campaign, self.root, self.secret, self.folder, withheld=withheld)
 
     @property
     def root(self) -> Path:
-        """Folder that the campaign's paths are relative to."""
+        """Folder that the paths of the campaign are relative to."""
         beside = self.path.resolve().parent if self.path is not None else Path()
         return beside / self.campaign.root if self.campaign is not None else beside
 
     @property
     def state_folder(self) -> Path:
-        """Folder of accounts, submissions and stores."""
+        """Folder with accounts, submissions and stores."""
         return self._folder
 
     @property
     def public_folder(self) -> Path:
-        """Folder of the public copies of the splits' stores."""
+        """Folder with the public copies of the splits' stores."""
         return self._folder / "public"
 
     @property
     def stores_folder(self) -> Path:
-        """Folder of the full stores of the splits, which are never served."""
+        """Folder with the full stores of the splits, which are never served."""
         return self._folder / "stores"
 
     @property
     def submissions_folder(self) -> Path:
-        """Folder of uploads that are not checked yet, by their ids."""
+        """Folder with unchecked uploads, by id."""
         return self._folder / "submissions"
 
     @property
     def systems_folder(self) -> Path:
-        """Folder of what was submitted and is scored: SYSTEM/file."""
+        """Folder with the files of accepted submissions: SYSTEM/file."""
         return self._folder / "systems"
 
     @property
     def readings_folder(self) -> Path:
-        """Folder of the readings of submitted files, made in a confined process: SYSTEM/SPLIT/EVALUATION."""
+        """Folder with the annotations read from submitted files in a confined process: SYSTEM/SPLIT/EVALUATION."""
         return self._folder / "readings"
 
     @property
     def _folder(self) -> Path:
         if self.folder is None:
-            raise MirflowError("stores are served without a campaign: there is no folder for submissions")
+            raise MirflowError("no campaign is served, so there is no folder for submissions")
         return self.folder
 
 
@@ -247,7 +247,7 @@ def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Pa
 
 
 FOLDERS = ("submissions", "systems", "readings", "stores", "public")
-"""Folders of a campaign, below its own."""
+"""Subfolders of the state folder of a campaign."""
 
 
 def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revision: bool = False) -> Service:
@@ -256,21 +256,23 @@ def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revisio
     Parameters
     ----------
     paths : sequence of path
-        Stores, or one campaign file.
+        Stores, or a single campaign file.
     any_revision : bool
-        Leave the database as it is, whatever the revision of its tables.
+        Accept any revision of the database without upgrading it.
     """
     check_address(base_url)
     if any(is_campaign(path) for path in paths):
         if len(paths) > 1:
-            raise MirflowError("serve one campaign file, or stores; stores of a campaign are listed in its file")
+            raise MirflowError(
+                "cannot serve a campaign file together with other files: list further stores in the campaign file"
+            )
         return _open_campaign(Path(paths[0]), base_url, any_revision=any_revision)
     stores = _named([Path(path) for path in paths])
     return Service(" and ".join(stores), stores, base_url=base_url)
 
 
 def check_address(url: str) -> None:
-    """Refuse an address that people cannot reach a server by."""
+    """Check the public address of a server."""
     if not url:
         return
     try:
@@ -279,12 +281,16 @@ def check_address(url: str) -> None:
     except ValueError:
         whole = False
     if not whole:
-        raise MirflowError(f"base URL {url!r}: write it whole, such as https://lab.org/mirflow/")
+        raise MirflowError(f"invalid base URL {url!r}: expected a full URL such as https://lab.org/mirflow/")
     first = parts.path.strip("/").partition("/")[0]
     if first in OWN_PATHS:
-        raise MirflowError(f"base URL {url!r}: pages of the server begin with /{first}/; choose another path")
+        raise MirflowError(
+            f"invalid base URL {url!r}: /{first}/ is a path of the server's own pages; choose another path"
+        )
     if not _PATH.fullmatch(parts.path):
-        raise MirflowError(f"base URL {url!r}: its path is letters, digits and - . _ ~ between single slashes")
+        raise MirflowError(
+            f"invalid base URL {url!r}: its path may contain only letters, digits and - . _ ~ between single slashes"
+        )
 
 
 def _open_campaign(path: Path, base_url: str, *, any_revision: bool) -> Service:
@@ -298,7 +304,7 @@ def _open_campaign(path: Path, base_url: str, *, any_revision: bool) -> Service:
         database.create()
     stores = _named([beside / campaign.root / store for store in campaign.stores])
     for name in sorted(stores.keys() & campaign.splits.keys()):
-        raise MirflowError(f"{path}: a store and a split have the name {name!r}; rename one")
+        raise MirflowError(f"{path}: the name {name!r} is used for a store and a split; rename one")
     check_address(campaign.url)
     address = base_url or campaign.url
     opened = Service(campaign.campaign, stores, campaign, path, folder, database, _secret(folder), address)
@@ -309,7 +315,7 @@ def _open_campaign(path: Path, base_url: str, *, any_revision: bool) -> Service:
 
 @contextmanager
 def noting_address(service: Service) -> Iterator[None]:
-    """Keep the address of a server beside its campaign while it runs, for links that commands print."""
+    """Record the address of a running server beside its campaign, for links printed by commands."""
     if service.folder is None:
         yield
         return
@@ -322,7 +328,7 @@ def noting_address(service: Service) -> Iterator[None]:
 
 
 def address_of(service: Service) -> str:
-    """The address by which people reach a campaign's server: as its file says, or else as a running server does."""
+    """Return the address of a campaign's server: from its file, or else as recorded by a running server."""
     if service.base_url or service.folder is None:
         return service.base_url
     try:
@@ -337,20 +343,20 @@ def _named(paths: Sequence[Path]) -> dict[str, Path]:
         name = path.resolve().name if path.name in ("", ".", "..") else path.name
         name = name.removesuffix(".zarr")
         if name in stores:
-            raise MirflowError(f"two stores have the name {name!r}: {stores[name]} and {path}; rename one")
+            raise MirflowError(f"duplicate store name {name!r}: {stores[name]} and {path}; rename one")
         stores[name] = path
     return stores
 
 
 def _secret(folder: Path) -> bytes:
-    """The key of a campaign, made at first; only its owner can read it."""
+    """Return the key of a campaign, created on first use and readable only by its owner."""
     file = folder / "secret.key"
     if not file.exists():
         made = folder / f".secret.{secrets.token_hex(8)}"
         handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as written:
             written.write(secrets.token_bytes(32))
-        # Of several processes that begin at once one has made the key, and all have the same.
+        # If several processes start at once, one creates the key and all use it.
         with suppress(FileExistsError):
             os.link(made, file)
         made.unlink()

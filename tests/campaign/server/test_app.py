@@ -33,5 +33,5 @@ def test_a_request_for_another_host_is_refused(service: Service) -> None:
 
 
 def test_stores_are_not_served_beside_a_campaign(tmp_path: Path) -> None:
-    with pytest.raises(MirflowError, match="serve one campaign file, or stores"):
+    with pytest.raises(MirflowError, match="cannot serve a campaign file together with other files"):
         open_service([tmp_path / "a.yaml", tmp_path / "b.zarr"])

@@ -154,10 +154,10 @@ def test_a_server_that_uvicorn_gives_a_path_answers_below_it(service: Service) -
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("lab.org", "write it whole, such as https://lab.org/mirflow/"),
-        ("https:///x", "write it whole"),
-        ("https://lab.org/x?y", "write it whole"),
-        ("https://lab.org/stores/", "begin with /stores/; choose another path"),
+        ("lab.org", "expected a full URL such as https://lab.org/mirflow/"),
+        ("https:///x", "expected a full URL"),
+        ("https://lab.org/x?y", "expected a full URL"),
+        ("https://lab.org/stores/", "/stores/ is a path of the server's own pages; choose another path"),
         ("https://lab.org/api", "begin with /api/"),
         ("https://lab.org/a b", "letters, digits"),
         ("https://lab.org/a//b", "between single slashes"),

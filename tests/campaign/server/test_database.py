@@ -295,12 +295,12 @@ def test_a_judgement_that_is_sent_again_at_the_same_moment_is_kept_once(kind: st
 
 def test_addresses_that_are_none(server: str) -> None:
     for wrong in ("campaign.db", "postgresql+psycopg://ada:pass word@[::1/x"):
-        with pytest.raises(DatabaseError, match="is no address of a database; write it like postgresql") as told:
+        with pytest.raises(DatabaseError, match="invalid URL of the database: expected a URL like postgresql") as told:
             Database(wrong)
         assert "pass word" not in str(told.value)
-    with pytest.raises(DatabaseError, match="is one of mysql, and has to be SQLite or PostgreSQL"):
+    with pytest.raises(DatabaseError, match="unsupported database mysql: use SQLite or PostgreSQL"):
         Database("mysql+pymysql://ada@localhost/chords")
-    with pytest.raises(DatabaseError, match=r"no driver 'postgresql\+nothing'; write postgresql\+psycopg"):
+    with pytest.raises(DatabaseError, match=r"unknown driver 'postgresql\+nothing'; use postgresql\+psycopg"):
         Database("postgresql+nothing://ada@localhost/chords")
     assert Database("postgresql://ada@localhost/chords").engine.driver == "psycopg"
 

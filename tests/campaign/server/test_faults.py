@@ -78,9 +78,7 @@ def test_a_busy_database_is_said_and_what_was_sent_is_taken_later(
         busy = send(ada)
         assert busy.status_code == 503
         assert busy.headers["Retry-After"] == "10"
-        assert busy.json() == {
-            "error": "The server cannot save or look up anything at the moment. Try again in a minute."
-        }
+        assert busy.json() == {"error": "The server cannot read or save data at the moment. Try again in a minute."}
         assert ada.get("/submissions/").status_code == 200
     assert told(caplog) == ["POST /submissions/new: the database cannot be used now: database is locked"]
     assert [*service.submissions_folder.iterdir()] == []
@@ -93,7 +91,7 @@ def test_a_reader_gets_the_first_page_of_a_token_while_the_database_is_locked(
     ada = program(service, "ada", "reader")
     with locked(service):
         assert ada.get("/account", headers={"Accept": "text/html"}).status_code == 200
-    assert told(caplog) == ["when a token was used is not kept: database is locked"]
+    assert told(caplog) == ["cannot record when a token was used: database is locked"]
 
 
 def test_a_full_database_is_said_on_a_page(service: Service, caplog: pytest.LogCaptureFixture) -> None:

@@ -533,7 +533,7 @@ def test_names_of_pieces_do_not_lead_out_of_the_folder_of_recordings(tmp_path: P
     tone(tmp_path / "secret.wav", 440)
     key = tmp_path / "grading" / "pool.key.csv"
     key.write_text(re.sub(r"q1p0", "../../secret", key.read_text()))
-    with pytest.raises(GradingError, match="is no name of a recording in"):
+    with pytest.raises(GradingError, match="invalid name of a recording in"):
         open_rounds(open_service([path]))
 
 

@@ -151,22 +151,22 @@ def test_problems_are_listed_with_reasons(client: TestClient, demo_store: Path) 
     [
         ("/stores/demmo", 404, "unknown store 'demmo'; did you mean 'demo'?"),
         ("/stores/demo/evaluations/cord", 404, "did you mean 'chord'?"),
-        ("/stores/demo/query?metrik=majmin", 400, "there is no parameter 'metrik'; did you mean 'metric'?"),
+        ("/stores/demo/query?metrik=majmin", 400, "unknown parameter 'metrik'; did you mean 'metric'?"),
         ("/stores/demo/query?metric=majmim", 400, "unknown metric 'majmim'; did you mean 'majmin'?"),
         ("/stores/demo/query?aggregate=meen", 400, "did you mean 'mean'?"),
-        ("/stores/demo/query?missing=skip&missing=zero", 400, "missing is given 2 times, once is the most"),
-        ("/stores/demo/query?ci=1.5", 400, "ci is from 0.5 to 0.999, not '1.5'"),
-        ("/stores/demo/query?ci=nan", 400, "ci is from 0.5 to 0.999"),
+        ("/stores/demo/query?missing=skip&missing=zero", 400, "missing is given 2 times: at most once is allowed"),
+        ("/stores/demo/query?ci=1.5", 400, "invalid ci '1.5': expected 0.5 to 0.999"),
+        ("/stores/demo/query?ci=nan", 400, "invalid ci 'nan': expected 0.5 to 0.999"),
         ("/stores/demo/query?ci=0.9&by=track", 400, "leave out by=track"),
-        ("/stores/demo/query?param=window", 400, "param: write name=value"),
+        ("/stores/demo/query?param=window", 400, "invalid param 'window': expected name=value"),
         ("/stores/demo/query?where=__import__('os').system('id')", 400, "the only one is col"),
         ("/stores/demo/query?where=" + "(" * 1500, 400, "where: not an expression"),
         ("/stores/demo/query?where=" + "-" * 1900 + "1<tempo", 400, "where"),
-        ("/stores/demo/query?where=" + "x" * 3000, 400, "where has more than 2000 characters"),
+        ("/stores/demo/query?where=" + "x" * 3000, 400, "where is longer than 2000 characters"),
         ("/stores/demo/query?system=" + "*a" * 900 + "b", 400, "no system matches"),
-        ("/stores/demo/leaderboard?intervals=perhaps", 400, "intervals is true or false"),
-        ("/stores/demo/query?format=xlsx", 400, "format: there is no 'xlsx'"),
-        ("/nothing", 404, "/api/v1/openapi.json says what there is"),
+        ("/stores/demo/leaderboard?intervals=perhaps", 400, "invalid intervals 'perhaps': expected true or false"),
+        ("/stores/demo/query?format=xlsx", 400, "format: unknown value 'xlsx'"),
+        ("/nothing", 404, "unknown address; see /api/v1/openapi.json"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_with_the_reason(
@@ -181,12 +181,12 @@ def test_what_cannot_be_answered_is_refused_with_the_reason(
 def test_costs_are_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_api, "ROWS", {**http_api.ROWS, "json": 10})
     answer = client.get(f"{DEMO}/evaluations/chord/scores?metric=majmin")
-    assert (answer.status_code, answer.json()["detail"][:25]) == (413, "21 rows are more than 10 ")
+    assert (answer.status_code, answer.json()["detail"][:25]) == (413, "21 rows exceed the limit ")
     assert client.get(f"{DEMO}/query?metric=triads&by=track").status_code == 413
     monkeypatch.setattr(http_api, "SECONDS", 1e-9)
     for question in ("compare?metric=root", "query?metric=root&ci=0.9", "query?metric=root&significance=0.9"):
         answer = client.get(f"{DEMO}/{question}&evaluation=chord")
-        assert "this would take too long" in answer.json()["detail"]
+        assert "the computation would take too long" in answer.json()["detail"]
 
 
 def test_messages_do_not_tell_where_files_are(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_messages_do_not_tell_where_files_are(tmp_path: Path) -> None:
     publish(store, "ada")
     (store / "zarr.json").write_text("{")
     answer = TestClient(create_app(Service("Onsets", {"onsets": store}))).get("/api/v1/stores/onsets")
-    assert answer.json()["detail"] == "this store cannot be read at the moment"
+    assert answer.json()["detail"] == "the store cannot be read at the moment"
 
 
 def test_a_tag_saves_what_has_not_changed_and_a_publish_is_seen_at_once(tmp_path: Path) -> None:

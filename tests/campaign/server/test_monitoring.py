@@ -177,7 +177,7 @@ def test_people_who_submit_see_that_no_worker_runs(service: Service) -> None:
     pages = ["/submissions/", "/submissions/new", f"/submissions/{id}/"]
     assert not any(IDLE in ada.get(page).text for page in pages)
     clock(service).advance(minutes=7)
-    assert all(f"{IDLE} 7 min: submissions are kept, and wait" in ada.get(page).text for page in pages)
+    assert all(f"{IDLE} 7 min: submissions are queued until" in ada.get(page).text for page in pages)
     assert IDLE in olga.get("/submissions/").text
     assert not any(IDLE in other.get("/submissions/").text for other in (eve, reader))
 

@@ -233,7 +233,7 @@ def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Pa
         "evaluations: [{task: chord, reference: '{track}.jams', estimates: '{track}.lab'}]\n"
         f"splits: {{demo: dev}}\nstores: ['{demo_store}']\n"
     )
-    with pytest.raises(MirflowError, match="a store and a split have the name 'demo'"):
+    with pytest.raises(MirflowError, match="the name 'demo' is used for a store and a split"):
         open_service([path])
 
 
