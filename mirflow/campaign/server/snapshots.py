@@ -1,4 +1,4 @@
-"""Snapshots of stores: each is a store at one generation, read once and shared by all requests."""
+"""Snapshots of stores: a store at one generation, read once and shared by all requests."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ T = TypeVar("T")
 
 _ROOT = "zarr.json"
 _LOADED = ("score", "weight", "status", "duration", "message")
-"""What is in memory of each evaluation; a later run may remove the files of the rest."""
+"""Variables kept in memory for each evaluation; a later run may remove the files of the others."""
 MOST_BYTES = 1_000_000_000
-"""Scores kept in memory, of all stores together."""
+"""Limit for the scores in memory, all stores together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,22 +35,20 @@ class Snapshot:
     """A store at one generation."""
 
     name: str
-    """Of the store, in addresses."""
+    """Name of the store in addresses."""
     folder: Path
-    """The generation, or the folder of a store that has none."""
+    """Folder of the generation, or of a store without generations."""
     number: int
-    """Of the generation; 0 where there is none."""
+    """Number of the generation; 0 without generations."""
     token: str
-    """Tells the generation from all others, also from those of a store that was removed and made again:
-    ``12-9f3c01ab``.
-    """
+    """Identifies the generation, even if the store was removed and created again: ``12-9f3c01ab``."""
     quotes: bool = True
-    """Whether messages and warnings may quote a reference; if not, they are replaced."""
+    """Whether messages and warnings may quote references; otherwise they are replaced."""
     _making: defaultdict[str, RLock] = field(default_factory=lambda: defaultdict(RLock), repr=False)
 
     @cached_property
     def boards(self) -> dict[str, xr.Dataset]:
-        """The evaluations by name, with scores, weights, statuses, durations and messages in memory."""
+        """The evaluations by name, with scores, weights, statuses, durations and messages loaded."""
         boards = read_store(self.folder)
         for ds in boards.values():
             for name in _LOADED:
@@ -60,14 +58,14 @@ class Snapshot:
 
     @cached_property
     def tree(self) -> xr.DataTree:
-        """The evaluations as one tree."""
+        """The evaluations as a tree."""
         import xarray as xr
 
         return xr.DataTree.from_dict(dict(self.boards))
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """Metadata of groups and arrays by their paths, as Zarr has them; the root's path is empty."""
+        """Zarr metadata of groups and arrays by path; the path of the root is empty."""
         try:
             root = json.loads((self.folder / _ROOT).read_bytes())
         except OSError:
@@ -76,11 +74,11 @@ class Snapshot:
 
     @property
     def size(self) -> int:
-        """Bytes that are in memory."""
+        """Bytes in memory."""
         return sum(ds.variables[name].nbytes for ds in self.boards.values() for name in _LOADED if name in ds.variables)
 
     def once(self, what: str, make: Callable[[], T]) -> T:
-        """A value that is computed from the snapshot once, by one thread for all; others are computed meanwhile."""
+        """Compute a value from the snapshot once, in one thread for all requests."""
         with self._making[what]:
             made = self._made
             if what not in made:
@@ -93,28 +91,28 @@ class Snapshot:
         return {}
 
     def is_gone(self) -> bool:
-        """True if later runs removed the generation."""
+        """True if later runs have removed the generation."""
         return not (self.folder / _ROOT).is_file()
 
 
 class Stores:
-    """The stores of a server by the names that they have in addresses.
+    """The stores of a server by name.
 
     Parameters
     ----------
     paths : mapping of str to path
-        Stores, which may be published anew at any moment, may appear later, and may be removed.
+        Stores, each of which may appear, be published anew or be removed at any time.
     most_bytes : int
-        Scores that are kept in memory, of all stores together; at least those of one store are.
+        Limit for the scores in memory, all stores together; at least those of one store are kept.
     quoteless : collection of str
-        Stores whose messages and warnings may not quote a reference.
+        Names of the stores whose messages and warnings must not quote references.
     """
 
     def __init__(
         self, paths: Mapping[str, str | Path], most_bytes: int = MOST_BYTES, quoteless: Collection[str] = ()
     ) -> None:
         self.paths = {name: Path(path) for name, path in paths.items()}
-        # As text: a path that is joined anew takes longer than the look at the disk.
+        # As text: joining a Path anew takes longer than the access to the disk.
         self._places = {name: os.path.join(path, _ROOT) for name, path in self.paths.items()}  # noqa: PTH118
         self._most_bytes = most_bytes
         self._quoteless = frozenset(quoteless)
@@ -123,14 +121,14 @@ class Stores:
         self._lock, self._finding = Lock(), Lock()
 
     def __iter__(self) -> Iterator[str]:
-        """Names of the stores that are there now."""
+        """Names of the stores that currently exist."""
         return (name for name, path in self.paths.items() if (path / _ROOT).is_file())
 
     def __contains__(self, name: object) -> bool:
         return name in self.paths
 
     def current(self, name: str) -> Snapshot:
-        """The snapshot of the generation that is published now."""
+        """Return the snapshot of the current generation."""
         path = self.paths.get(name)
         if path is None:
             raise UnknownNameError("store", name, self.paths)
@@ -150,7 +148,7 @@ class Stores:
         return known[1]
 
     def pinned(self, name: str, token: str) -> Snapshot:
-        """The snapshot of a generation that is still there."""
+        """Return the snapshot of a generation that still exists."""
         current = self.current(name)
         if current.token == token:
             return current
@@ -163,13 +161,13 @@ class Stores:
         raise StoreError(f"generation {token} of {name} is gone; the current one is {current.token}")
 
     def before(self, snapshot: Snapshot) -> Snapshot | None:
-        """The generation before another one, as far as it is still there."""
+        """Return the previous generation, if it still exists."""
         folder = snapshot.folder.with_name(f"generation-{snapshot.number - 1:06d}")
         signature = _signature(folder / _ROOT) if snapshot.number > 1 else None
         return None if signature is None else self._snapshot(snapshot.name, folder, signature)
 
     def read(self, snapshot: Snapshot) -> Snapshot:
-        """The snapshot with its scores in memory; those that were not asked for longest make room."""
+        """Load the scores of a snapshot, evicting those that were least recently used."""
         with self._lock:
             if snapshot not in self._read:
                 self._read[snapshot] = snapshot.size
@@ -186,13 +184,13 @@ class Stores:
         return Snapshot(name, folder, number, f"{number}-{digest}", name not in self._quoteless)
 
     def _forget(self, snapshot: Snapshot) -> None:
-        """Let go of scores; requests that look at them keep them until they are answered."""
+        """Drop scores from the cache; requests in progress keep their references."""
         del self._read[snapshot]
         for name in ("boards", "tree", "_made"):
             snapshot.__dict__.pop(name, None)
 
     def ask(self, name: str, question: Callable[[Snapshot], T]) -> T:
-        """The answer of a function of the current snapshot; once more where its generation was removed meanwhile."""
+        """Apply a function to the current snapshot; retry once if its generation was removed meanwhile."""
         while True:
             snapshot = self.current(name)
             try:
@@ -203,7 +201,7 @@ class Stores:
 
 
 def _signature(file: str | Path) -> tuple[int, ...] | None:
-    """A mark that differs between generations, by a single look at the disk; None where there is no store."""
+    """Return a value that differs between generations, from a single stat call; None without a store."""
     try:
         found = os.stat(file)  # noqa: PTH116
     except OSError:

@@ -27,13 +27,13 @@ from .snapshots import Snapshot, Stores
 _METADATA = "zarr.json"
 _TOKEN = re.compile(r"\d{1,10}-[0-9a-f]{8}")
 _PRIVATE = ("root",)
-"""Attributes that are not given away: a path of the server's disk."""
+"""Attributes that are withheld: a path on the server."""
 _ENCODINGS = (("default", "/"), ("default", "."), ("v2", "."))
-"""Ways to name chunks, which generations take in turns.
+"""Chunk key encodings, used by generations in turn.
 
-A client reads the metadata once and chunks later, by an address that says nothing about a generation. As three
-generations in a row name their chunks differently, the name of a chunk tells which of them the client has the metadata
-of: it gets the chunk of that one, or an error where that one is gone, and never the chunk of another.
+A client reads the metadata first and chunks later, by addresses that do not name a generation. Since three consecutive
+generations use different chunk keys, the key identifies the generation of the client's metadata: the client gets the
+chunk of that generation, or an error if it is gone, but never a chunk of another generation.
 """
 _INDEX = r"(?:0|[1-9]\d{0,9})"
 _NAMED = (
@@ -41,20 +41,20 @@ _NAMED = (
     re.compile(rf"(?P<array>.+)/c\.(?P<place>{_INDEX}(?:\.{_INDEX})*)"),
     re.compile(rf"(?P<array>.+)/(?P<place>{_INDEX}(?:\.{_INDEX})*)"),
 )
-"""Keys of chunks under these ways."""
+"""Patterns of chunk keys in these encodings."""
 
 
 class GoneError(StoreError):
-    """A generation that later runs removed."""
+    """The generation was removed by later runs."""
 
 
 class ZarrFiles:
-    """The values of a store by their keys, as a plain Zarr client asks for them.
+    """The values of stores by key, for plain Zarr clients.
 
     Parameters
     ----------
     most : int
-        Documents of metadata that are kept.
+        Number of metadata documents to cache.
     """
 
     def __init__(self, stores: Stores, most: int = 2_000) -> None:
@@ -64,21 +64,21 @@ class ZarrFiles:
         self._lock = Lock()
 
     def find(self, name: str, key: str, token: str | None = None) -> tuple[Snapshot, bytes | Path] | None:
-        """The contents of a key.
+        """Find the value of a key.
 
         Parameters
         ----------
         name : str
-            Of a store.
+            Name of the store.
         key : str
-            As in ``chord/score/c/0/0/0``; whatever is no key of a store has no value.
+            Such as ``chord/score/c/0/0/0``; invalid keys have no value.
         token : str or None
-            Of a generation; None: the current one, or the one before for a client that has its metadata.
+            Token of a generation; None: the current one, or the previous one for a client with its metadata.
 
         Returns
         -------
         tuple of Snapshot and bytes or path, or None
-            Metadata as bytes, chunks as files; None where there is no value.
+            Metadata as bytes, chunks as files; None without a value.
         """
         snapshot = self._stores.current(name)
         if token is not None and token != snapshot.token:
@@ -96,7 +96,7 @@ class ZarrFiles:
         return self._chunk(snapshot, key, pinned=token is not None)
 
     def _chunk(self, current: Snapshot, key: str, *, pinned: bool) -> tuple[Snapshot, Path] | None:
-        """A chunk of the generation that its name tells."""
+        """Find a chunk in the generation identified by its key."""
         for tag, pattern in enumerate(_NAMED[:1] if pinned else _NAMED):
             named = pattern.fullmatch(key)
             array = current.nodes.get(named["array"], {}) if named is not None else {}
@@ -113,16 +113,16 @@ class ZarrFiles:
         return None
 
     def _generation(self, current: Snapshot, tag: int) -> Snapshot:
-        """The generation whose chunks are named in a way: the current one, or the one before."""
+        """Return the generation that uses an encoding: the current or the previous one."""
         if tag == current.number % len(_ENCODINGS):
             return current
         before = self._stores.before(current)
         if before is None or tag != before.number % len(_ENCODINGS):
-            raise GoneError(f"{current.name} was published anew while it was open: open it again")
+            raise GoneError(f"{current.name} was published anew while it was being read: open it again")
         return before
 
     def _document(self, snapshot: Snapshot, key: str, *, pinned: bool) -> bytes | None:
-        """Metadata of a group or an array, with those of all that is below it."""
+        """Return the metadata of a group or an array, consolidated for a group."""
         place = snapshot, pinned, key
         with self._lock:
             known = self._documents.get(place)
@@ -150,7 +150,7 @@ class ZarrFiles:
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    """Routes of the stores' Zarr."""
+    """Return the routes of the stores' Zarr."""
     files = ZarrFiles(service.shelf)
 
     def value(request: Request) -> Response:
@@ -162,7 +162,7 @@ def routes(service: Service) -> list[BaseRoute]:
         except GoneError as error:
             return PlainTextResponse(f"{error}\n", 410, headers={"Cache-Control": "no-store"})
         except DamagedError:
-            return PlainTextResponse(f"{name}: a file of this store is lost\n", 503)
+            return PlainTextResponse(f"{name}: a file of this store is missing\n", 503)
         except (UnknownNameError, StoreError):
             found = None
         if found is None:
@@ -175,14 +175,14 @@ def routes(service: Service) -> list[BaseRoute]:
 
 
 def _key(request: Request) -> str:
-    """The key in an address; an encoded slash is part of a name, which no store has."""
+    """Return the key in an address; an encoded slash would be part of a name, which never occurs."""
     return str(request.path_params["key"]).replace("%2F", "\\").replace("%25", "%")
 
 
 def _answer(
     request: Request, content: bytes | Path, etag: str, shared: Mapping[str, str], *, is_pinned: bool
 ) -> Response:
-    # What belongs to one generation never changes.
+    # The files of a generation never change.
     keep = "public, max-age=31536000, immutable" if is_pinned else "no-cache"
     headers = {"ETag": f'"{etag}"', "Cache-Control": keep, "Cross-Origin-Resource-Policy": "cross-origin", **shared}
     if is_known(request.headers.get("if-none-match", ""), etag):
@@ -197,12 +197,12 @@ def _answer(
 
 
 def _is_name(part: str) -> bool:
-    """True if a part of a key can be the name of something in a store."""
+    """True if a part of a key is a valid name within a store."""
     return bool(part) and not part.startswith(".") and part.isprintable() and "\\" not in part
 
 
 def _file(folder: Path, key: str) -> Path | None:
-    """The file of a key; None where there is none, or where a link would lead elsewhere."""
+    """Return the file of a key; None if it is missing or outside of the folder."""
     path = folder / key
     try:
         return path if path.is_file() and os.path.realpath(path) == str(path) else None
@@ -211,25 +211,25 @@ def _file(folder: Path, key: str) -> Path | None:
 
 
 def _check_missing(snapshot: Snapshot, name: str, place: list[int]) -> None:
-    """Raise where a chunk is missing that was written, which a client would take for fill values."""
+    """Raise an error for a missing chunk that was written, which a client would replace by fill values."""
     from ...store.zarr_io import is_lost
 
     if snapshot.is_gone():
-        raise GoneError(f"{snapshot.name} was published anew while it was open: open it again")
+        raise GoneError(f"{snapshot.name} was published anew while it was being read: open it again")
     array = snapshot.nodes.get(name)
     if array is not None and _is_in_grid(place, array) and is_lost(snapshot.folder / name):
-        raise DamagedError(snapshot.name, f"a chunk of {name!r} is lost")
+        raise DamagedError(snapshot.name, f"a chunk of {name!r} is missing")
 
 
 def _is_in_grid(place: list[int], array: dict[str, Any]) -> bool:
-    """True if an array has a chunk at a place."""
+    """True if a chunk index is inside the array."""
     sizes = array["chunk_grid"]["configuration"]["chunk_shape"]
     counts = [math.ceil(length / size) for length, size in zip(array["shape"], sizes, strict=True)]
     return len(place) == len(counts) and all(one < count for one, count in zip(place, counts, strict=True))
 
 
 def _rewrite(node: dict[str, Any], encoding: tuple[str, str]) -> None:
-    """Metadata without private attributes, and with a way to name chunks."""
+    """Remove private attributes from metadata, and set the chunk key encoding."""
     attributes = node.get("attributes", {})
     for name in _PRIVATE:
         attributes.pop(name, None)

@@ -1,4 +1,4 @@
-"""Pages of submissions: the list, the form, and one submission with its progress, findings, scores and comparisons."""
+"""Pages of submissions: the list, the form, and a submission with its progress, findings, scores and comparisons."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ from .viewer_pages import PRIVATE, error_answer, page, wants_json
 from .views import Views
 
 MOST_LISTED = 500
-"""Submissions in the list, and findings on a page."""
+"""Most submissions in the list, and most findings on a page."""
 WATCHED = 6
-"""Progress that an account or address watches at a time."""
+"""Most progress streams of an account or address at a time."""
 LOOK_SECONDS = 1.0
 WATCH_SECONDS = 600.0
-"""Seconds after which a browser that watches has to ask again."""
+"""Seconds after which a progress stream ends and the browser reconnects."""
 _FORM_BYTES = 2**20
 VISIBILITIES: Mapping[str, str] = {
     "private": "only you and the organisers",
@@ -115,7 +115,7 @@ _watched: Counter[str] = Counter()
 
 
 def routes(service: Service, views: Views) -> list[BaseRoute]:
-    """The routes; none where nothing can be submitted."""
+    """Return the routes, if the campaign takes submissions."""
     if service.database is None or service.campaign is None or not service.campaign.splits:
         return []
     one = "/submissions/{submission}"
@@ -197,7 +197,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class SplitResult:
-    """Scores and comparisons on a split, with the digits after the point of what is rounded."""
+    """Scores and comparisons on a split, with the number of decimals if they are rounded."""
 
     split: str
     hidden: bool
@@ -211,7 +211,7 @@ class SplitResult:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the four steps of a submission: `words` say how it went, `states` are those of the submission in it."""
+    """One of the four steps of a submission; `words` describe its outcome, `states` are the states within the step."""
 
     title: str
     words: str
@@ -222,7 +222,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionView:
-    """A submission with all that its page shows."""
+    """A submission with everything that its page shows."""
 
     summary: Summary
     reason: str
@@ -245,7 +245,7 @@ class SubmissionView:
 
     @property
     def steps(self) -> list[Step]:
-        """The way of the submission: sent, checked, scored, compared."""
+        """The steps of the submission: sent, checked, scored, compared."""
         own, state = self.summary, self.summary.state
         files = f"{counted(self.files, 'file')}, {self.size}" if self.files else self.size
         marks = ", ".join(counted(count, kind) for kind, count in self.counts.items() if count)
@@ -271,12 +271,12 @@ class SubmissionView:
 
 
 def listing(request: Request) -> Response:
-    """The submissions that the viewer may see, the latest first."""
+    """List the submissions that the viewer may see, latest first."""
     service, database, campaign = _of(request)
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
         found = [_summary(one, viewer) for one in submissions_of(session, viewer)[:MOST_LISTED]]
-        # It may name what is hidden.
+        # It may name hidden files.
         organises = viewer is not None and viewer.may("organiser")
         trouble = session.get(Trouble, 1) if organises else None
         unsent = undelivered(session, service.clock()) if organises else []
@@ -290,7 +290,7 @@ def listing(request: Request) -> Response:
 
 
 def form(request: Request) -> Response:
-    """The form, with what is left of the quotas."""
+    """Show the form with the remaining quotas."""
     return _form(request)
 
 
@@ -328,7 +328,7 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
 
 
 def _split_terms(campaign: Campaign, quota: Quota, now: dt.datetime) -> dict[str, Any]:
-    """The quota and the times of a split."""
+    """Return the quota and the dates of a split."""
     split, (opens, closes) = campaign.splits[quota.split], campaign.window(quota.split)
     return {
         "name": quota.split,
@@ -347,7 +347,7 @@ def _split_terms(campaign: Campaign, quota: Quota, now: dt.datetime) -> dict[str
 
 
 def tracks_table(request: Request) -> Response:
-    """The names of all files, or of all tracks of a file, of an evaluation on a split: a line each."""
+    """Return the names of all files (or of all tracks in a file) for an evaluation on a split, one per line."""
     service, _, campaign = _of(request)
     asked = request.path_params["split"], request.path_params["evaluation"]
     files = [one for one in asked_files(service.state_folder, campaign) if (one.split, one.evaluation) == asked]
@@ -357,12 +357,12 @@ def tracks_table(request: Request) -> Response:
 
 
 def visibilities_of(team: str) -> Mapping[str, str]:
-    """The choices of who sees a submission of a team, with words for its sender."""
+    """Return the available choices of visibility, with labels for the submitter."""
     return {name: words for name, words in VISIBILITIES.items() if name != "lab" or has_lab(team)}
 
 
 async def send(request: Request) -> Response:
-    """Take an upload; it is on the disk and in the queue when this is answered."""
+    """Receive an upload; once answered, it is on disk and in the queue."""
     upload = _IncomingUpload(request)
     try:
         id = await upload.take()
@@ -371,7 +371,7 @@ async def send(request: Request) -> Response:
         if wants_json(request) or status == 413:
             return error_answer(request, status, str(error), {"Connection": "close"})
         answer = await run_in_threadpool(_form, request, status, str(error), upload.given)
-        answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
+        answer.headers["Connection"] = "close"  # do not wait for the rest of the upload
         return answer
     service, _, _ = _of(request)
     address = service.links.url("submission", submission=id)
@@ -382,7 +382,7 @@ async def send(request: Request) -> Response:
 
 
 class _IncomingUpload:
-    """An upload on its way to the queue, with the fields that have arrived."""
+    """An upload in progress, with the fields received so far."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -392,7 +392,7 @@ class _IncomingUpload:
         self._entered = False
 
     async def take(self) -> str:
-        """Keep the files and put the submission into the queue; returns its id."""
+        """Store the files and queue the submission; returns its id."""
         request, folder = self._request, self._service.submissions_folder
         query = {name: request.query_params.getlist(name) for name in request.query_params}
         kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0]
@@ -413,7 +413,7 @@ class _IncomingUpload:
             raise
 
     def _admit(self, fields: Fields) -> None:
-        """Refuse a submission by its fields, before its files are read."""
+        """Check a submission by its fields, before its files are read."""
         self.given.update(_entry(fields))
         check_forgery(self._request, _first(fields, "csrf"))
         demand_about(self.given["description"], self.given["paper"], self.given["code"])
@@ -454,7 +454,7 @@ def _entry(fields: Fields) -> dict[str, Any]:
 
 
 def show(request: Request) -> Response:
-    """A submission: its progress, and then its findings, scores and comparisons."""
+    """Show a submission: its progress, then its findings, scores and comparisons."""
     service, database, campaign = _of(request)
     viewer: Viewer | None = request.state.viewer
     with database.read() as session:
@@ -475,7 +475,7 @@ def show(request: Request) -> Response:
 
 
 def show_change(views: Views, request: Request) -> Response:
-    """Lead to the timeline of a track, to the second from which a submission and an earlier one differ."""
+    """Redirect to the timeline of a track, at the time where a submission first differs from an earlier one."""
     service, database, campaign = _of(request)
     viewer: Viewer | None = request.state.viewer
     split, evaluation, track, name = (request.path_params[key] for key in ("split", "evaluation", "track", "other"))
@@ -493,7 +493,7 @@ def show_change(views: Views, request: Request) -> Response:
     except (QueryError, StoreError, UnknownNameError):
         raise HTTPException(404) from None
     known = [one for one in estimates if one is not None]
-    if not known:  # there are no timelines here
+    if not known:  # no timelines are available
         address = service.links.url("track", store=split, evaluation=evaluation, track=track)
         return RedirectResponse(address, 303)
     second = first_difference(*known) if len(known) == 2 else None
@@ -502,17 +502,17 @@ def show_change(views: Views, request: Request) -> Response:
 
 
 def findings_table(request: Request) -> Response:
-    """The findings of a submission for a spreadsheet."""
+    """Return the findings of a submission as a table for spreadsheets."""
     _, database, _ = _of(request)
     with database.read() as session:
         submission = _find(session, request, to_change=True)
         text, name = findings_csv(findings_of(session, submission)), submission.name
-    disposition = f'attachment; filename="{name}-findings.csv"'  # names have no quotes
+    disposition = f'attachment; filename="{name}-findings.csv"'  # names cannot contain quotes
     return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
 
 
 def change_visibility(request: Request) -> Response:
-    """Say who may see a submission."""
+    """Set the visibility of a submission."""
     service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     chosen = str(request.state.form.get("visibility", ""))
@@ -526,7 +526,7 @@ def change_visibility(request: Request) -> Response:
 
 
 def withdraw_for_good(request: Request) -> Response:
-    """Withdraw a submission, which stays where it was seen."""
+    """Withdraw a submission; it stays listed wherever it was visible."""
     service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     with database.write() as session:
@@ -540,7 +540,7 @@ def withdraw_for_good(request: Request) -> Response:
 
 
 def disqualify_for_good(request: Request) -> Response:
-    """Take a submission off the boards, with a reason for its sender."""
+    """Remove a submission from the leaderboards, with a reason for the submitter."""
     service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     reason = str(request.state.form.get("reason", ""))
@@ -553,14 +553,14 @@ def disqualify_for_good(request: Request) -> Response:
 
 
 async def progress(request: Request) -> Response:
-    """The progress of a submission as events, or as JSON for those who ask once."""
+    """Stream the progress of a submission as events, or return it once as JSON."""
     service, database, _ = _of(request)
     viewer: Viewer | None = request.state.viewer
 
     def look() -> Mapping[str, Any]:
         with database.read() as session:
             if viewer is not None and not is_current(session, viewer, service.clock()):
-                raise HTTPException(401)  # who was let in when this began
+                raise HTTPException(401)  # access ended meanwhile
             return _status(session, _find(session, request))
 
     first = await run_in_threadpool(look)
@@ -568,7 +568,7 @@ async def progress(request: Request) -> Response:
         return JSONResponse(first, headers=PRIVATE)
     who = who_asks(request)
     if _watched[who] >= WATCHED:
-        raise HTTPException(429, "You watch too many submissions at a time.", {"Retry-After": "10"})
+        raise HTTPException(429, "You are following too many submissions at a time.", {"Retry-After": "10"})
     request.scope["state"][ENDLESS] = True
     events = _events(first, look, request.headers.get("last-event-id", ""), who)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -576,9 +576,9 @@ async def progress(request: Request) -> Response:
 
 
 async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> AsyncIterator[str]:
-    """Events of changes, each with an id by which a browser that comes again gets only what it has not seen."""
+    """Yield events for changes; their ids let a reconnecting browser skip what it has seen."""
     if _watched[who] >= WATCHED:
-        return  # others that were asked for at the same moment have begun in between
+        return  # other streams have started meanwhile
     _watched[who] += 1
     try:
         loop = asyncio.get_running_loop()
@@ -596,11 +596,11 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str) -> 
                 return
             if loop.time() - sent > 15:
                 sent = loop.time()
-                yield ": still there\n\n"  # so that neither proxies nor we keep dead connections
+                yield ": still there\n\n"  # lets proxies and the server notice dead connections
             await asyncio.sleep(LOOK_SECONDS)
             status = await run_in_threadpool(look)
     except (HTTPException, MirflowError, SQLAlchemyError):
-        return  # the browser comes again, and is told what is wrong
+        return  # the browser reconnects and gets the error
     finally:
         _watched[who] -= 1
         if not _watched[who]:
@@ -612,14 +612,14 @@ def _event_id(status: Mapping[str, Any]) -> str:
 
 
 def _find(session: Session, request: Request, to_change: bool = False) -> Submission:
-    """The submission of a request; one that the viewer may not see or change is not there."""
+    """Find the submission of a request; raises 404 if the viewer may not see it."""
     viewer: Viewer | None = request.state.viewer
     try:
         found = find_submission(session, request.path_params["submission"], viewer)
     except SubmissionError:
         raise HTTPException(404) from None
     if to_change and not may_change(found, viewer):
-        raise HTTPException(403, "This is somebody else's submission.")
+        raise HTTPException(403, "This submission belongs to another account.")
     return found
 
 
@@ -641,7 +641,7 @@ def _summary(submission: Submission, viewer: Viewer | None) -> Summary:
 
 
 def _status(session: Session, submission: Submission) -> dict[str, Any]:
-    """State and progress of a submission."""
+    """Return the state and progress of a submission."""
     row = session.get(SubmissionProgress, submission.number)
     is_open = submission.state in OPEN
     return {
@@ -709,7 +709,7 @@ def _score(row: Released, shown: ShownScore) -> Score:
 
 
 def _may_compare(row: Verdict, viewer: Viewer | None, hidden: bool) -> bool:
-    """True if somebody may know a comparison: its outcome tells of the score of the other submission."""
+    """True if a viewer may see a comparison, whose outcome reveals something about the other submission's score."""
     if hidden and row.other.withdrawn is not None:
         return may_change(row.other, viewer)
     return may_see(row.other, viewer)
@@ -721,7 +721,7 @@ def _comparison(row: Verdict) -> Comparison:
 
 
 def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) -> tuple[tuple[str, TrackChanges], ...]:
-    """Changes by track against the account's earlier submission, of splits whose references are open."""
+    """List changes by track against the account's earlier submission, for splits with public references."""
     try:
         groups = read_scores(service.stores_folder / f"{split}.zarr")
         made = []
@@ -732,7 +732,7 @@ def _changes(service: Service, split: str, system: str, earlier: list[Verdict]) 
                 made.append((verdict.evaluation, changes))
         return tuple(made)
     except (MirflowError, KeyError):
-        return ()  # the store is being made, or has lost a metric: the page does without
+        return ()  # the store is being created, or has lost a metric: omit the section
 
 
 def _as_json(shown: SubmissionView) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The true scores of a hidden split, for organisers: a page, JSON, and a table for spreadsheets."""
+"""The true scores of a hidden split, for organisers: page, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from .viewer_pages import PRIVATE, page, wants_json
 
 @dataclass(frozen=True, slots=True)
 class TrueScore:
-    """A true score on a hidden split, beside the released one."""
+    """A true score on a hidden split, and the released score."""
 
     evaluation: str
     metric: str
     rank: int | None
-    """Among all systems by this metric; None for a withdrawn one, and without a value."""
+    """Rank among all systems by this metric; None for withdrawn systems and undefined scores."""
     system: str
     submission: str
     sender: str
     lab: str
     visibility: str
     withdrawn: str
-    """When it was withdrawn or disqualified, ISO 8601; empty if it was not."""
+    """Time of withdrawal or disqualification, ISO 8601; else empty."""
     disqualified: str
-    """The organisers' reason; empty if it was not."""
+    """The organisers' reason; else empty."""
     value: float | None
     low: float | None
     high: float | None
     """The true score with its interval."""
     released: float | None
-    """The rounded score that was released; None where the ladder keeps it back."""
+    """The rounded score that was released; None if the ladder withholds it."""
     tracks: int
     received: str
     rules: str
 
 
 def read_true_scores(session: Session, split: str) -> list[TrueScore]:
-    """Read the true scores of all systems on a hidden split: by evaluation and metric, the best first."""
+    """Read the true scores of all systems on a hidden split by evaluation and metric, best first."""
     chosen = select(Released).join(Submission).where(Released.split == split)
     order = (Released.evaluation, Released.headline.desc(), Released.metric, Submission.number)
     rows = session.scalars(chosen.order_by(*order))
@@ -59,7 +59,7 @@ def read_true_scores(session: Session, split: str) -> list[TrueScore]:
 
 
 def _ranked(rows: list[Released]) -> Iterator[TrueScore]:
-    """The scores by one metric, the best first; withdrawn systems and those without a value last."""
+    """Order the scores by one metric, best first; withdrawn systems and undefined scores come last."""
     gains = {
         row.id: -row.true_value if row.lower_is_better else row.true_value
         for row in rows
@@ -89,7 +89,7 @@ def _ranked(rows: list[Released]) -> Iterator[TrueScore]:
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    """The routes; none where no split is hidden."""
+    """Return the routes, if a split is hidden."""
     if service.database is None or service.campaign is None:
         return []
     if not any(split.hidden for split in service.campaign.splits.values()):
@@ -101,7 +101,7 @@ def routes(service: Service) -> list[BaseRoute]:
 
 
 def true_scores(request: Request) -> Response:
-    """The true scores of all systems, private ones included."""
+    """Show the true scores of all systems, including private ones."""
     split, scores = _asked(request)
     if wants_json(request):
         return JSONResponse({"split": split, "scores": [asdict(one) for one in scores]}, headers=PRIVATE)
@@ -110,7 +110,7 @@ def true_scores(request: Request) -> Response:
 
 
 def true_scores_table(request: Request) -> Response:
-    """The true scores for a spreadsheet."""
+    """Return the true scores as a table for spreadsheets."""
     split, scores = _asked(request)
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -122,7 +122,7 @@ def true_scores_table(request: Request) -> Response:
 
 
 def _asked(request: Request) -> tuple[str, list[TrueScore]]:
-    """The hidden split of a request, and its scores."""
+    """Return the hidden split of a request, and its scores."""
     service: Service = request.app.state.service
     assert service.campaign is not None
     assert service.database is not None

@@ -1,4 +1,4 @@
-"""Pages of a request's viewer, and errors as people and programs read them."""
+"""Pages for the viewer of a request, and error responses for people and programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .accounts import Viewer
 from .service import Service
 
 PRIVATE = {"Cache-Control": "private, no-store"}
-"""Header of answers that only their viewer may keep, and nobody in between."""
+"""Header of responses that only the viewer's browser may use."""
 _KINDS = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -23,17 +23,17 @@ _KINDS = {
 }
 
 _TITLES = {
-    401: "Who are you?",
-    403: "Not for you",
-    404: "No such page",
-    405: "Not in this way",
+    401: "Login required",
+    403: "Access denied",
+    404: "Page not found",
+    405: "Method not supported",
     413: "Too large",
     429: "Too often",
 }
 
 
 def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:
-    """The templates with the title of a server, and the navigation that a viewer has."""
+    """Return the templates, with the title of the server and the navigation for a viewer."""
     navigation = [("front", "Results"), *([("archive", "Archive")] if service.has_archive() else [])]
     if service.has_about:
         navigation.append(("about", "About"))
@@ -46,22 +46,22 @@ def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:
 
 
 def viewer_of(request: Request) -> PageViewer | None:
-    """The viewer of a request, as templates take it."""
+    """Return the viewer of a request in the form that templates use."""
     viewer = request.state.viewer
     return None if viewer is None else PageViewer(viewer.name, viewer.role, request.state.csrf)
 
 
 def page(request: Request, template: str, status: int = 200, *, here: str = "", **context: Any) -> HTMLResponse:
-    """Answer with a page, which only its viewer may keep.
+    """Render a page that only the viewer's browser may keep.
 
     Parameters
     ----------
     template : str
-        Name of the template's file.
+        File name of the template.
     here : str
         Name of the page in the navigation.
     **context
-        What the template needs.
+        Variables of the template.
     """
     service, viewer = request.app.state.service, request.state.viewer
     waits = here == "submissions" and viewer is not None and viewer.may("submitter")
@@ -76,7 +76,7 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
 
 
 def asset(request: Request) -> Response:
-    """A style sheet, script or picture; its name has its digest, so that browsers never ask again."""
+    """Return a style sheet, script or picture; names contain a digest, so browsers never revalidate them."""
     given = request.path_params["name"]
     name = next((name for name in asset_names() if asset_name(name) == given), None)
     if name is None:
@@ -87,19 +87,19 @@ def asset(request: Request) -> Response:
 
 
 def wants_json(request: Request) -> bool:
-    """True if a program asks, which reads JSON rather than a page."""
+    """True if the client prefers JSON."""
     accepted = request.headers.get("accept", "")
     return request.url.path.startswith("/api/") or ("application/json" in accepted and "text/html" not in accepted)
 
 
 def error_answer(request: Request, status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer with an error: a page for browsers, JSON for programs that ask for it, else text."""
+    """Respond with an error: a page for browsers, JSON for programs that accept it, else text."""
     headers = {**(headers or {}), "Cache-Control": "no-store"}
     if wants_json(request):
         return JSONResponse({"error": text}, status, headers)
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(f"{text}\n", status, headers)
-    title = _TITLES.get(status, "This did not work")
+    title = _TITLES.get(status, "Error")
     answer = page(request, "error.html", status, heading=title, text=text)
     answer.headers.update(headers)
     return answer

@@ -1,10 +1,10 @@
-"""Views of the stores: public systems for everybody; after logging in also those of one's lab, and one's own.
+"""Views of the stores by viewer: public systems, and after login also the systems of one's lab and one's own.
 
-Of an open split anybody sees the public copy, and who is logged in a part of the full store. Of a hidden split there is
-only what was released, from the database: its store is never opened here.
+On an open split, anonymous viewers see the public copy, and logged-in viewers a part of the full store. Of a hidden
+split only the released scores are shown, which come from the database: its store is never opened here.
 
-Pages are kept as bytes by `answers.py`. `Views.state` names all that a page depends on beside its address and its
-reader: generations of stores, the database, the times of the campaign file that have passed, the progress of rounds.
+Responses are cached by `answers.py`. `Views.state` covers all that a page depends on besides its address and its viewer:
+generations of stores, the database, dates of the campaign file that have passed, and the progress of grading.
 """
 
 from __future__ import annotations
@@ -63,33 +63,33 @@ T = TypeVar("T")
 Marks = Mapping[str, Mapping[str, str]]
 
 MOST_VIEWS = 16
-"""Parts of stores that are kept for those who are logged in."""
+"""Most views that are cached for logged-in viewers."""
 MOST_READERS = 1_000
-"""Readers of whom is kept which part of a store they see, until the database changes."""
+"""Most viewers whose permissions are cached until the database changes."""
 SEEN_BY = "seen_by"
-"""Coordinate of systems that not everybody sees."""
+"""Coordinate of systems that are not public: who can see them."""
 
 
 @dataclass(frozen=True, eq=False)
 class View(Snapshot):
-    """A part of a store at one generation: some systems, with coordinates of their own."""
+    """Some systems of a store at one generation, with additional coordinates."""
 
     whole: Snapshot | None = None
     marks: Marks = field(default_factory=dict)
-    """By name of a system its coordinates."""
+    """Additional coordinates by name of the system."""
     pipeline: str = ""
-    """Text of the pipeline of these systems alone."""
+    """Text of the pipeline for these systems only."""
 
     @cached_property
     def boards(self) -> dict[str, xr.Dataset]:
-        """The evaluations that some of the systems have."""
+        """The evaluations that contain any of the systems."""
         assert self.whole is not None
         found = {name: self._part(ds) for name, ds in self.whole.boards.items()}
         return {name: ds for name, ds in found.items() if ds.sizes["system"]}
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """Metadata of the store's root, with the pipeline of these systems; those of arrays are of all systems."""
+        """Metadata of the store's root with the pipeline of these systems; arrays are not covered."""
         assert self.whole is not None
         root = self.whole.nodes[""]
         kept = {name: root.get("attributes", {}).get(name) for name in ("created", "versions")}
@@ -112,7 +112,7 @@ class Views:
     Parameters
     ----------
     rounds : Rounds or None
-        Of grading.
+        Rounds of grading.
     """
 
     def __init__(self, service: Service, rounds: Rounds | None = None) -> None:
@@ -133,28 +133,28 @@ class Views:
         return [name for name, split in self.splits.items() if split.hidden]
 
     def names(self, viewer: Viewer | None) -> list[str]:
-        """Stores of which somebody may see something; hidden splits are not among them."""
+        """Return the stores of which the viewer may see a part, without hidden splits."""
         found = [*self._service.shelf]
         return found if viewer is None else [*dict.fromkeys([*found, *self._full])]
 
     def token(self, name: str, viewer: Viewer | None) -> str:
-        """A text that tells what somebody sees of a store now from what others see, and from other generations."""
+        """Return a token for what the viewer currently sees of a store, and of which generation."""
         if viewer is None or name not in self._full:
             return self._service.shelf.current(name).token
         return self._view(self._full.current(name), viewer).token
 
     def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
-        """The answer of a function of what somebody sees of a store now."""
+        """Apply a function to what the viewer currently sees of a store."""
         if viewer is None or name not in self._full:
             return self._service.shelf.ask(name, question)
         return self._full.ask(name, lambda whole: question(self._view(whole, viewer)))
 
     def contents(self, name: str, viewer: Viewer | None) -> StoreContents:
-        """Contents of the pages of a store."""
+        """Return the contents of the pages of a store."""
         if name in self.hidden:
             found = self._released(name, viewer)
             if found is None:
-                raise StoreError(f"nothing of {name} is released yet")
+                raise StoreError(f"no scores of {name} are released yet")
             return found
         try:
             return self.ask(name, viewer, self._contents)
@@ -175,7 +175,7 @@ class Views:
         return snapshot.once("contents", make)
 
     def all_contents(self, viewer: Viewer | None) -> list[StoreContents]:
-        """Contents of all stores of which something is to be seen."""
+        """Return the contents of all stores of which the viewer sees a part."""
         found = []
         for name in dict.fromkeys([*self.splits, *self._service.shelf]):
             try:
@@ -185,7 +185,7 @@ class Views:
         return found
 
     def depends_on_state(self, store: str | None, viewer: Viewer | None) -> bool:
-        """True if what somebody sees of a store, or of all (None), depends on more than public generations."""
+        """True if what the viewer sees of a store (None: any store) depends on more than public generations."""
         if viewer is not None:
             return True
         if store is not None:
@@ -193,9 +193,9 @@ class Views:
         return bool(self.splits) or self._grading is not None
 
     def state(self, store: str | None, viewer: Viewer | None) -> str:
-        """A text that changes whenever what somebody sees of a store does, or of all stores (None).
+        """Return a token that changes whenever the viewer's view of a store (None: of any store) changes.
 
-        It is read before the page is made: a page may show more than it says, and never less.
+        It is read before the page is made, so a page may be newer than its token, but never older.
         """
         service = self._service
         database = "" if service.database is None else service.database.page_state()
@@ -207,7 +207,7 @@ class Views:
         return msgspec.json.encode((database, passed, stores, grading, service.has_archive())).decode()
 
     def _generations(self, name: str, viewer: Viewer | None, *, demanded: bool) -> tuple[str, list[str]]:
-        """The generations of a store that a page shows; none of a hidden split, which is in the database alone."""
+        """List the generations that a page of a store shows; empty for a hidden split, which needs the database only."""
         if name in self.hidden:
             return name, []
         shown = [self._service.shelf] if viewer is None or name not in self._full else [self._full, self._service.shelf]
@@ -216,14 +216,14 @@ class Views:
             try:
                 found.append(stores.current(name).token)
             except StoreError:
-                # Of what was never public there is no public copy, from which only news are taken.
+                # A store that was never public has no public copy; the copy is used for news only.
                 if demanded and place == 0:
                     raise
                 found.append("")
         return name, found
 
     def history(self, viewer: Viewer | None) -> list[NewsItem]:
-        """The history of the campaign, as far as somebody may know it, the newest first."""
+        """Return the history of the campaign as the viewer may see it, newest first."""
         campaign = self._service.campaign
         if campaign is None or not self.splits:
             return []
@@ -231,11 +231,11 @@ class Views:
             return read_history(session, campaign, viewer, NEWS, self._service.clock())
 
     def grading(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
-        """The progress of the open rounds of grading, as far as somebody may know it."""
+        """Return the progress of the open rounds of grading that the viewer may see."""
         return [] if self._grading is None else self._grading.seen_by(viewer)
 
     def own(self, viewer: Viewer | None) -> dict[str, frozenset[str]]:
-        """Systems that somebody has submitted, by split."""
+        """Return the viewer's own systems, by split."""
         if viewer is None or not self.splits:
             return {}
         with self._session() as session:
@@ -243,9 +243,9 @@ class Views:
             return dict.fromkeys(self.splits, frozenset(sent))
 
     def _view(self, whole: Snapshot, viewer: Viewer) -> View:
-        """The part of a full store that a viewer sees, looked up once in each state of the database."""
+        """Return the part of a full store that a viewer sees, computed once for each state of the database."""
         assert self._service.database is not None
-        # The state is read first: what is looked up after it may be newer, and nobody finds it under that state again.
+        # The state is read first: a view computed after it may be newer, which is harmless.
         asked = self._service.database.page_state(), whole.name, whole.token, seen_as(viewer)
         with self._lock:
             known = self._seen.get(asked, "")
@@ -256,7 +256,7 @@ class Views:
             seen = visible_systems(session, whole.name, viewer)
             marks = {name: marks_of(one, viewer) for name, one in seen.items()}
         if not marks:
-            raise StoreError(f"nothing of {whole.name} is to be seen")
+            raise StoreError(f"no systems of {whole.name} are visible")
         key = f"{whole.token}-{hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]}"
         with self._lock:
             if key not in self._views:
@@ -272,7 +272,7 @@ class Views:
             return self._views[key]
 
     def _text(self, whole: Snapshot, marks: Marks) -> str:
-        """The pipeline of some systems, which says nothing of this host."""
+        """Return the pipeline of some systems, without details of this host."""
         service, split = self._service, whole.name
         if not marks or service.path is None or service.campaign is None:
             return ""
@@ -283,7 +283,7 @@ class Views:
         return self._service.database.read()
 
     def _released(self, name: str, viewer: Viewer | None) -> StoreContents | None:
-        """The scores of a hidden split that may be shown now, as a leaderboard; None where there are none."""
+        """Return the scores of a hidden split that may be shown now, as a leaderboard; None if there are none."""
         campaign, now = self._service.campaign, self._service.clock()
         assert campaign is not None
         known, split = {one.name: one for one in campaign.evaluations}, campaign.splits[name]
@@ -297,7 +297,7 @@ class Views:
         return StoreContents(name, whole, {}, references=False, has_report=False, decimals=decimals)
 
     def final_rankings(self) -> list[Change]:
-        """The final rankings that are published, as changes for the feed."""
+        """List the published final rankings as changes for the feed."""
         found = []
         for name in self.hidden:
             contents = self._released(name, None)
@@ -315,9 +315,9 @@ class Views:
 
 
 def seen_as(viewer: Viewer | None) -> str:
-    """A text of all that pages of results take of their reader: the account, its name, role and team; empty of none.
+    """Return a token for all that pages of results use of their viewer: account, name, role, team; empty if anonymous.
 
-    Two sessions of an account see the same.
+    It is the same for all sessions of an account.
     """
     if viewer is None:
         return ""
@@ -325,7 +325,7 @@ def seen_as(viewer: Viewer | None) -> str:
 
 
 def moments_of(campaign: Campaign) -> list[dt.datetime]:
-    """The times at which pages of a campaign change by themselves."""
+    """List the times at which the pages of a campaign change by themselves."""
     times: list[dt.datetime | None] = [campaign.opens, campaign.closes]
     for split in campaign.splits.values():
         times += [split.opens, split.closes, split.embargo]
@@ -335,7 +335,7 @@ def moments_of(campaign: Campaign) -> list[dt.datetime]:
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
-    """Coordinates of a submission's system in tables, and who sees it."""
+    """Return the coordinates of a submission's system in tables, including who can see it."""
     marks = submission.marks
     if submission.visibility == "lab":
         own = viewer is not None and viewer.team == submission.team
@@ -354,9 +354,9 @@ def _ranked(
     split: Split,
     now: dt.datetime,
 ) -> RankedEvaluation:
-    """The scores of an evaluation of a hidden split that may be shown now.
+    """Return the scores of an evaluation on a hidden split that may be shown now.
 
-    A system whose score by the headline metric is kept back has no rank, and one that was withdrawn has no scores.
+    A system whose headline score is withheld has no rank, and a withdrawn system has no scores.
     """
     task = evaluation.task if evaluation is not None else ""
     convention = (evaluation.convention if evaluation is not None else "") or ""
@@ -407,7 +407,7 @@ def _ranked(
 
 
 def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dict[str, RankedMetric]:
-    """The released metrics, the headline first, with titles and units as far as the task is known."""
+    """Return the released metrics, headline first, with titles and units if the task is known."""
     records = {}
     if has_task(task):
         rules = get_task(task).conventions
@@ -426,7 +426,7 @@ def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dic
 
 
 def _ranks(values: Mapping[str, float | str | None], metric: RankedMetric) -> dict[str, int | None]:
-    """Ranks of the systems from 1; None without a value."""
+    """Rank the systems from 1; None for undefined values."""
     sign = -1.0 if metric.orientation == "lower" else 1.0
     gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
     return {

@@ -157,7 +157,7 @@ def test_names_are_text(service: Service) -> None:
 def test_errors_are_pages_for_people(service: Service) -> None:
     answer = Browser(service).get("/nowhere")
     assert answer.status_code == 404
-    assert "<h1>No such page</h1>" in answer.text
+    assert "<h1>Page not found</h1>" in answer.text
 
 
 def test_assets_are_kept_for_good(service: Service) -> None:

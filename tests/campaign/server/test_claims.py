@@ -212,5 +212,5 @@ def test_a_claim_that_is_lost_ends_quietly(
         session.get_one(Submission, row.number).worker = "second:1:x"
     with worker.claims.held(row):
         worker.jobs.check(row)
-    assert "was taken by another worker" in caplog.text
+    assert "was claimed by another worker" in caplog.text
     assert state(service, row.id).state == "checking"

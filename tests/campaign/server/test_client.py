@@ -163,5 +163,5 @@ def test_tokens_are_found_in_netrc(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_to_send(tmp_path: Path) -> None:
-    with pytest.raises(ServerError, match="holds no files"), packed(tmp_path):
+    with pytest.raises(ServerError, match="no files to send"), packed(tmp_path):
         pass

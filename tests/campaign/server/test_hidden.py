@@ -94,7 +94,7 @@ def test_a_hidden_split_needs_all_tracks(tmp_path: Path, confinement: Confinemen
     with service.database.read() as session:
         found = session.scalars(select(Submission)).one()
         messages = [one.message for one in findings_of(session, found)]
-    assert messages == ["1 of 6 tracks of test (chord) have no estimate: test3; a hidden split needs all of them"]
+    assert messages == ["1 of 6 tracks of test (chord) have no estimate: test3; a hidden split requires all tracks"]
 
 
 def test_names_of_hidden_tracks_are_told_only_where_a_table_lists_them(

@@ -230,8 +230,8 @@ def test_files_of_no_track_are_refused_before_anything_is_scored(service: Servic
     with service.database.read() as session:
         found = findings_of(session, state(service, id))
     assert found[0].message == (
-        "6 of 6 tracks of dev (chord) have no estimate: dev0, dev1, dev2, dev3, dev4, dev5; files have the names of "
-        "the tracks, case included"
+        "6 of 6 tracks of dev (chord) have no estimate: dev0, dev1, dev2, dev3, dev4, dev5; files must have the names "
+        "of the tracks, including case"
     )
     assert "did you mean 'dev0'" in next(one.message for one in found if one.path == "Dev0.lab")
 

@@ -1,1 +1,1 @@
-"""Submissions: what is sent, whether it can be scored, and its scores."""
+"""Submissions: upload, checks, scoring and release of scores."""

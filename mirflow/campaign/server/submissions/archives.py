@@ -1,4 +1,4 @@
-"""Unpacking of what was sent: names are checked before a byte is written, and bytes are counted as they come."""
+"""Unpacking of uploads: names are checked before anything is written, and sizes are enforced while unpacking."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ....errors import AnnotationError
 from .entries import RESERVED
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
-"""Suffixes of archives that are taken."""
+"""Suffixes of supported archives."""
 MAX_NAME, MAX_PART = 1000, 255
-"""Characters of a path, and bytes of one of its parts."""
+"""Limits for a path in characters, and for each of its parts in bytes."""
 _PIECE = 2**16
 _END = 2**16 + 22 + 20 + 56
-"""Bytes of the end of a zip file, with the longest comment and what a large one has before it."""
+"""Size of the end records of a zip file with the longest comment, including those of zip64."""
 _SLACK = 2**20
-"""Bytes that may be unpacked whatever the ratio: small files of zeros are no bombs."""
+"""Bytes that may be unpacked regardless of the ratio, since small files of zeros are harmless."""
 _DRIVE = re.compile(r"[A-Za-z]:")
 _HIDDEN = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
-"""Marks that turn or hide text."""
+"""Characters that change the direction of text or are invisible."""
 _ODD = frozenset({"Cc", "Cs", "Cn", "Zl", "Zp"})
-"""Categories of characters that no name has: of control, halves, none, and ends of lines and paragraphs."""
+"""Unicode categories that names must not contain: control characters, surrogates, unassigned, line separators."""
 _JUNK = re.compile(r"(?:.*/)?(?:\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)|(?:.*/)?__MACOSX/.*")
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     *((0, magic, "an archive") for magic in (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")),
@@ -47,32 +47,32 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
 
 
 class Bounds(Protocol):
-    """Limits of what is unpacked."""
+    """Limits on uploads."""
 
     @property
     def size(self) -> int:
-        """Bytes of an upload, and ten times as many of what it unpacks to."""
+        """Bytes of an upload; it may unpack to ten times as many."""
 
     @property
     def files(self) -> int:
-        """Number of files."""
+        """Most files."""
 
     @property
     def ratio(self) -> float:
-        """Bytes of a file for each byte in the archive."""
+        """Largest ratio of unpacked to packed size."""
 
     @property
     def depth(self) -> int:
-        """Folders within each other."""
+        """Deepest nesting of folders."""
 
 
 class ArchiveError(AnnotationError):
-    """An upload that cannot be unpacked at all."""
+    """An upload cannot be unpacked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A file that is not taken, and why."""
+    """A rejected file with the reason."""
 
     path: str
     message: str
@@ -80,7 +80,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in an upload, before it is unpacked: its name, its declared size, and how to read it."""
+    """A file in an upload before unpacking: its name, its declared size, and how to read it."""
 
     name: str
     size: int
@@ -91,20 +91,20 @@ class Member:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """The files of an upload on disk."""
+    """Files of an unpacked upload."""
 
     files: tuple[str, ...]
-    """Paths below the folder, sorted."""
+    """Paths relative to the folder, sorted."""
     refused: tuple[Refusal, ...]
-    """Nothing was written if a name was refused."""
+    """Rejected files; if any name is rejected, nothing is written."""
     left_out: tuple[str, ...] = ()
-    """What file managers add, which is left out without a word of blame."""
+    """Files added by file managers, which are skipped silently."""
     digest: str = ""
     """SHA-256 of the sorted names and bytes."""
 
 
 def name_trouble(name: str, depth: int) -> str:
-    """The reason for which a path in an upload is refused; empty if it is not.
+    """Return the reason why a path in an upload is rejected; empty if it is valid.
 
     Examples
     --------
@@ -112,45 +112,45 @@ def name_trouble(name: str, depth: int) -> str:
     ("has a part '..'", '')
     """
     if not name or len(name) > MAX_NAME:
-        return "has no name" if not name else f"has a name of {len(name)} characters; {MAX_NAME} are the most"
+        return "has no name" if not name else f"has a name of {len(name)} characters: at most {MAX_NAME} are allowed"
     if name.startswith("/") or _DRIVE.match(name):
         return "is an absolute path"
     if "\\" in name:
-        return "has a backslash in its name; folders are divided by /"
+        return "has a backslash in its name: separate folders by /"
     odd = next((one for one in name if unicodedata.category(one) in _ODD or one in _HIDDEN), None)
     if odd is not None:
         return f"has the character U+{ord(odd):04X} in its name"
     parts = name.split("/")
     if len(parts) - 1 > depth:
-        return f"lies {len(parts) - 1} folders deep; {depth} are the most"
+        return f"is nested {len(parts) - 1} folders deep: at most {depth} are allowed"
     for part in parts:
         if part in ("", ".", ".."):
             return f"has a part {part!r}"
         if len(part.encode()) > MAX_PART:
-            return f"has a part of {len(part.encode())} bytes; {MAX_PART} are the most"
+            return f"has a part of {len(part.encode())} bytes: at most {MAX_PART} are allowed"
         if RESERVED.fullmatch(part):
-            return f"has the name {part!r}, which Windows keeps to itself"
+            return f"has the name {part!r}, which is reserved on Windows"
         if part != part.rstrip(". ") or part != part.lstrip(" "):
             return f"has a part that begins or ends with a space, or ends with a dot: {part!r}"
     return ""
 
 
 def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Bounds, fits: Callable[[str], str]) -> Unpacked:
-    """Unpack what was sent into a folder: one archive, or files as they are.
+    """Unpack an upload into a folder: one archive, or plain files.
 
     Parameters
     ----------
     sent : sequence of (str, Path)
-        Names as sent, and where the bytes are.
+        Names as sent, and paths of the contents.
     out : Path
         An empty folder.
     fits : callable
-        Why a file of that name is not taken; empty if it is.
+        Returns why a file with a given name is rejected; empty if it is accepted.
 
     Returns
     -------
     Unpacked
-        If anything is refused, no file is to be used.
+        If anything was rejected, no file must be used.
     """
     if len(sent) == 1 and sent[0][0].lower().endswith(ARCHIVES):
         name, path = sent[0]
@@ -170,9 +170,9 @@ def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str
     junk = tuple(one.name for one in members if _JUNK.fullmatch(one.name))
     members = _without_folder([one for one in members if not _JUNK.fullmatch(one.name)], fits)
     if not members:
-        raise ArchiveError("holds no files")
+        raise ArchiveError("contains no files")
     if len(members) > limits.files:
-        raise ArchiveError(f"holds {len(members)} files; {limits.files} are the most")
+        raise ArchiveError(f"contains {len(members)} files: at most {limits.files} are allowed")
     refused = list(_refused_names(members, limits, fits))
     most = 10 * limits.size
     if sum(one.size for one in members) > most:
@@ -180,7 +180,7 @@ def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str
     if refused:
         return Unpacked((), tuple(refused), junk)
     digests: dict[str, str] = {}
-    for one in members:  # in the order of the archive, which is read once
+    for one in members:  # in the order of the archive, to read it once
         target = out / one.name
         target.parent.mkdir(parents=True, exist_ok=True)
         digests[one.name], head = _copy(one, target, limits.ratio)
@@ -192,7 +192,7 @@ def _write(members: list[Member], out: Path, limits: Bounds, fits: Callable[[str
 
 
 def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[Member]:
-    """Members without the one folder that holds them all, where they fit only so."""
+    """Strip a single common folder from the members if they only fit without it."""
     heads = {one.name.split("/", 1)[0] for one in members}
     if len(heads) != 1 or not all("/" in one.name for one in members):
         return members
@@ -204,14 +204,14 @@ def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[M
 
 
 def _refused_names(members: Sequence[Member], limits: Bounds, fits: Callable[[str], str]) -> Iterator[Refusal]:
-    """Every member that cannot be taken for its name, its kind, or because another one has the same name."""
+    """Reject members with an invalid name or kind, or with the same name as another one."""
     seen: dict[str, str] = {}
     folders: dict[str, str] = {}
     for one in members:
         why = one.trouble or name_trouble(one.name, limits.depth) or fits(one.name)
         key = _seen_name(one.name)
         if not why and key in seen:
-            why = f"has the name of {seen[key]!r}, but for its case, the writing of accents or what is not seen"
+            why = f"has the same name as {seen[key]!r} except for case, encoding of accents or invisible characters"
         if not why and (key in folders or any(str(above) in seen for above in PurePosixPath(key).parents)):
             why = "has the name of a folder"
         seen.setdefault(key, one.name)
@@ -221,7 +221,7 @@ def _refused_names(members: Sequence[Member], limits: Bounds, fits: Callable[[st
 
 
 def _seen_name(name: str) -> str:
-    """A name without its case, the way in which accents are written, and characters that are not seen.
+    """Normalise a name: fold its case, compose accents and drop invisible characters.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def _seen_name(name: str) -> str:
 
 
 def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:
-    """Write a member, of which readers give no more than the declared size; returns its digest and first bytes."""
+    """Write a member, up to its declared size; returns its digest and first bytes."""
     size, total, head = 0, hashlib.sha256(), b""
     most = ratio * member.packed + _SLACK
     try:
@@ -246,14 +246,14 @@ def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:
                 total.update(piece)
                 written.write(piece)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise ArchiveError(f"{member.name!r} is broken: {error or 'it ends too early'}") from None
+        raise ArchiveError(f"{member.name!r} is damaged: {error or 'it ends too early'}") from None
     except RuntimeError as error:
         raise ArchiveError(f"{member.name!r} cannot be unpacked: {error}") from None
     return total.hexdigest(), head
 
 
 def _content_trouble(name: str, head: bytes, path: Path) -> str:
-    """The reason for which a file is refused by its first bytes; MIDI and arrays of numbers may be taken."""
+    """Return the reason why a file is rejected by its first bytes; MIDI and numeric arrays are allowed."""
     for place, magic, what in _MAGIC:
         if head[place : place + len(magic)] == magic:
             return f"is {what}, not an annotation"
@@ -263,7 +263,7 @@ def _content_trouble(name: str, head: bytes, path: Path) -> str:
 
 
 def _array_trouble(path: Path) -> str:
-    """The reason for which an array is refused: only plain numbers are taken, as others are read as pickles."""
+    """Return the reason why an array is rejected: only numeric arrays can be loaded without unpickling."""
     from numpy.lib import format as npy
 
     try:
@@ -278,7 +278,7 @@ def _array_trouble(path: Path) -> str:
 
 @contextmanager
 def _members(name: str, path: Path, limits: Bounds) -> Iterator[Iterator[Member]]:
-    """The members of an archive, whose headers alone are read."""
+    """Yield the members of an archive by reading only its headers."""
     try:
         if name.lower().endswith(".zip"):
             _demand_small_directory(path, limits.files)
@@ -293,44 +293,44 @@ def _members(name: str, path: Path, limits: Bounds) -> Iterator[Iterator[Member]
         if isinstance(error, AnnotationError):
             raise
         kind = "zip" if name.lower().endswith(".zip") else "tar"
-        raise ArchiveError(f"is not a {kind} file, or a broken one: {error or 'it ends too early'}") from None
+        raise ArchiveError(f"is not a {kind} file, or damaged: {error or 'it ends too early'}") from None
 
 
 def _demand_small_directory(path: Path, most: int) -> None:
-    """Look at the end of a zip file, before its directory is read into memory."""
+    """Check the end record of a zip file before its directory is read into memory."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _END))
         end = file.read()
     at = end.rfind(b"PK\x05\x06")
     if at < 0 or len(end) < at + 22:
-        raise ArchiveError("is not a zip file, or a broken one: it has no end")
+        raise ArchiveError("is not a zip file, or damaged: the end record is missing")
     number, length = int.from_bytes(end[at + 10 : at + 12], "little"), int.from_bytes(end[at + 12 : at + 16], "little")
-    # That of a large file stands before it, and nowhere else: what a comment holds is none.
+    # The zip64 record must directly precede it; anything inside the comment does not count.
     if end[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
         large = end[max(0, at - 76) : at - 20]
         if len(large) < 56 or not large.startswith(b"PK\x06\x06"):
-            raise ArchiveError("is not a zip file, or a broken one: it has two ends")
+            raise ArchiveError("is not a zip file, or damaged: it has two end records")
         number = max(number, int.from_bytes(large[32:40], "little"))
         length = max(length, int.from_bytes(large[40:48], "little"))
-    # Folders have entries, too; an entry takes 46 bytes, its name and a little more.
+    # Folders have entries as well; an entry takes 46 bytes plus its name and extra fields.
     if number > 2 * most or length > 2 * most * (46 + MAX_NAME):
-        raise ArchiveError(f"holds more than {most} files")
+        raise ArchiveError(f"contains more than {most} files")
 
 
 def _of_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
     name, trouble = info.filename, ""
     if not info.flag_bits & 0x800 and not name.isascii():
-        try:  # zip files of macOS have UTF-8 without saying so
+        try:  # zip files made by macOS use UTF-8 without declaring it
             name = name.encode("cp437").decode()
         except UnicodeError:
             trouble = "has a name that is not UTF-8"
-    # Where a name holds a NUL, zipfile shows what stands before it.
+    # zipfile truncates names at a NUL.
     if info.orig_filename != info.filename and "\0" in info.orig_filename:
         trouble = "has the character U+0000 in its name"
     mode = info.external_attr >> 16
     if mode and stat.S_IFMT(mode) and not stat.S_ISREG(mode):
-        trouble = "is a link" if stat.S_ISLNK(mode) else "is no plain file"
+        trouble = "is a link" if stat.S_ISLNK(mode) else "is not a regular file"
     elif info.flag_bits & 0x1:
         trouble = "is encrypted"
     packed = max(1, info.compress_size)
@@ -341,24 +341,24 @@ _TarEntry = tuple[tarfile.TarInfo, str, int]
 
 
 def _of_tar(name: str, path: Path, limits: Bounds, packed: int) -> Iterator[_TarEntry]:
-    """The files of a tar, whose bytes are looked over once; far too many or too large ones end it at once."""
+    """Yield the files of a tar in a single pass; stop with an error as soon as a limit is exceeded."""
     number, total = 0, 0
     with tarfile.open(path, "r:*") as tar:
         for info in tar:
-            tar.members = []  # type: ignore[attr-defined]  # it would keep a million of them
+            tar.members = []  # type: ignore[attr-defined]  # would grow with every member
             number += 1
             total += max(0, info.size)
             if number > 2 * limits.files:
-                raise ArchiveError(f"holds more than {limits.files} files")
+                raise ArchiveError(f"contains more than {limits.files} files")
             if total > 10 * limits.size or total > limits.ratio * packed + _SLACK:
-                raise ArchiveError("unpacks to more than an upload may")
+                raise ArchiveError("unpacks to more than the limit for uploads")
             if info.isdir():
                 continue
             trouble = ""
             if info.issym() or info.islnk():
                 trouble = "is a link"
             elif not info.isreg() or info.issparse():
-                trouble = "is no plain file"
+                trouble = "is not a regular file"
             elif any("\udc80" <= one <= "\udcff" for one in info.name):
                 trouble = "has a name that is not UTF-8"
             info.linkname = ""
@@ -369,9 +369,9 @@ def _readable(tar: tarfile.TarFile, info: tarfile.TarInfo, trouble: str, packed:
     def opened() -> IO[bytes]:
         found = tar.extractfile(info)
         if found is None:
-            raise ArchiveError(f"{info.name!r} is no plain file")
+            raise ArchiveError(f"{info.name!r} is not a regular file")
         return found
 
     name = info.name.removeprefix("./")
-    # The ratio of a tar is that of the whole, which was looked at already.
+    # The ratio of a tar applies to the whole archive and was checked before.
     return Member(name, info.size, 0, opened, trouble)

@@ -1,7 +1,7 @@
-"""Files that a campaign asks for: their pattern, the names of the tracks, and an example.
+"""Files that a campaign expects: their pattern, the names of the tracks, and an example.
 
-References lie where workers are, perhaps on another host. So a worker keeps the names of the tracks in the campaign's
-folder, as far as submitters may know them, and the server reads them there.
+References are available to workers, which may run on another host. A worker therefore writes the names of the tracks
+to the campaign's folder, if submitters may know them, and the server reads them there.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ _FILE = "tracks.json"
 
 @dataclass(frozen=True, slots=True)
 class AskedFiles:
-    """The files of an evaluation on a split."""
+    """The expected files for an evaluation on a split."""
 
     split: str
     evaluation: str
     task: str
     pattern: str
-    """Of their paths within a submission."""
+    """Pattern of their paths within a submission."""
     example: str
-    """A path that fits, as far as one can be known; otherwise the pattern."""
+    """A matching path if one is known, otherwise the pattern."""
     one_file: bool
-    """Whether one file has all tracks; `names` are then those of the tracks within it."""
+    """Whether a single file contains all tracks; `names` are then the tracks in it."""
     names: Sequence[str]
-    """Paths of all files; empty where they are not known, or may not be told."""
+    """Paths of all files; empty if they are unknown or secret."""
     told: bool
-    """Whether the names of the tracks may be told."""
+    """Whether the names of the tracks may be revealed."""
 
 
 def may_tell(campaign: Campaign, split: str, evaluation: Evaluation) -> bool:
-    """True if names of tracks may be told: of a hidden split only those that are in a table of tracks."""
+    """True if names of tracks may be revealed; for a hidden split only if a table of tracks lists them."""
     return evaluation.tracks is not None or not campaign.splits[split].hidden
 
 
 def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[str, Places]]) -> None:
-    """Keep the places of the references for the server, as far as they may be told; nothing is written twice.
+    """Write the names of the tracks for the server, if they may be revealed and have changed.
 
     Parameters
     ----------
     folder : Path
-        Of the campaign.
+        Folder of the campaign.
     places : mapping
-        By split and evaluation.
+        Placeholders of the references by split and evaluation.
     """
     told = {
         split: {one.name: own.get(one.name, ()) for one in campaign.evaluations if may_tell(campaign, split, one)}
@@ -66,11 +66,11 @@ def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[s
 
 
 def asked_files(folder: Path, campaign: Campaign) -> list[AskedFiles]:
-    """List the files that are asked for, by split and evaluation."""
+    """List the expected files by split and evaluation."""
     try:
         kept = msgspec.json.decode((folder / _FILE).read_bytes(), type=dict[str, dict[str, list[dict[str, str]]]])
     except (OSError, msgspec.DecodeError):
-        kept = {}  # no worker has begun yet
+        kept = {}  # no worker has started yet
     return [
         _asked(split, one, kept.get(split, {}).get(one.name, ()), told=may_tell(campaign, split, one))
         for split in campaign.splits
@@ -94,6 +94,6 @@ def _fill(pattern: str, place: Mapping[str, str]) -> str:
 
 
 def _suffix(evaluation: Evaluation) -> str:
-    """The suffix of the references, as estimates may have the same; empty where they are no files."""
+    """Return the suffix of the references, which estimates may share; empty if they are not files."""
     suffix = Path(evaluation.reference.path or "").suffix
     return "" if "{" in suffix else suffix[1:]

@@ -1,6 +1,6 @@
-"""Checks of a submission before anything is scored: its files by name and content, then the linter; in a child process.
+"""Checks of a submission before scoring: file names, contents, and the linter; runs in a child process.
 
-Nothing of a reference is read here. Names of tracks are given by whoever asks.
+Checks never read references; the caller passes the names of the tracks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .archives import ARCHIVES, ArchiveError, unpack
 from .confinement import JobError, SendMessage
 
 MAX_FINDINGS = 2000
-"""Findings that are kept of a submission."""
+"""Most findings that are stored for a submission."""
 _LONGEST = 1000
 _NAMED = 10
 _MORE_SUFFIXES = (".npy", ".sv")
@@ -37,17 +37,17 @@ Places = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The tracks of a split of an evaluation."""
+    """The tracks of an evaluation on a split."""
 
     split: str
     evaluation: str
     places: Places
-    """Of its references."""
+    """Places of its references."""
     asked: bool
-    """Whether the submission is to be scored on it."""
+    """Whether the submission is to be scored on this split."""
     hidden: bool
     named: bool
-    """Whether names of tracks may be told."""
+    """Whether names of tracks may be revealed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class FoundProblem:
 
 @dataclass(frozen=True)
 class CheckAnswer:
-    """Result of a check, with rows of path, line, severity, rule and message."""
+    """Result of a check; findings are rows of path, line, severity, rule and message."""
 
     files: int
     digest: str
@@ -74,13 +74,13 @@ class CheckAnswer:
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
-        """The answer in the message of a job."""
+        """Parse the message of a job."""
         try:
             found = msgspec.convert({name: message[name] for name in cls.__annotations__}, cls)
         except (msgspec.ValidationError, KeyError) as error:
-            raise JobError(f"gave an answer that is none: {error}") from None
+            raise JobError(f"returned an invalid answer: {error}") from None
         if len(found.findings) > MAX_FINDINGS or min(found.files, found.errors, found.warnings, found.notes) < 0:
-            raise JobError("gave an answer that cannot be")
+            raise JobError("returned an inconsistent answer")
         return found
 
 
@@ -91,14 +91,14 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     ----------
     task : mapping
         ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file), ``root``
-        (of maps of labels) and ``expected`` (the fields of :class:`Expected`).
+        (folder of label maps) and ``expected`` (the fields of :class:`Expected`).
     send : callable
-        Takes the progress.
+        Receives the progress.
 
     Returns
     -------
     dict
-        ``files``, ``digest``, ``findings`` (rows), ``left_out`` and ``evaluations``, those that there are files for.
+        ``files``, ``digest``, ``findings`` (rows), ``left_out`` and ``evaluations`` (those with files).
     """
     evaluations = [Evaluation.model_validate(one) for one in task["evaluations"]]
     expected = [Expected(**one) for one in task["expected"]]
@@ -138,34 +138,34 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
 
 
 def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
-    """The reason for which a file of that name is refused; empty if some evaluation reads it.
+    """Return the reason why a file name is rejected; empty if some evaluation reads the file.
 
     Examples
     --------
     >>> chords = Evaluation.model_validate({"task": "chord", "reference": "{track}.lab", "estimates": "{track}.lab"})
     >>> misfit("a.lab", [chords]), misfit("readme.md", [chords])
-    ('', "is none of the files that are asked for: '{track}.lab'")
+    ('', "is not one of the expected files: '{track}.lab'")
     """
     if name.lower().endswith(ARCHIVES):
-        return "is an archive: send its files, and not packed twice"
+        return "is an archive: send its files without packing them twice"
     fitting = [one for one in evaluations if Pattern(one.estimates.path).match(name) is not None]
     if not fitting:
         patterns = ", ".join(dict.fromkeys(repr(one.estimates.path) for one in evaluations))
-        return f"is none of the files that are asked for: {patterns}"
+        return f"is not one of the expected files: {patterns}"
     suffix = Path(name).suffix.lower()
     for one in fitting:
         literal = Path(one.estimates.path).suffix
         if one.estimates.reading(one.task).format is not None or ("{" not in literal and literal):
             return ""
     if suffix not in (*SUFFIXES, *_MORE_SUFFIXES):
-        return f"has a suffix that no reader knows: {suffix!r}" if suffix else "has no suffix that says what it is"
+        return f"has an unknown suffix: {suffix!r}" if suffix else "has no suffix"
     return ""
 
 
 def _track_problems(
     files: Sequence[str], evaluations: Sequence[Evaluation], expected: Sequence[Expected]
 ) -> Iterator[FoundProblem]:
-    """Tracks that are missing, given twice, or unknown; where files hold one track each."""
+    """Yield tracks that are missing, duplicate or unknown, for files with one track each."""
     known_files: set[str] = set()
     judged: set[str] = set()
     for evaluation in evaluations:
@@ -178,9 +178,7 @@ def _track_problems(
             yield from _unsplit(evaluation, own, found)
             continue
         if not found:
-            yield FoundProblem(
-                "", None, "note", "left_out", f"has no estimates for {evaluation.name}: not scored on it"
-            )
+            yield FoundProblem("", None, "note", "left_out", f"no estimates for {evaluation.name}, which is not scored")
             continue
         yield from _twice(pattern, found, kind_of(evaluation.task).part)
         judged |= set(found)
@@ -193,35 +191,35 @@ def _track_problems(
             if missing and one.asked:
                 yield _missing(one, missing, len(known))
     if not all(one.named for one in expected):
-        return  # which tracks there are is not to be told
+        return  # the names of the tracks are secret
     names = sorted({place["track"] for one in expected for place in one.places if "track" in place})
     for place, name in enumerate(sorted(judged - known_files)):
-        # Names that are like a wrong one take long to find; those of a few files tell what is wrong with all.
+        # Finding similar names is slow; suggestions for a few files are enough.
         wrong = [_track_of(name, evaluations)] if place < _NAMED else []
         near = [one for text in wrong for one in difflib.get_close_matches(text, names, n=1, cutoff=0.6)]
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        yield FoundProblem(name, None, "warning", "unknown_track", f"is of no track that is scored{hint}")
+        yield FoundProblem(name, None, "warning", "unknown_track", f"does not belong to any scored track{hint}")
 
 
 def _unsplit(evaluation: Evaluation, own: Sequence[Expected], found: Collection[str]) -> Iterator[FoundProblem]:
-    """A file of many tracks cannot be divided between splits, and what it lacks is not seen before it is scored."""
+    """Yield errors for a file with all tracks, which cannot be divided between splits."""
     asked = [one for one in own if one.asked]
     if found and any(one.hidden for one in own) and len(asked) > 1:
         yield FoundProblem(
-            next(iter(found)), None, "error", "splits", "holds many tracks: send it for one split at a time"
+            next(iter(found)), None, "error", "splits", "contains several tracks: submit it for one split at a time"
         )
     if not found:
-        yield FoundProblem("", None, "note", "left_out", f"has no estimates for {evaluation.name}: not scored on it")
+        yield FoundProblem("", None, "note", "left_out", f"no estimates for {evaluation.name}, which is not scored")
 
 
 def _twice(pattern: Pattern, found: Mapping[str, Mapping[str, str]], part: str | None) -> Iterator[FoundProblem]:
-    """Two files for one track, such as a.lab and a.jams."""
+    """Yield files that belong to the same track, such as a.lab and a.jams."""
     seen: dict[tuple[str, ...], str] = {}
     for name, values in found.items():
         key = values["track"], values.get(part or "", ""), values.get("level", "")
         folder = tuple(value for one, value in values.items() if one not in ("track", "format", part or "", "level"))
         if (*key, *folder) in seen:
-            message = f"is of the track of {seen[*key, *folder]!r}; send one file for each track"
+            message = f"belongs to the same track as {seen[*key, *folder]!r}: send one file per track"
             yield FoundProblem(name, None, "error", "twice", message)
         seen.setdefault((*key, *folder), name)
 
@@ -238,18 +236,20 @@ def _missing(one: Expected, missing: Sequence[str], tracks: int) -> FoundProblem
     listed = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
     names = f": {listed}" if one.named else ""
     what = f"{len(missing)} of {counted(tracks, 'track')} of {one.split} ({one.evaluation}) have no estimate{names}"
-    # Scores over some tracks of a hidden split would tell of these.
+    # Scores over a subset of a hidden split would reveal those tracks.
     if one.hidden:
-        return FoundProblem("", None, "error", "missing", f"{what}; a hidden split needs all of them")
+        return FoundProblem("", None, "error", "missing", f"{what}; a hidden split requires all tracks")
     if len(missing) == tracks:
-        return FoundProblem("", None, "error", "missing", f"{what}; files have the names of the tracks, case included")
+        return FoundProblem(
+            "", None, "error", "missing", f"{what}; files must have the names of the tracks, including case"
+        )
     return FoundProblem("", None, "warning", "missing", f"{what}; they count as zero")
 
 
 def _lint(
     files: Sequence[str], out: Path, evaluations: Sequence[Evaluation], root: str, send: SendMessage
 ) -> Iterator[FoundProblem]:
-    """The linter's findings of every file, once for each way of reading it."""
+    """Lint every file, once for each way of reading it."""
     done: set[tuple[str, str]] = set()
     for number, name in enumerate(files):
         if number % 10 == 0:
@@ -271,12 +271,12 @@ def _lint(
 
 
 def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:
-    """The options of reading that an evaluation gives for its estimates."""
+    """Return the reading options that an evaluation sets for its estimates."""
     side = evaluation.estimates
     options = {name: getattr(side, name) for name in OPTIONS if name in side.model_fields_set}
     if options.get("labels") is not None:
         options["labels"] = anchored(options["labels"], root)
-    # That of lyrics may be a column of the tracks' metadata, which is looked up where files are scored.
+    # For lyrics it may be a column of the tracks' metadata, which is resolved during scoring.
     if str(options.get("language", "")).startswith("{"):
         del options["language"]
     return options
@@ -310,5 +310,5 @@ def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[st
 
 
 def _local(text: str, out: Path) -> str:
-    """A text without the folder of this host."""
+    """Remove the folder of this host from a text."""
     return text.replace(f"{out}/", "").replace(str(out), "")

@@ -1,7 +1,7 @@
-"""Claims of workers on submissions: leases, by which each submission belongs to one worker at a time, and their ends.
+"""Claims of workers on submissions: leases by which each submission belongs to one worker at a time.
 
-A claim is renewed while its worker lives. It is given back where a job is stopped or the system is in trouble, and ends
-with the state that its job came to.
+A claim is renewed while its worker lives. It is returned if a job is stopped or the system is in trouble, and ends with
+the state that results from its job.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from .notifications import Event, announce
 from .submission_tables import OPEN, Released, Scored, Submission, SubmissionProgress
 
 LEASE = dt.timedelta(seconds=30)
-"""How long a submission belongs to a worker that does not renew its claim."""
+"""Time after which a claim that is not renewed expires."""
 TRIES = 3
 """How often a job of a submission may end without a result."""
 _BEFORE = {"checking": "received", "scoring": "accepted", "releasing": "computed"}
-"""States that a submission goes back to."""
-_UNTOLD = "it could not be scored on {split}; the organiser finds the reason in the log"
+"""States to which an unfinished submission returns."""
+_UNTOLD = "it could not be scored on {split}; see the organiser's log for the reason"
 _LOG = logging.getLogger("mirflow.worker")
 
 
 class LostClaimError(MirflowError):
-    """Another worker has taken the submission."""
+    """Another worker has claimed the submission."""
 
 
 class Claims:
@@ -50,26 +50,26 @@ class Claims:
     Parameters
     ----------
     service : Service
-        With a campaign and its database.
+        A campaign with a database.
     name : str
-        Of the worker, unlike those of others; empty: host, process and a random part.
+        Unique name of the worker; empty: host, process and a random part.
     """
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
         if service.campaign is None or service.database is None or service.path is None:
-            raise MirflowError("a worker needs a campaign file; stores alone have no submissions")
+            raise MirflowError("a worker needs a campaign file, not stores")
         self.service = service
         self.campaign: Campaign = service.campaign
         self.database = service.database
-        self.path = Path(os.path.abspath(service.path))  # noqa: PTH100 - as the other paths of a campaign, without links
+        self.path = Path(os.path.abspath(service.path))  # noqa: PTH100 - like the other paths of a campaign, without resolving links
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self.lease = lease
         self.stopped = threading.Event()
-        """Set where the worker has to give back what is being done."""
+        """Set when the worker has to return its current claim."""
         self._beaten = 0.0
 
     def take(self) -> Submission | None:
-        """Take the first open submission if it can be released, else one to be checked, else one to be scored."""
+        """Claim the first open submission that can be released, else checked, else scored."""
         now = self.service.clock()
         with self.database.write() as session:
             for waiting, taken in (("computed", "releasing"), ("received", "checking"), ("accepted", "scoring")):
@@ -89,14 +89,14 @@ class Claims:
         return None
 
     def give_up(self) -> bool:
-        """End a submission that was withdrawn before it was scored, and remove what was sent; False: there is none."""
+        """End a submission that was withdrawn before scoring and remove its files; False if there is none."""
         now = self.service.clock()
         with self.database.read() as session:
             withdrawn = select(Submission).where(Submission.withdrawn.is_not(None), Submission.state.in_(OPEN))
             row = next((one for one in session.scalars(withdrawn) if self._abandoned(one, now)), None)
         if row is None:
             return False
-        self._set_aside(row)  # nobody takes it any more, so that this can be done twice
+        self._set_aside(row)  # no worker claims it any more, so this can safely run twice
         with self.database.write() as session:
             mine = session.get_one(Submission, row.number)
             mine.state, mine.finished, mine.worker, mine.lease = "withdrawn", now, "", None
@@ -105,7 +105,7 @@ class Claims:
         return True
 
     def _abandoned(self, row: Submission, now: dt.datetime) -> bool:
-        """True if the worker of a submission is gone."""
+        """True if the worker that claims a submission is gone."""
         if row.lease is None or row.lease <= now or row.worker == self.name:
             return True
         host, _, rest = row.worker.partition(":")
@@ -114,7 +114,7 @@ class Claims:
 
     @contextmanager
     def held(self, row: Submission) -> Iterator[None]:
-        """Give a submission back where nothing came of it."""
+        """Return a submission if the block ends without a result."""
         self._beaten = time.monotonic()
         try:
             yield
@@ -126,16 +126,16 @@ class Claims:
             if not self.stopped.is_set():
                 raise
         except LostClaimError:
-            _LOG.warning("submission %s was taken by another worker", row.id)
+            _LOG.warning("submission %s was claimed by another worker", row.id)
         except JobError as error:
             self._count_try(row, error)
         except Exception:
             _LOG.exception("submission %s", row.id)
-            self._count_try(row, JobError("met an error of the server's own"))
+            self._count_try(row, JobError("internal error of the server"))
 
     @contextmanager
     def retaken(self, row: Submission) -> Iterator[bool]:
-        """Take a submission that is scored already, so that no other worker does; False where one has it."""
+        """Claim a scored submission exclusively; False if another worker has it."""
         with self.database.write() as session:
             mine = session.get_one(Submission, row.number)
             free = not mine.worker or self._abandoned(mine, self.service.clock())
@@ -153,9 +153,9 @@ class Claims:
                 mine.worker, mine.lease = "", None
 
     def _count_try(self, row: Submission, error: JobError) -> None:
-        """A job ended without a result: try again a few times, as it may have been killed by chance."""
+        """Handle a job that ended without a result: retry a few times, since it may have been killed by chance."""
         _LOG.warning("submission %s: %s", row.id, error)
-        if row.state == "scored":  # by earlier rules, and it stays so
+        if row.state == "scored":  # by earlier rules, which stays valid
             return
         last = row.tries + 1 >= TRIES
         with self.finishing(row) as (session, mine):
@@ -170,7 +170,7 @@ class Claims:
             self._set_aside(row)
 
     def beat(self, row: Submission) -> bool:
-        """Renew the claim now and then; False where the worker has to stop."""
+        """Renew the claim from time to time; False if the worker has to stop."""
         if time.monotonic() - self._beaten > self.lease.total_seconds() / 5:
             self._beaten = time.monotonic()
             with self.database.write() as session:
@@ -182,7 +182,7 @@ class Claims:
 
     @contextmanager
     def finishing(self, row: Submission) -> Iterator[tuple[Session, Submission]]:
-        """A transaction that ends a step, if the submission is still this worker's."""
+        """A transaction that ends a step, if this worker still holds the claim."""
         with self.database.write() as session:
             mine = session.get_one(Submission, row.number)
             if mine.worker != self.name or mine.state != row.state:
@@ -193,7 +193,7 @@ class Claims:
                 session.execute(delete(SubmissionProgress).where(SubmissionProgress.submission_id == row.number))
 
     def progress(self, row: Submission) -> Callable[[Mapping[str, Any]], None]:
-        """Write how far a job is, twice a second at most."""
+        """Return a function that writes the progress of a job, at most twice a second."""
         last = 0.0
 
         def write(message: Mapping[str, Any]) -> None:
@@ -211,10 +211,10 @@ class Claims:
         return write
 
     def fail(self, row: Submission, name: str, error: str) -> None:
-        """Note that a submission cannot be scored; of a hidden split not why, as that may quote a reference."""
+        """Record that a submission cannot be scored; on a hidden split without the reason, which may quote a reference."""
         split = self.campaign.splits[name]
         _LOG.warning("submission %s cannot be scored on %s: %s", row.id, name, error)
-        if row.state == "scored":  # by earlier rules, and it stays so
+        if row.state == "scored":  # by earlier rules, which stays valid
             with self.database.write() as session:
                 session.add(
                     Scored(submission_id=row.number, split=name, rules=self.campaign.rules, date=self.service.clock())
@@ -228,7 +228,7 @@ class Claims:
         self._set_aside(row)
 
     def _set_aside(self, row: Submission) -> None:
-        """Remove the files of a submission that is not scored, unless scores of some split are kept."""
+        """Remove the files of an unscored submission, unless it has scores on some split."""
         remove(self.service.submissions_folder / row.id)
         if row.name not in self._in_stores():
             remove(self.service.systems_folder / row.name)

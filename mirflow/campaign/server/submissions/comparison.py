@@ -1,4 +1,4 @@
-"""Comparison of a submission with earlier ones and with the leader: by paired tests, and track by track."""
+"""Comparison of a submission with earlier ones and with the leader, by paired tests and track by track."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MISSING = "zero"
-"""What a track without an estimate counts: a submission cannot choose its tracks."""
+"""Treatment of missing estimates: a submission cannot choose its tracks."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """One system against another on a metric, over the tracks of a split."""
+    """One system compared with another by a metric over the tracks of a split."""
 
     metric: str
     system: str
     other: str
     outcome: Outcome
-    """Of the system, at the level of 0.05."""
+    """Outcome for the system, at the level of 0.05."""
     difference: float | None
-    """The system's value less the other's; whether that is good, the outcome says."""
+    """The system's value minus the other's; `outcome` accounts for the orientation of the metric."""
     low: float | None
     high: float | None
-    """Its 95 % interval over paired tracks; None for fewer than six."""
+    """95 % interval over paired tracks; None for fewer than six tracks."""
     p: float | None
-    """Of the permutation test, or of the metric's own."""
+    """p-value of the permutation test, or of the metric's own test."""
     tracks: int
 
 
 @dataclass(frozen=True, slots=True)
 class TrackChange:
-    """The scores of two systems on a track; None where one has none."""
+    """The scores of two systems on a track; None if missing."""
 
     track: str
     score: float | None
@@ -53,13 +53,13 @@ class TrackChange:
 
     @property
     def difference(self) -> float | None:
-        """The first score less the second."""
+        """The first score minus the second."""
         return None if self.score is None or self.other is None else self.score - self.other
 
 
 @dataclass(frozen=True, slots=True)
 class TrackChanges:
-    """Changes by track between two systems: numbers of better and worse tracks, and those that changed most."""
+    """Changes by track between two systems: counts of better and worse tracks, and the largest changes."""
 
     metric: str
     system: str
@@ -68,18 +68,18 @@ class TrackChanges:
     worse: int
     same: int
     changes: tuple[TrackChange, ...]
-    """Those with the largest differences, better and worse, the largest first."""
+    """The largest differences, better or worse, in descending order."""
 
 
 def compare_pair(ds: xr.Dataset, system: str, other: str, metrics: Sequence[str]) -> list[PairedComparison]:
-    """Compare two systems of an evaluation on each of the metrics; without correction, as each answers one question.
+    """Compare two systems by each metric, without correction since each test answers a separate question.
 
     Parameters
     ----------
     ds : xr.Dataset
-        Scores of an evaluation.
+        Scores of one evaluation.
     metrics : sequence of str
-        Identities as they are stored.
+        Stored identities of metrics.
     """
     pair = ds.sel(system=[system, other])
     found: list[PairedComparison] = []
@@ -87,7 +87,7 @@ def compare_pair(ds: xr.Dataset, system: str, other: str, metrics: Sequence[str]
         try:
             compared = compare(pair, Query(metric=metric, exact=True, missing=MISSING), correction="none")
         except QueryError:
-            continue  # nothing that a test could be made of, such as a single track
+            continue  # not testable, for example a single track
         cell = {name: compared[name].values[0, 1, 0] for name in ("difference", "low", "high", "p", "significant", "n")}
         difference = _number(cell["difference"])
         lower = names_of(compared, "orientation")[0] == "lower"
@@ -109,13 +109,13 @@ def track_changes(
     Parameters
     ----------
     ds : xr.Dataset
-        Scores of an evaluation.
+        Scores of one evaluation.
     metric : str or None
-        Identity as it is stored; None: the headline metric.
+        Stored identity; None: the headline metric.
     most : int
         Number of changes to list.
     tolerance : float
-        Smaller differences are none.
+        Smaller differences are ignored.
     """
     metric = metric or str(headline_metric(ds))
     scores = ds["score"].sel(metric=metric, system=[system, other]).transpose("system", "track").values
@@ -131,7 +131,7 @@ def track_changes(
 
 
 def first_difference(one: Annotation, other: Annotation) -> float | None:
-    """The time in seconds from which two estimates of a track say different things; None if they never do.
+    """Return the time in seconds at which two estimates of a track first differ; None if they never do.
 
     Examples
     --------
@@ -149,12 +149,12 @@ def first_difference(one: Annotation, other: Annotation) -> float | None:
         return None
     begins = [start for start, _, _ in first]
     if len(first) == 2 and begins[0] == begins[1] and first[0][2] == first[1][2]:
-        return min(end for _, end, _ in first)  # the same item ends earlier in one of them
+        return min(end for _, end, _ in first)  # the same item ends at different times
     return min(begins)
 
 
 def _items(annotation: Annotation) -> list[tuple[float, float, str]]:
-    """Start, end and all else of each item; nothing of kinds without times."""
+    """List start, end and all other values of each item; empty for kinds without times."""
     columns = annotation.columns
     start = columns.get("start", columns.get("time"))
     if start is None:
@@ -168,7 +168,7 @@ def _items(annotation: Annotation) -> list[tuple[float, float, str]]:
         if name in ("start", "end", "time"):
             continue
         if depths.get("time") is not None and depths.get(name) is None:
-            # Several values at a time, such as the pitches of a frame.
+            # Several values per time, such as the pitches of a frame.
             others.append([part.tolist() for part in np.split(column, np.cumsum(counts[-1])[:-1])] if size else [])
         elif len(column) == size:
             others.append(column.tolist())

@@ -1,7 +1,7 @@
-"""Child processes that read what strangers sent: limited in memory, time, files and folders, and without network.
+"""Child processes for untrusted files: limited in memory, time, files and folders, and without network access.
 
-A process is started once with an empty environment and mirflow imported, and makes a child for each job by forking, so
-that no job sees anything of another one. A job is JSON, and so are the messages that come back through a pipe.
+A server process starts once with an empty environment and mirflow imported, and forks a child for each job, so no job
+sees data of another one. Jobs and the messages returned through a pipe are JSON.
 """
 
 from __future__ import annotations
@@ -50,31 +50,31 @@ JOBS: Mapping[str, str] = {
     "lists": "..graders.pooling:lists_job",
     "pool": "..graders.pooling:pool_job",
 }
-"""Jobs by name: modules of this package, and their functions."""
+"""Modules and functions of jobs, by name."""
 PRELOADED = (
     ".checking", ".reading", ".scoring", "mirflow.store.zarr_io", "mirflow.linter", "mirflow.campaign.site.changes",
     "xarray", "pandas", "scipy.stats", "dask.array", "filelock",
 )  # fmt: skip
-"""Modules that jobs of submissions need, imported once for all of them."""
+"""Modules that jobs of submissions need, imported once."""
 MAX_MESSAGES = 64 * 2**20
-"""Bytes that a job may send."""
+"""Limit for the messages of a job, in bytes."""
 _HEAD = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
-"""Numbers of errors of a disk."""
+"""errno values of disk errors."""
 _HELD: list[str] = []
-"""What confines this process."""
+"""Restrictions in force in this process."""
 LACKS: Mapping[str, str] = {
-    "folders": "no Landlock: every file of this account can be read and written",
-    "signals": "Landlock is older than its version 6 and the system calls of this machine are not filtered: processes "
-    "of this account can be ended",
-    "calls": "no filter of system calls: programs can be started, sockets of this host connected to, modes and times "
-    "of files changed",
+    "folders": "no Landlock: all files of this account can be read and written",
+    "signals": "Landlock is older than version 6 and system calls are not filtered on this machine: processes of this "
+    "account can be terminated",
+    "calls": "no filter of system calls: programs can be started, sockets of this host connected to, and modes and "
+    "times of files changed",
     "network": "no network namespace and no filter of system calls: the network can be reached",
     "memory": "memory is not limited",
 }
-"""What a host may lack, and what a parser that was taken over could then do."""
+"""Missing restrictions of a host, and what a compromised parser could then do."""
 
 SendMessage = Callable[[Mapping[str, Any]], None]
 """Sends a message from a job."""
@@ -85,24 +85,24 @@ class Confines:
     """Limits of a job."""
 
     seconds: float
-    """Wall time; the job is killed then. Also its CPU time."""
+    """Wall time after which the job is killed; also the limit of its CPU time."""
     memory: int | None = None
-    """Bytes of address space beside what Python and its libraries take."""
+    """Bytes of address space beyond those used by Python and its libraries."""
     file_size: int | None = None
-    """Bytes of a file that it writes."""
+    """Largest file that it may write, in bytes."""
     files: int = 256
-    """Files open at once."""
+    """Most open files."""
     network: bool = False
     alone: bool = True
-    """Whether it can make no process."""
+    """Whether it is prevented from starting processes."""
     threads: bool = False
-    """Whether it can make threads."""
+    """Whether it may start threads."""
     links: bool = False
-    """Whether it can make symbolic links where it writes."""
+    """Whether it may create symbolic links in writable folders."""
     writable: tuple[str, ...] = ()
-    """The only folders in which it can write; empty: any."""
+    """Folders in which it may write; empty: any."""
     readable: tuple[str, ...] = ()
-    """The only folders and files that it can read beside those, and Python's own; empty: any."""
+    """Files and folders that it may read in addition to these and Python's own; empty: any."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Its environment."""
 
@@ -112,27 +112,27 @@ class JobError(MirflowError):
 
 
 class JobTimeoutError(JobError):
-    """A job took too long."""
+    """A job exceeded its time limit."""
 
 
 class JobMemoryError(JobError):
-    """A job needed more memory than it may have."""
+    """A job exceeded its memory limit."""
 
 
 class JobRefusedError(JobError):
-    """A job cannot be done with what it was given; the message says why."""
+    """A job rejects its input; the message gives the reason."""
 
 
 class SystemTroubleError(JobError):
-    """A job cannot be done now, whatever it is given: a full disk, a broken store, references that are gone."""
+    """A job cannot run now whatever its input: the disk is full, the store is damaged, references are missing."""
 
 
 class StoppedError(JobError):
-    """A job was ended because whoever asked for it has to stop."""
+    """A job was stopped by its caller."""
 
 
 class Confinement:
-    """A process that makes confined children, one at a time.
+    """A process that runs confined jobs, one at a time.
 
     Use it as a context manager, in one thread.
 
@@ -141,16 +141,18 @@ class Confinement:
     tasks : iterable of str
         Tasks whose metrics are imported once for all jobs.
     modules : sequence of str
-        Modules that are imported once for all jobs.
+        Modules imported once for all jobs.
     plugins : sequence of str
-        Python files and modules of the organiser's that declare tasks and readers, imported once for all jobs.
+        The organiser's Python files and modules with tasks and readers, imported once for all jobs.
     """
 
     def __init__(
         self, tasks: Iterable[str] = (), modules: Sequence[str] = PRELOADED, plugins: Sequence[str] = ()
     ) -> None:
         if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
-            raise MirflowError("submissions are checked in processes that only Linux, macOS and BSD have: run it there")
+            raise MirflowError(
+                "cannot confine checks of submissions on this system: run the worker on Linux, macOS or BSD"
+            )
         self._tasks, self._modules, self._plugins = list(tasks), list(modules), list(plugins)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
@@ -162,7 +164,7 @@ class Confinement:
         self.close()
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -182,23 +184,23 @@ class Confinement:
         progress: Callable[[Mapping[str, Any]], None] | None = None,
         beat: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
-        """Run a job to its end.
+        """Run a job until it ends.
 
         Parameters
         ----------
         job : str
-            A name of :data:`JOBS`.
+            Name of a job in :data:`JOBS`.
         task : mapping
-            What it is given, as JSON.
+            Input of the job, as JSON.
         progress : callable or None
-            Gets its messages but the last.
+            Receives all messages but the last.
         beat : callable or None
-            Called several times a second; False ends the job.
+            Called several times a second; returns False to stop the job.
 
         Returns
         -------
         dict
-            Its last message.
+            The last message.
         """
         control = self._start()
         reading, writing = os.pipe()
@@ -210,7 +212,7 @@ class Confinement:
                 pid = int(_receive(control)["pid"])
             except (OSError, EOFError, ValueError):
                 self.close()
-                raise JobError("the process that checks submissions has ended") from None
+                raise JobError("the process for checks of submissions has ended") from None
             finally:
                 os.close(writing)
             try:
@@ -219,7 +221,7 @@ class Confinement:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 try:
-                    _receive(control)  # it is gone
+                    _receive(control)  # wait for the end of the child
                 except (OSError, EOFError, ValueError):
                     self.close()
         finally:
@@ -239,7 +241,7 @@ class Confinement:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
-                # A signal of the terminal is for the worker, which then ends its jobs itself.
+                # Signals of the terminal are meant for the worker, which ends its jobs itself.
                 start_new_session=True,
             )
             theirs.close()
@@ -254,7 +256,7 @@ def _follow(
     progress: Callable[[Mapping[str, Any]], None] | None,
     beat: Callable[[], bool] | None,
 ) -> dict[str, Any]:
-    """Read the messages of a job until it closes its pipe; the last one is its result."""
+    """Read the messages of a job until it closes its pipe; the last one is the result."""
     deadline, total, rest, last = time.monotonic() + seconds, 0, b"", None
     with selectors.DefaultSelector() as selector:
         selector.register(reading, selectors.EVENT_READ)
@@ -270,7 +272,7 @@ def _follow(
                 break
             total += len(piece)
             if total > MAX_MESSAGES:
-                raise JobError("sent too much")
+                raise JobError("sent too many messages")
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
                 message = _parse(line)
@@ -294,7 +296,7 @@ def _parse(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise JobError("sent something that is not JSON") from None
     if not isinstance(message, dict):
-        raise JobError("sent something that is not a message")
+        raise JobError("sent an invalid message")
     return message
 
 
@@ -319,7 +321,7 @@ def _send(control: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = (), plugins: Sequence[str] = ()) -> None:
-    """Make a child for every job that comes through a socket, until it is closed."""
+    """Fork a child for every job received through a socket, until it is closed."""
     _die_with_parent()
     control = socket.socket(fileno=descriptor)
     for name in modules:
@@ -345,11 +347,11 @@ def main(descriptor: int, tasks: Sequence[str] = (), modules: Sequence[str] = ()
             _, status = os.waitpid(pid, 0)
             _send(control, {"status": status})
         except OSError:
-            return  # whoever asked is gone
+            return  # the caller is gone
 
 
 def _import_all(plugins: Sequence[str], tasks: Sequence[str]) -> str:
-    """Import plugins and the metrics of tasks; the reason where that cannot be done, for which no job can be either."""
+    """Import plugins and the metrics of tasks; returns the error, which then applies to every job."""
     try:
         for name in plugins:
             import_plugin(name)
@@ -361,13 +363,13 @@ def _import_all(plugins: Sequence[str], tasks: Sequence[str]) -> str:
 
 
 def _child(order: Mapping[str, Any], writing: int, broken: str) -> None:
-    """Do one job and end the process, whatever happens."""
+    """Run one job and end the process in any case."""
     code = 1
     try:
         given = dict(order["confines"])
         given |= {name: tuple(given[name]) for name in ("writable", "readable")}
         _HELD.extend(confine(Confines(**given)))
-        _die_with_parent()  # a namespace of one's own forgets it
+        _die_with_parent()  # lost on entering a namespace
 
         def send(message: Mapping[str, Any]) -> None:
             data = json.dumps(message).encode() + b"\n"
@@ -383,18 +385,18 @@ def _child(order: Mapping[str, Any], writing: int, broken: str) -> None:
             result = {"error": "memory"}
         except (StoreError, PipelineError, PluginError, SchedulerError) as error:
             result = {"error": str(error), "system": True}
-        except RunError as error:  # processes or a cluster that died: by chance, or of what was sent
+        except RunError as error:  # processes or a cluster died, by chance or because of the input
             result = {"error": f"could not be scored: {error}"}
         except MirflowError as error:
             result = {"error": str(error), "refused": True}
         except OSError as error:
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            # What was sent may make others of these, and must not stop the queue.
+            # Submitted files may cause any other error, which must not stop the queue.
             result = {"error": what, "system": order["job"] != "check" or error.errno in _FULL}
         send(result)
         code = 0
     except BrokenPipeError:
-        pass  # whoever asked is gone
+        pass  # the caller is gone
     except BaseException as error:
         with contextlib.suppress(BaseException):
             os.write(2, f"{type(error).__name__}: {error}\n".encode())
@@ -406,18 +408,18 @@ def _child(order: Mapping[str, Any], writing: int, broken: str) -> None:
 
 
 def _die_with_parent() -> None:
-    """End when the parent does, where the system can."""
+    """End together with the parent, if the system supports it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def confine(confines: Confines) -> list[str]:
-    """Confine this process for good.
+    """Confine this process permanently.
 
     Returns
     -------
     list of str
-        What held: network, folders, signals, calls, and the limits by name.
+        The restrictions in force: network, folders, signals, calls, and the limits by name.
     """
     os.environ.clear()
     os.environ.update(confines.environment)
@@ -427,16 +429,16 @@ def confine(confines: Confines) -> list[str]:
     allowed = Allowed(
         confines.writable, confines.readable, confines.network, processes=not confines.alone, links=confines.links
     )
-    limits = [*_limit(confines)]  # before calls are refused
+    limits = [*_limit(confines)]  # before calls are filtered
     held = [*restrict(allowed)] if confines.writable else []
     if "calls" in held and confines.alone:
         held += [] if "signals" in held else ["signals"]
-        alone = alone or not confines.network  # there are no sockets
+        alone = alone or not confines.network  # sockets are not needed
     return [*(["network"] if alone else []), *held, *limits]
 
 
 def lacks(held: Collection[str]) -> list[str]:
-    """What does not confine checks on this host, in words."""
+    """Describe the restrictions that this host lacks."""
     return [why for name, why in LACKS.items() if name not in held]
 
 
@@ -461,7 +463,7 @@ def _limit(confines: Confines) -> Iterator[str]:
 
 
 def _address_space() -> int:
-    """Bytes of address space that Python and its libraries have taken already; 0 where the system does not say."""
+    """Bytes of address space already in use; 0 if the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
@@ -469,7 +471,7 @@ def _address_space() -> int:
 
 
 def _without_network() -> bool:
-    """Leave the network, which an ordinary user may do in a namespace of users of its own."""
+    """Leave the network by entering a new user namespace, which needs no privilege."""
     if sys.platform != "linux":
         return False
     unshare = ctypes.CDLL(None, use_errno=True).unshare
@@ -478,7 +480,7 @@ def _without_network() -> bool:
 
 
 def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Try to leave the confines (but for the folder ``inside``), and report what came of it."""
+    """Try to escape the confinement (except into the folder ``inside``), and report the result."""
     found: dict[str, Any] = {"held": _HELD, "environment": len(os.environ)}
     for name, path in (("inside", Path(task["inside"], "written")), ("outside", Path(task["inside"]).with_name("out"))):
         try:
@@ -493,7 +495,7 @@ def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     except OSError as error:
         found["network"] = str(error.strerror)
     try:
-        mmap.mmap(-1, 2**36).close()  # asked for, and never touched
+        mmap.mmap(-1, 2**36).close()  # reserved, but never touched
         found["memory"] = "given"
     except (MemoryError, OSError):
         found["memory"] = "refused"
