@@ -3,7 +3,7 @@
 On an open split, anonymous viewers see the public copy, and logged-in viewers a part of the full store. Of a hidden
 split only the released scores are shown, which come from the database: its store is never opened here.
 
-Responses are cached by `answers.py`. `Views.state` covers all that a page depends on besides its address and its viewer:
+Responses are cached by `answers.py`. `Views.state` covers all that a page depends on besides address and viewer:
 generations of stores, the database, dates of the campaign file that have passed, and the progress of grading.
 """
 
@@ -207,7 +207,7 @@ class Views:
         return msgspec.json.encode((database, passed, stores, grading, service.has_archive())).decode()
 
     def _generations(self, name: str, viewer: Viewer | None, *, demanded: bool) -> tuple[str, list[str]]:
-        """List the generations that a page of a store shows; empty for a hidden split, which needs the database only."""
+        """List the generations that a page of a store shows; none for a hidden split, which only uses the database."""
         if name in self.hidden:
             return name, []
         shown = [self._service.shelf] if viewer is None or name not in self._full else [self._full, self._service.shelf]

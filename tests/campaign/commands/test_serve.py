@@ -112,4 +112,4 @@ def test_links_lead_to_the_address_of_the_campaign_file(tmp_path: Path) -> None:
     assert printed("serve", "users", "add", campaign, "ada").startswith("https://results.example/ace/login/")
     assert open_service([campaign]).prefix == "/ace"
     wrong = write_bare_campaign(tmp_path, f"{BARE}url: results.example\n")
-    assert "write it whole, such as https://" in refused("serve", "users", "list", wrong)
+    assert "expected a full URL such as https://" in refused("serve", "users", "list", wrong)

@@ -158,7 +158,7 @@ def test_a_server_that_uvicorn_gives_a_path_answers_below_it(service: Service) -
         ("https:///x", "expected a full URL"),
         ("https://lab.org/x?y", "expected a full URL"),
         ("https://lab.org/stores/", "/stores/ is a path of the server's own pages; choose another path"),
-        ("https://lab.org/api", "begin with /api/"),
+        ("https://lab.org/api", "/api/ is a path of the server's own pages"),
         ("https://lab.org/a b", "letters, digits"),
         ("https://lab.org/a//b", "between single slashes"),
     ],

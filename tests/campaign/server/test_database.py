@@ -257,7 +257,7 @@ def test_of_two_at_the_same_moment_one_takes_a_name_and_the_last_of_a_quota(kind
     submit(service, "ash", estimates(), splits=["test"])
     told = at_once(8, enter)
     assert len([one for one in told if " " not in one]) == 2
-    assert all("there is a submission 'oak'" in one or "are used" in one for one in told if " " in one)
+    assert all("there is already a submission 'oak'" in one or "are used" in one for one in told if " " in one)
     with service.database.read() as session:  # type: ignore[union-attr]
         names = session.scalars(select(Submission.name)).all()
     assert len(names) == len(set(names)) == 3

@@ -125,7 +125,7 @@ def test_a_deletion_that_the_log_refuses_is_none(service: Service, monkeypatch: 
 def test_the_operator_deletes_an_account(service: Service) -> None:
     fill(service)
     path = service.path
-    assert "no account 'Eve'" in refused("serve", "users", "delete", path, "Eve", "--yes")
+    assert "unknown account 'Eve'" in refused("serve", "users", "delete", path, "Eve", "--yes")
     assert invoke("serve", "users", "delete", path, "Ada L.").exit_code != 0  # nobody confirms it
     assert "Ada L." in invoke("serve", "users", "list", path).stdout
     assert "Ada L.: deleted" in invoke("serve", "users", "delete", path, "Ada L.", "--yes", code=0).stderr

@@ -272,7 +272,7 @@ def test_a_name_under_which_something_was_scored_is_not_given_again(
     worker.jobs.confinement = confinement
     worker.work_off()
     assert state(service, id).state == "failed"
-    with pytest.raises(SubmissionError, match="there is a submission 'oak'"):
+    with pytest.raises(SubmissionError, match="there is already a submission 'oak'"):
         submit(service, "oak", estimates(wrong=3))
     ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
     other = content_of(ds, "chord")

@@ -182,4 +182,4 @@ def test_the_command_line(server: Server, service: Service, tmp_path: Path) -> N
     assert {(row["split"], row["metric"]) for row in rows} >= {("dev", "majmin"), ("test", "majmin")}
     assert all(row["low"] is None for row in rows if row["split"] == "test")
     again = invoke(*words, code=2, MIRFLOW_TOKEN=token)
-    assert "there is a submission 'draft-1'" in again.stderr
+    assert "there is already a submission 'draft-1'" in again.stderr

@@ -118,8 +118,8 @@ def test_a_form_is_sent_and_leads_to_the_page(service: Service) -> None:
 @pytest.mark.parametrize(
     ("name", "fields", "data", "said"),
     [
-        ("a/b", {}, None, "not a name of a system"),
-        ("<b>x</b>", {}, None, "not a name of a system: &#39;&lt;b&gt;x"),
+        ("a/b", {}, None, "invalid system name"),
+        ("<b>x</b>", {}, None, "invalid system name &#39;&lt;b&gt;x"),
         ("x", {"split": "tset"}, None, "did you mean &#39;test&#39;"),
         ("x", {"visibility": "secret"}, None, "unknown visibility"),
         ("x", {}, b"x" * 150_000, "larger than 0.1 MB"),
@@ -149,7 +149,7 @@ def test_a_name_is_taken_once(service: Service) -> None:
     assert send(Browser(service, "ada", "submitter"), "draft-1").status_code == 303
     answer = send(Browser(service, "bob", "submitter"), "Draft-1")
     assert answer.status_code == 400
-    assert "is not free" in answer.text
+    assert "is taken" in answer.text
     assert 'value="Draft-1"' in answer.text
 
 
@@ -308,7 +308,7 @@ def test_programs_have_json(service: Service) -> None:
     assert answer.status_code == 201
     found = ada.get(answer.headers["location"]).json()
     assert (found["name"], found["state"], found["visibility"]) == ("draft-1", "received", "private")
-    assert send(ada, "draft-1").json()["error"].startswith("there is a submission 'draft-1'")
+    assert send(ada, "draft-1").json()["error"].startswith("there is already a submission 'draft-1'")
     raw = ada.post(
         "/submissions/new?name=draft-2&filename=a.zip",
         content=archive(a=""),

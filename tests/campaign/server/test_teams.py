@@ -105,12 +105,12 @@ def test_a_name_that_is_taken_tells_of_no_system_that_one_does_not_see(service: 
     scored(service, "canary", 0.7, "ada", "private")
     scored(service, "shared", 0.7, "ada", "lab")
     scored(service, "known", 0.8, "ada")
-    explicit = "there is a submission '{}'; submissions are never changed"
+    explicit = "there is already a submission '{}', and submissions cannot be changed"
     for who, name, message in (
         ("ada", "canary", explicit),
-        ("bob", "Canary", "the name '{}' is not free; choose another one, such as {}-2"),
+        ("bob", "Canary", "the name '{}' is taken; choose another one, such as {}-2"),
         ("bob", "shared", explicit),
-        ("eve", "shared", "the name '{}' is not free"),
+        ("eve", "shared", "the name '{}' is taken"),
         ("zoe", "known", explicit),
     ):
         with pytest.raises(SubmissionError, match=message.format(name, name)):
@@ -119,7 +119,7 @@ def test_a_name_that_is_taken_tells_of_no_system_that_one_does_not_see(service: 
 
 def test_only_an_account_that_could_send_a_system_learns_whether_a_name_is_free(service: Service) -> None:
     scored(service, "canary", 0.7, "ada", "private")
-    assert submit_or_say(service, "canary", "eve").startswith("the name 'canary' is not free")
+    assert submit_or_say(service, "canary", "eve").startswith("the name 'canary' is taken")
     for name in ("a", "b", "c"):
         assert submit_or_say(service, name, "eve") == ""
     used = {submit_or_say(service, name, "eve") for name in ("canary", "other")}
@@ -142,7 +142,7 @@ def test_a_name_of_another_team_is_refused_alike_whatever_became_of_it(service: 
     assert {rows[id].state for id in (hidden, off)} == {"scored"}
     for name in ("waiting", "given-up", "hidden", "off"):
         message = submit_or_say(service, name, "eve")
-        assert message == f"the name {name!r} is not free; choose another one, such as {name}-2"
+        assert message == f"the name {name!r} is taken; choose another one, such as {name}-2"
     assert submit_or_say(service, "refused", "eve") == ""
 
 
@@ -155,7 +155,7 @@ def test_of_two_teams_that_race_for_a_name_one_gets_it_and_the_other_learns_noth
 
     with ThreadPoolExecutor(2) as pool:
         told = sorted(pool.map(race, ("ada", "eve")))
-    assert told == ["", "the name 'oak' is not free; choose another one, such as oak-2"]
+    assert told == ["", "the name 'oak' is taken; choose another one, such as oak-2"]
 
 
 def test_a_suggested_name_is_one(service: Service) -> None:

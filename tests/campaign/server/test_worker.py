@@ -191,7 +191,7 @@ def test_what_cannot_be_scored_is_refused_with_file_and_line(service: Service, c
     worker_of(service, confinement).work_off()
     found = state(service, id)
     assert (found.state, found.errors) == ("refused", 1)
-    assert "mend the files" in found.reason
+    assert "correct the files" in found.reason
     with service.database.read() as session:
         rows = {(one.path, one.line, one.severity, one.rule) for one in findings_of(session, found)}
         table = findings_csv(findings_of(session, found))
@@ -238,10 +238,10 @@ def test_files_of_no_track_are_refused_before_anything_is_scored(service: Servic
 
 def test_names_are_given_once_and_quotas_kept(service: Service) -> None:
     submit(service, "oak", estimates())
-    with pytest.raises(SubmissionError, match="there is a submission 'OAK'; submissions are never changed"):
+    with pytest.raises(SubmissionError, match="there is already a submission 'OAK', and submissions cannot be changed"):
         submit(service, "OAK", estimates())
     for name in ("", "a/b", "con", "nul.x", "-a", "a.", "é", "x" * 65):
-        with pytest.raises(SubmissionError, match="not a name of a system"):
+        with pytest.raises(SubmissionError, match="invalid system name"):
             submit(service, name, estimates())
     with pytest.raises(SubmissionError, match="unknown split 'tst'; did you mean 'test'"):
         submit(service, "elm", estimates(), splits=["tst"])
@@ -258,7 +258,7 @@ def test_one_account_does_not_fill_the_queue(service: Service, monkeypatch: pyte
     monkeypatch.setattr(entries, "MOST_WAITING", 2)
     for name in ("a", "b"):
         submit(service, name, estimates())
-    with pytest.raises(SubmissionError, match="2 of your submissions wait already"):
+    with pytest.raises(SubmissionError, match="2 of your submissions are waiting already"):
         submit(service, "c", estimates())
     submit(service, "c", estimates(), who="bob")
 
@@ -302,9 +302,9 @@ def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Serv
 def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
     found = state(service, submit(service, "oak", estimates()))
     for viewer in (None, member(service, "eve")):
-        with pytest.raises(SubmissionError, match="only who sent"):
+        with pytest.raises(SubmissionError, match="only the submitter may"):
             withdraw(found, viewer, service.clock())
-        with pytest.raises(SubmissionError, match="only who sent"):
+        with pytest.raises(SubmissionError, match="only the submitter may"):
             set_visibility(service.campaign, found, viewer, "private", service.clock())
     with pytest.raises(SubmissionError, match="unknown visibility 'privat'"):
         set_visibility(service.campaign, found, member(service), "privat", service.clock())

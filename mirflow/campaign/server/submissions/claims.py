@@ -211,7 +211,7 @@ class Claims:
         return write
 
     def fail(self, row: Submission, name: str, error: str) -> None:
-        """Record that a submission cannot be scored; on a hidden split without the reason, which may quote a reference."""
+        """Record that a submission cannot be scored; without the reason if a reference may be quoted."""
         split = self.campaign.splits[name]
         _LOG.warning("submission %s cannot be scored on %s: %s", row.id, name, error)
         if row.state == "scored":  # by earlier rules, which stays valid

@@ -1,4 +1,4 @@
-"""Submissions as people see them: entering, listing, visibility, withdrawal, and quotas."""
+"""Submissions as users see them: entry, listing, visibility, withdrawal and quotas."""
 
 from __future__ import annotations
 
@@ -23,58 +23,58 @@ from ..database import User
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
 
 LONGEST_NAME = 64
-"""Characters of the name of a system."""
+"""Longest name of a system, in characters."""
 _NAME = re.compile(rf"[A-Za-z0-9](?:[A-Za-z0-9._+-]{{0,{LONGEST_NAME - 2}}}[A-Za-z0-9_+-])?")
 RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
-"""Names that Windows keeps to itself, with or without a suffix."""
+"""Names reserved on Windows, with or without a suffix."""
 LONGEST_DESCRIPTION = 2000
-"""Characters of the description of a system."""
+"""Longest description of a system, in characters."""
 LONGEST_LINK = 500
-"""Characters of the address of its paper or code."""
+"""Longest link to a paper or code, in characters."""
 LONGEST_REASON = 2000
-"""Characters of the reason for which a submission is disqualified."""
+"""Longest reason for a disqualification, in characters."""
 _LINK = re.compile(r"[!-~]+")
 MOST_WAITING = 200
-"""Submissions of an account that wait at a time: others are in the queue, too, and the disk is finite."""
+"""Most submissions of an account that wait at a time, since queue and disk are shared."""
 
 
 class SubmissionError(MirflowError):
-    """A submission cannot be taken, or may not be changed so; the message is for who sent it."""
+    """A submission is invalid, or must not be changed this way; the message is shown to the submitter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Submissions of a team that are scored on a split in a period."""
+    """Submissions of a team to a split that count in the current period."""
 
     split: str
     most: int | None
-    """None: any number."""
+    """None: unlimited."""
     used: int
     per: str
     renewed: dt.datetime | None
-    """When the next period begins, UTC; None: never."""
+    """Start of the next period, UTC; None: never."""
 
     @property
     def left(self) -> int | None:
-        """Submissions that may still be sent in this period; None: any number."""
+        """Remaining submissions in this period; None: unlimited."""
         return None if self.most is None else max(0, self.most - self.used)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitScores:
-    """Scores on one split, as far as a submitter may know them."""
+    """Scores on a split, as far as a submitter may see them."""
 
     split: str
     hidden: bool
-    """Whether scores are rounded and rationed, without intervals."""
+    """Whether scores are rounded and limited, without intervals."""
     scores: tuple[Released, ...]
-    """By evaluation, the headline metric first."""
+    """Scores by evaluation, headline metric first."""
     verdicts: tuple[Verdict, ...]
-    """Comparisons with the account's best earlier submission and with the leader, of the headline metrics."""
+    """Comparisons with the account's best earlier submission and with the leader, by the headline metrics."""
 
 
 def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.datetime | None]:
-    """The beginning of the period that a time lies in, and of the next, UTC; None and None: there is only one.
+    """Return the start of the current period and of the next one, UTC; None and None if there is a single period.
 
     Examples
     --------
@@ -94,10 +94,10 @@ def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.dateti
 
 
 def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datetime) -> Quota:
-    """The quota of an account's team on a split; submissions that were refused do not count.
+    """Return the quota of an account's team on a split; refused submissions do not count.
 
-    One that could not be scored counts where it was scored before, and on a hidden split also where it failed, as that
-    may tell of a reference, too.
+    A failed submission counts if it was scored before, and if it failed on a hidden split, which may reveal something
+    about a reference.
     """
     began, renewed = period_of(split.per, now)
     team = team_of(session.get_one(User, user))
@@ -109,7 +109,7 @@ def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datet
 
 
 def _counted_splits(session: Session, submission: Submission, *, hidden: bool) -> frozenset[str]:
-    """The splits whose quota a submission uses, as far as they are hidden or not."""
+    """Return the hidden or the open splits whose quota a submission uses."""
     if submission.state != "failed":
         return frozenset(submission.split_names)
     done = frozenset(session.scalars(select(Scored.split).where(Scored.submission_id == submission.number)))
@@ -118,49 +118,49 @@ def _counted_splits(session: Session, submission: Submission, *, hidden: bool) -
 
 
 def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) -> list[Quota]:
-    """The quotas of an account's team on all splits."""
+    """Return the quotas of an account's team on all splits."""
     return [quota_of(session, name, split, user, now) for name, split in campaign.splits.items()]
 
 
 def demand_entry(
     session: Session, campaign: Campaign, user: int, name: str, splits: Sequence[str], now: dt.datetime
 ) -> tuple[str, ...]:
-    """Refuse a submission that could not be entered, before anything of it is read; returns its splits.
+    """Check that a submission may be entered, before reading its files; returns its splits.
 
     Parameters
     ----------
     name : str
-        Of the system.
+        Name of the system.
     splits : sequence of str
-        Empty: those that are not hidden.
+        Empty: all splits that are not hidden.
     """
     if not campaign.evaluations:
-        raise SubmissionError("this campaign takes no submissions")
+        raise SubmissionError("this campaign does not take submissions")
     if not _NAME.fullmatch(name) or RESERVED.fullmatch(name):
         raise SubmissionError(
-            f"not a name of a system: {name[:80]!r}; it has 1 to {LONGEST_NAME} letters (a-z), digits and . _ + -, "
-            "begins with a letter or digit, and does not end with a dot"
+            f"invalid system name {name[:80]!r}: expected 1 to {LONGEST_NAME} letters (a-z), digits and . _ + -, "
+            "beginning with a letter or digit and not ending with a dot"
         )
     chosen = tuple(dict.fromkeys(splits)) or tuple(one for one, split in campaign.splits.items() if not split.hidden)
     for one in chosen:
         if one not in campaign.splits:
             raise SubmissionError(str(UnknownNameError("split", one[:80], campaign.splits)))
     if not chosen:
-        raise SubmissionError(f"choose a split to be scored on: {', '.join(campaign.splits)}")
+        raise SubmissionError(f"choose a split: {', '.join(campaign.splits)}")
     for one in chosen:
         opens, closes = campaign.window(one)
         if opens is not None and now < opens:
-            raise SubmissionError(f"submissions to {one} open at {show_moment(opens)}")
+            raise SubmissionError(f"submissions to {one} open on {show_moment(opens)}")
         if closes is not None and now >= closes:
-            raise SubmissionError(f"submissions to {one} closed at {show_moment(closes)}")
+            raise SubmissionError(f"submissions to {one} closed on {show_moment(closes)}")
     own = select(func.count()).where(Submission.user_id == user, Submission.state.in_(OPEN))
     waiting = session.scalar(own.where(Submission.withdrawn.is_(None))) or 0
     if waiting >= MOST_WAITING:
-        raise SubmissionError(f"{waiting} of your submissions wait already; send this one when some are scored")
+        raise SubmissionError(f"{waiting} of your submissions are waiting already: submit again when some are scored")
     for one in chosen:
         quota = quota_of(session, one, campaign.splits[one], user, now)
         if quota.left == 0:
-            until = "" if quota.renewed is None else f"; the next can be sent on {quota.renewed:%Y-%m-%d} (UTC)"
+            until = "" if quota.renewed is None else f"; you can submit again on {quota.renewed:%Y-%m-%d} (UTC)"
             raise SubmissionError(
                 f"{quota.used} of {quota.most} submissions to {one} in this {quota.per} are used{until}"
             )
@@ -169,11 +169,11 @@ def demand_entry(
 
 
 def _demand_free(session: Session, user: int, name: str) -> None:
-    """Refuse a name that another submission has; of one that the sender does not see this tells nothing else.
+    """Refuse a name that is taken, without details if the submitter may not see the other submission.
 
-    It is looked at last, so that names can be tried only by accounts that could send a system just now.
+    This is the last check, so only accounts that could submit now can probe names.
     """
-    # A name is free again where nothing was scored under it.
+    # Names are free again if nothing was scored under them.
     known = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
     taken = known.where(
         Submission.key == name.casefold(),
@@ -185,20 +185,24 @@ def _demand_free(session: Session, user: int, name: str) -> None:
     sender = session.get_one(User, user)
     suggestion = f"{name[: LONGEST_NAME - 2]}-2"
     if not may_see(other, Viewer(user, sender.name, sender.role, 0, team_of(sender))):  # type: ignore[arg-type]
-        raise SubmissionError(f"the name {name!r} is not free; choose another one, such as {suggestion}")
+        raise SubmissionError(f"the name {name!r} is taken; choose another one, such as {suggestion}")
     raise SubmissionError(
-        f"there is a submission {name!r}; submissions are never changed: give this one a name of its own, as "
-        f"{suggestion}"
+        f"there is already a submission {name!r}, and submissions cannot be changed: choose another name, such "
+        f"as {suggestion}"
     )
 
 
 def demand_about(description: str, paper: str, code: str) -> None:
-    """Refuse a description that is too long, and links that are not addresses of web pages."""
+    """Check the length of a description and the form of links."""
     if len(description) > LONGEST_DESCRIPTION:
-        raise SubmissionError(f"the description has {len(description):,} characters; at most {LONGEST_DESCRIPTION:,}")
+        raise SubmissionError(
+            f"the description has {len(description):,} characters: at most {LONGEST_DESCRIPTION:,} are allowed"
+        )
     for name, link in (("paper", paper), ("code", code)):
         if link and not (len(link) <= LONGEST_LINK and _LINK.fullmatch(link) and is_web_address(link)):
-            raise SubmissionError(f"{name}: needs an address such as https://lab.org/{name}, not {link[:80]!r}")
+            raise SubmissionError(
+                f"{name}: invalid link {link[:80]!r}: expected an address such as https://lab.org/{name}"
+            )
 
 
 def enter(
@@ -217,9 +221,9 @@ def enter(
     paper: str = "",
     code: str = "",
 ) -> Submission:
-    """Enter a submission whose files lie in the folder of its id; the worker takes it from there.
+    """Enter a submission whose files are in the folder of its id; the worker continues from there.
 
-    The session is one that writes, so that of two at the same moment only one takes a name or the last of a quota.
+    The session must be a write session, so that concurrent submissions cannot share a name or the last of a quota.
     """
     demand_about(description, paper, code)
     chosen = demand_entry(session, campaign, user, name, splits, now)
@@ -250,7 +254,7 @@ def enter(
 
 
 def usual_visibility(campaign: Campaign, team: str) -> Visibility:
-    """The campaign's visibility of new submissions; what would be for a lab is private where there is none."""
+    """Return the default visibility in a campaign; private instead of lab for an account without a lab."""
     return "private" if campaign.visibility == "lab" and not has_lab(team) else campaign.visibility
 
 
@@ -259,17 +263,17 @@ def _visibility(text: str, team: str) -> str:
     if text not in known:
         raise SubmissionError(str(UnknownNameError("visibility", text[:80], known)))
     if text == "lab" and not has_lab(team):
-        raise SubmissionError("the account has no lab: choose private or public, or ask the organisers to name the lab")
+        raise SubmissionError("the account has no lab: choose private or public, or ask the organisers to set the lab")
     return text
 
 
 def may_change(submission: Submission, viewer: Viewer | None) -> bool:
-    """True if somebody may withdraw a submission and choose who sees it: its submitter, and organisers."""
+    """True if a viewer may withdraw a submission and set its visibility: its submitter, and organisers."""
     return viewer is not None and (viewer.user == submission.user_id or viewer.may("organiser"))
 
 
 def may_see(submission: Submission, viewer: Viewer | None) -> bool:
-    """True if somebody may see a submission; before it is scored only its submitter and organisers may."""
+    """True if a viewer may see a submission; before scoring, only its submitter and organisers may."""
     if may_change(submission, viewer):
         return True
     if submission.state != "scored" or submission.visibility == "private" or submission.disqualified:
@@ -278,21 +282,21 @@ def may_see(submission: Submission, viewer: Viewer | None) -> bool:
 
 
 def find_submission(session: Session, id: str, viewer: Viewer | None) -> Submission:
-    """Find a submission that somebody may see."""
+    """Find a submission that the viewer may see."""
     found = session.scalar(select(Submission).where(Submission.id == id))
     if found is None or not may_see(found, viewer):
-        raise SubmissionError("there is no such submission, or it is not yours to see")
+        raise SubmissionError("unknown submission, or you may not see it")
     return found
 
 
 def submissions_of(session: Session, viewer: Viewer | None) -> list[Submission]:
-    """The submissions that somebody may see, the latest first."""
+    """List the submissions that the viewer may see, latest first."""
     every = session.scalars(select(Submission).order_by(Submission.number.desc()))
     return [one for one in every if may_see(one, viewer)]
 
 
 def visible_systems(session: Session, split: str, viewer: Viewer | None) -> dict[str, Submission]:
-    """The scored systems on the board of a split as a viewer sees it, in order of arrival; withdrawn ones too."""
+    """Return the scored systems of a split that the viewer sees, in order of arrival, including withdrawn ones."""
     scored = select(Submission).where(Submission.state == "scored", Submission.disqualified == "")
     scored = scored.order_by(Submission.number)
     return {one.name: one for one in session.scalars(scored) if split in one.split_names and may_see(one, viewer)}
@@ -301,33 +305,33 @@ def visible_systems(session: Session, split: str, viewer: Viewer | None) -> dict
 def set_visibility(
     campaign: Campaign, submission: Submission, viewer: Viewer | None, visibility: str, now: dt.datetime
 ) -> None:
-    """Say who may see a submission, once an embargo has ended; the worker makes the public copy again."""
+    """Set the visibility of a submission from the end of an embargo on; the worker then updates the public copy."""
     if not may_change(submission, viewer):
-        raise SubmissionError("only who sent a submission says who may see it")
+        raise SubmissionError("only the submitter may change the visibility of a submission")
     chosen = _visibility(visibility, submission.team)
     submission.held = chosen == "public" and campaign.embargo(submission.split_names, now) is not None
     submission.visibility = "private" if submission.held else chosen
 
 
 def withdraw(submission: Submission, viewer: Viewer | None, now: dt.datetime) -> None:
-    """Withdraw a submission for good: it stays where it was seen, and is marked there."""
+    """Withdraw a submission permanently; it stays listed and marked wherever it was visible."""
     if not may_change(submission, viewer):
-        raise SubmissionError("only who sent a submission can withdraw it")
+        raise SubmissionError("only the submitter may withdraw a submission")
     submission.withdrawn = submission.withdrawn or now
 
 
 def disqualify(submission: Submission, viewer: Viewer | None, reason: str, now: dt.datetime) -> None:
-    """Take a submission off all boards for good; its sender and organisers still see it, and the reason."""
+    """Remove a submission from all leaderboards; its submitter and organisers still see it, with the reason."""
     if viewer is None or not viewer.may("organiser"):
-        raise SubmissionError("only organisers disqualify a submission")
+        raise SubmissionError("only organisers may disqualify a submission")
     if not reason.strip() or len(reason) > LONGEST_REASON:
-        raise SubmissionError(f"write the reason, in at most {LONGEST_REASON:,} characters")
+        raise SubmissionError(f"give a reason of at most {LONGEST_REASON:,} characters")
     submission.disqualified = reason.strip()
     submission.withdrawn = submission.withdrawn or now
 
 
 def findings_of(session: Session, submission: Submission) -> list[SubmissionFinding]:
-    """The findings in a submission, in the order of its files and lines."""
+    """Return the findings of a submission, ordered by file and line."""
     return list(
         session.scalars(
             select(SubmissionFinding)
@@ -338,9 +342,9 @@ def findings_of(session: Session, submission: Submission) -> list[SubmissionFind
 
 
 def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> Submission | None:
-    """The account's first submission of the same files, before this one, that a viewer may see; None: there is none.
+    """Find the account's first earlier submission of the same files that a viewer may see; None if there is none.
 
-    Until the files are unpacked they are told by the bytes that were sent.
+    Before the files are unpacked, they are compared by the bytes of the upload.
     """
     by = "digest" if submission.digest else "sent_digest"
     digest = getattr(submission, by)
@@ -356,7 +360,7 @@ def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> 
 
 
 def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
-    """A table of findings for spreadsheets, in which nothing that was sent is taken for a formula."""
+    """Format findings as CSV for spreadsheets; no cell is interpreted as a formula."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["path", "line", "severity", "rule", "message"])
@@ -366,12 +370,12 @@ def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
 
 
 def plain_text(value: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
+    """Escape a text that a spreadsheet would interpret as a formula."""
     return f"'{value}" if value.startswith(FORMULA) else value
 
 
 def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SplitScores]:
-    """The released scores of a submission, by split."""
+    """Return the released scores of a submission, by split."""
     results = []
     for split in submission.split_names:
         own = select(Released).where(Released.submission_id == submission.number, Released.split == split)
@@ -384,9 +388,9 @@ def results_of(session: Session, campaign: Campaign, submission: Submission) -> 
 
 
 def board(session: Session, split: str, viewer: Viewer | None) -> dict[str, list[Released]]:
-    """The released scores of a split that somebody may see, by evaluation, the best by its headline metric first.
+    """Return the released scores of a split that the viewer may see, by evaluation, best headline score first.
 
-    This is all that pages have of a hidden split, whose store the server never opens.
+    Pages of a hidden split show only these: the server never opens its store.
     """
     seen = {one.number for one in visible_systems(session, split, viewer).values()}
     rows = session.scalars(select(Released).where(Released.split == split).order_by(Released.id))
@@ -407,7 +411,7 @@ def _gain(row: Released) -> float:
 
 
 def queue_place(session: Session, submission: Submission) -> int:
-    """Number of submissions that the worker takes before this one."""
+    """Count the submissions that the worker will process before this one."""
     waiting = select(func.count()).where(
         Submission.state.in_(OPEN), Submission.withdrawn.is_(None), Submission.number < submission.number
     )

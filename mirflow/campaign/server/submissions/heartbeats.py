@@ -1,4 +1,4 @@
-"""Heartbeats of workers: rows by which the server, perhaps on another host, knows that a worker is running."""
+"""Heartbeats of workers: rows that show the server, perhaps on another host, that a worker is running."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .submission_tables import Submission, Trouble, WorkerReport
 EVERY = 15.0
 """Seconds between two reports of a worker."""
 FORGOTTEN = dt.timedelta(days=1)
-"""Time after which the report of a worker is removed."""
+"""Age at which the report of a worker is deleted."""
 _WAIT = 1.0
 _LOG = logging.getLogger("mirflow.worker")
 
@@ -31,7 +31,7 @@ def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[Non
     Parameters
     ----------
     name : str
-        Of the worker.
+        Name of the worker.
     every : float
         Seconds between two reports.
     """
@@ -64,15 +64,15 @@ class WorkState:
     """The state of a campaign's workers."""
 
     reported: dt.datetime | None
-    """When one of them last reported; None: none ever did."""
+    """Time of the last report of any worker; None without reports."""
     scoring: bool
-    """Whether one is scoring a submission, and goes on claiming it."""
+    """Whether a worker is scoring a submission and renewing its claim."""
     troubled: dt.datetime | None
-    """Since when one reports and cannot work, such as for a full disk; None: nothing is wrong."""
+    """Time since which a worker cannot work, for example because the disk is full; None if all can."""
 
 
 def work_state(database: Database, now: dt.datetime) -> WorkState:
-    """The state of the workers of a campaign, each of which has a database of its own."""
+    """Return the state of a campaign's workers, each with its own connection."""
     claimed = select(Submission.number).where(Submission.state == "scoring", Submission.lease > now)
     with database.read() as session:
         reported = session.scalar(select(func.max(WorkerReport.seen)))
@@ -81,6 +81,6 @@ def work_state(database: Database, now: dt.datetime) -> WorkState:
 
 
 def last_report(database: Database) -> dt.datetime | None:
-    """The time at which a worker last reported; None if none ever did."""
+    """Return the time of the last report of any worker; None without reports."""
     with database.read() as session:
         return session.scalar(select(func.max(WorkerReport.seen)))

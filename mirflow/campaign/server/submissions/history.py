@@ -20,18 +20,18 @@ from .releases import NO_BETTER, decimals_of, is_final, show_score
 from .submission_tables import CLOSED, Released, RulesVersion, Submission
 
 LOOKED_AT = 200
-"""Submissions that are looked at for news; a viewer may see few of them."""
+"""Most submissions to search for news; a viewer may see few of them."""
 
 
 def read_history(
     session: Session, campaign: Campaign, viewer: Viewer | None, most: int, now: dt.datetime
 ) -> list[NewsItem]:
-    """Read the history of a campaign, as far as somebody may know it.
+    """Read the history of a campaign as the viewer may see it.
 
     Returns
     -------
     list of NewsItem
-        The newest first.
+        Newest first.
     """
     newest = func.coalesce(Submission.withdrawn, Submission.finished, Submission.received).desc()
     ended = select(Submission).where(or_(Submission.state == "scored", Submission.state.in_((*CLOSED, "withdrawn"))))
@@ -53,7 +53,7 @@ def read_history(
 def _items(
     submission: Submission, scores: list[Released], campaign: Campaign, viewer: Viewer | None, now: dt.datetime
 ) -> Iterator[NewsItem]:
-    """The end of a submission, and its withdrawal."""
+    """Yield the end of a submission, and its withdrawal."""
     own = viewer is not None and viewer.user == submission.user_id
     whose = f"Your {submission.name}" if own else f"{submission.name} of {submission.user.name}"
     item = partial(NewsItem, page="submission", parts={"submission": submission.id})
@@ -72,7 +72,7 @@ def _items(
 
 
 def _score(row: Released, campaign: Campaign, now: dt.datetime) -> str:
-    """A score that may be shown, with no more digits than it has; nothing of a withdrawn system on a hidden split."""
+    """Format a score that may be shown; empty for a withdrawn system on a hidden split."""
     split = campaign.splits.get(row.split)
     shown = show_score(row, split, now)
     if row.submission.withdrawn is not None and (split is None or split.hidden):

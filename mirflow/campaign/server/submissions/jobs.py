@@ -1,7 +1,7 @@
-"""Jobs of a worker: what confined processes are asked for, what they may read and write, and what comes of it.
+"""Jobs of a worker: inputs, permissions and results of its confined processes.
 
-One checks what was sent, one reads it, one scores it. The functions that run in those processes are in `checking.py`,
-`reading.py` and `scoring.py`.
+One job checks an upload, one reads it, and one scores it. Their functions are in `checking.py`, `reading.py` and
+`scoring.py`.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from .submission_tables import Scored, Submission, SubmissionFinding
 from .uploads import NAMES, RECEIVED
 
 _SCORING = 10
-"""Times the seconds of a check that scoring may take on a split."""
+"""Time limit for scoring a split, as a multiple of that for a check."""
 _READ = 100
-"""Times the bytes of an upload that what is read of it may have: numbers take more room than text."""
+"""Size limit for annotations read from an upload, as a multiple of its size: numbers take more space than text."""
 _ENVIRONMENT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TZ"})
-"""Names of the environment variables that every job which reads references gets."""
+"""Environment variables passed to every job that reads references."""
 _TRACKS_FOR = 300.0
-"""Seconds for which lists of tracks are believed."""
+"""Seconds for which a list of tracks is reused."""
 _LOG = logging.getLogger("mirflow.worker")
 
 
@@ -56,7 +56,7 @@ class Jobs:
 
     Parameters
     ----------
-    claims : Claims
+    Claims of the same worker.
         Of the worker.
     """
 
@@ -68,19 +68,19 @@ class Jobs:
         tasks = dict.fromkeys(one.task for one in self.campaign.evaluations)
         self.confinement = Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
         self._tracks: tuple[float, dict[str, Any]] | None = None
-        self._earlier = True  # perhaps some were scored by a version that kept no readings
+        self._earlier = True  # some may have been scored by a version without readings
 
     @property
     def knows_tracks(self) -> bool:
-        """True once the references were asked for."""
+        """True once the references have been listed."""
         return self._tracks is not None
 
     def tracks(self) -> dict[str, Any]:
-        """By split and evaluation the places of the references, as this host sees them."""
+        """Places of the references by split and evaluation, as seen from this host."""
         return dict(self.references()["places"])
 
     def references(self) -> dict[str, Any]:
-        """Places of the references, and the folders that they are in; listed again after a while."""
+        """Places of the references with their folders; listed again after some time."""
         if self._tracks is None or time.monotonic() - self._tracks[0] > _TRACKS_FOR:
             task = {**self.file, "splits": list(self.campaign.splits)}
             self._tracks = time.monotonic(), self.confinement.run("tracks", task, self.trusted())
@@ -88,14 +88,14 @@ class Jobs:
         return self._tracks[1]
 
     def trusted(self) -> Confines:
-        """Confines of jobs that read what the organiser has and what was scored."""
+        """Limits for jobs that read the organiser's and already scored files."""
         seconds = _SCORING * self.campaign.limits.seconds
         return Confines(seconds, files=4096, network=True, alone=False, environment=self._environment())
 
     def _scoring(self, row: Submission, split: str, temporary: str) -> Confines:
-        """Confines of the job that scores: it sees references beside what was read, and a cluster if it asks one."""
+        """Limits for scoring: the job reads references and readings, and may use the cluster of the campaign."""
         limits, scheduler = self.campaign.limits, self.campaign.execution.scheduler
-        # A link that leads out of a folder is refused: where references are is known with links followed.
+        # Links out of a folder are refused, so the folders of references are resolved first.
         beside = [*self._beside(split), *self._read_beside(split), *self.references()["folders"].get(split, ())]
         state = self.service.submissions_folder.parent.resolve()
         readable = [one for path in dict.fromkeys(beside) for one in _apart(Path(path), state)]
@@ -113,7 +113,7 @@ class Jobs:
         )
 
     def _beside(self, split: str) -> Iterator[str]:
-        """What a campaign may read: the folders of its file and of the split, and what it names elsewhere."""
+        """Paths that a campaign may read: the folders of its file and of the split, and others that it names."""
         folder, root = self.path.parent, split_root(self.path, self.campaign, split)
         yield from (str(folder), str(root))
         metrics = [one.partition(".py:")[0] for each in self.campaign.evaluations for one in each.metrics or ()]
@@ -129,17 +129,17 @@ class Jobs:
                 yield str(Path.home() / "mir_datasets" if home is None else root / Path(home).expanduser())
 
     def _environment(self) -> dict[str, str]:
-        """The environment of jobs: what they need, and what the campaign file names; no password of a database."""
+        """Environment of jobs: required variables and those named by the campaign file; never the database password."""
         named = variables_of(self.path.read_text(encoding="utf-8")) | _ENVIRONMENT
         asks = self.campaign.execution.scheduler not in SCHEDULERS
         return {key: value for key, value in os.environ.items() if key in named or (asks and key.startswith("DASK_"))}
 
     def check(self, row: Submission) -> None:
-        """Check a submission: it is accepted with what was sent in its place, or refused with findings."""
+        """Check a submission: accept it with its unpacked files, or refuse it with findings."""
         place = self.service.submissions_folder / row.id
         files = place / "files"
         if not (place / NAMES).is_file():
-            self._note_check(row, _nothing("what was sent is gone: send it again"), place)
+            self._note_check(row, _nothing("the upload is lost: submit it again"), place)
             return
         remove(files)
         files.mkdir()
@@ -188,7 +188,7 @@ class Jobs:
         ]
 
     def _read_beside(self, split: str) -> Iterator[str]:
-        """Files of classes and of maps of labels, with which what was sent is read."""
+        """Files of classes and label maps that are needed to read submissions."""
         root = split_root(self.path, self.campaign, split)
         for one in self.campaign.evaluations:
             labels = reading_options(one, str(root)).get("labels")
@@ -215,8 +215,8 @@ class Jobs:
             if refused:
                 mine.reason, mine.finished = _refusal(mine.errors), self.service.clock()
             else:
-                # The name is this submission's alone: what lies there is of a try that was killed. What was received
-                # goes only after this is committed.
+                # Only this submission uses the name: anything there is left from a job that was killed. The upload is
+                # removed only after the commit.
                 target = self.service.systems_folder / row.name
                 remove(target)
                 remove(self.service.readings_folder / row.name)
@@ -228,13 +228,13 @@ class Jobs:
         remove(place)
 
     def read(self, row: Submission, split: str) -> None:
-        """Read what was sent for a split in the confined process, unless it was read as it would be now."""
+        """Read the files for a split in the confined process, unless an up-to-date reading exists."""
         place = self.service.readings_folder / row.name
         files, root = self.service.systems_folder / row.name, split_root(self.path, self.campaign, split)
         task = {
             "evaluations": read_document(self.path).data["evaluations"],
             "root": str(root),
-            # Relative, as files are told apart by name and time: a folder that is moved as a whole stays what it was.
+            # Relative, so that the signature by name and time survives moving the whole folder.
             "files": os.path.relpath(files, root).replace(os.sep, "/"),
             "split": split,
             "places": self.tracks().get(split, {}),
@@ -260,18 +260,18 @@ class Jobs:
         self._put_readings(place, split, made_of)
 
     def _put_readings(self, place: Path, split: str, made_of: str) -> None:
-        """Put what was just read of a split in its place; the mark says that all of it is there."""
+        """Move the readings of a split into place; a mark shows that they are complete."""
         mark, target, out = place / f"{split}.made_of", place / split, place / f".{split}.building"
         mark.unlink(missing_ok=True)
         remove(target)
-        (out / split).mkdir(parents=True, exist_ok=True)  # also without any file: the system is there
+        (out / split).mkdir(parents=True, exist_ok=True)  # even without files, to record the system
         (out / split).rename(target)
         remove(out)
         mark.write_text(made_of)
         sync_folder(place)
 
     def read_earlier(self) -> bool:
-        """Read one submission of those that were scored when nothing was kept of them; False: there is none."""
+        """Read one submission that was scored before readings existed; False if there is none."""
         if not self._earlier:
             return False
         opened = [name for name, split in self.campaign.splits.items() if not split.hidden]
@@ -296,16 +296,16 @@ class Jobs:
             except (SystemTroubleError, StoppedError):
                 raise
             except JobError as error:
-                _LOG.warning("submission %s: %s: has no timelines, as it %s", row.id, split, error)
+                _LOG.warning("submission %s: %s: no timelines, since it %s", row.id, split, error)
                 self._put_readings(self.service.readings_folder / row.name, split, "")
         return True
 
     def scratch(self, row: Submission) -> Path:
-        """The folder of the scores of a submission that are not released yet."""
+        """Folder for the unreleased scores of a submission."""
         return self.service.submissions_folder / row.id / "scoring"
 
     def left(self, row: Submission) -> list[str]:
-        """The splits on which a submission is still to be scored; earlier rules may have had others."""
+        """List the splits that a submission has yet to be scored on; earlier rules may have had other splits."""
         with self.database.read() as session:
             return [
                 split
@@ -315,7 +315,7 @@ class Jobs:
             ]
 
     def outcome(self, row: Submission, split: str) -> str | None:
-        """The error of scoring on a split, empty if there is none; None if it was not scored by this campaign file."""
+        """Return the error from scoring on a split, empty if none; None if this campaign file has not scored it."""
         try:
             found = json.loads((self.scratch(row) / f"{split}.json").read_text())
         except (OSError, ValueError):
@@ -323,7 +323,7 @@ class Jobs:
         return str(found["error"]) if found["digest"] == self.file["digest"] else None
 
     def score(self, row: Submission) -> None:
-        """Score a submission; its scores are released in turn, also if it fails on a later split."""
+        """Score a submission; even if a later split fails, the others are released in turn."""
         left = self.left(row)
         for split in left:
             error = self.compute(row, split)
@@ -336,7 +336,7 @@ class Jobs:
             mine.state, mine.tries = "computed", 0
 
     def compute(self, row: Submission, name: str) -> str:
-        """Score a submission on a split, into a store of its own; the error if it cannot be scored, or nothing."""
+        """Score a submission on a split into a separate store; returns an error message, or an empty string."""
         known, split = self.outcome(row, name), self.campaign.splits[name]
         if known is not None:
             return known
@@ -347,13 +347,13 @@ class Jobs:
             "readings": str(self.service.readings_folder),
             "scratch": str(self.scratch(row)),
         }
-        # How long each track takes depends on its reference.
+        # The time per track depends on its reference.
         progress = None if split.hidden else self.claims.progress(row)
         error = ""
         try:
             self.read(row, name)
             self.scratch(row).mkdir(parents=True, exist_ok=True)
-            # A folder of its own, and short: names of sockets have a hundred letters at most.
+            # A separate folder with a short path, since names of sockets are limited to about 100 characters.
             with tempfile.TemporaryDirectory(prefix="mirflow-") as temporary:
                 confines = self._scoring(row, name, temporary)
                 result = self.confinement.run("score", task, confines, progress, lambda: self.claims.beat(row))
@@ -367,7 +367,7 @@ class Jobs:
 
 
 def _apart(path: Path, state: Path) -> Iterator[str]:
-    """A path; of a folder that holds the state of a campaign all else that is in it, but for hidden files."""
+    """Yield a path, or for a folder that contains the campaign's state everything else in it except hidden files."""
     real = path.resolve()
     if not state.is_relative_to(real):
         yield str(path)
@@ -383,4 +383,4 @@ def _nothing(message: str) -> CheckAnswer:
 
 def _refusal(errors: int) -> str:
     what = "1 error" if errors == 1 else f"{errors} errors"
-    return f"{what}: mend the files and send them again; the name is free, and the quota is as it was"
+    return f"{what}: correct the files and submit them again; the name is free and the quota unchanged"

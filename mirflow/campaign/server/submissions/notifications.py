@@ -1,7 +1,7 @@
-"""Notifications: messages on what happened to submissions, from the event to the row that waits to be sent.
+"""Notifications: messages about submissions, from the event to the row that waits for delivery.
 
-A message is a row that is written in the transaction of its event, so that none is lost, and none tells of something
-that did not happen. It has no scores; its link leads to a page, which shows those that its reader may see.
+A message is a row written in the transaction of its event, so messages are neither lost nor sent for events that were
+rolled back. A message contains no scores; it links to a page that shows those its reader may see.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ CHANNELS: tuple[Channel, ...] = ("webhook", "mail")
 Event = Literal["accepted", "refused", "failed", "scored", "withdrawn", "disqualified"]
 EVENTS: Mapping[Event, str] = MappingProxyType(
     {
-        "accepted": "has passed the check and waits to be scored",
-        "refused": "was refused at the check; its page lists the findings",
-        "failed": "could not be scored; its page has the reason",
-        "scored": "was scored; its page shows the scores that are released",
+        "accepted": "passed the check and is waiting to be scored",
+        "refused": "was refused by the check; its page lists the findings",
+        "failed": "could not be scored; its page gives the reason",
+        "scored": "was scored; its page shows the released scores",
         "withdrawn": "was withdrawn",
-        "disqualified": "was disqualified; its page has the reason",
+        "disqualified": "was disqualified; its page gives the reason",
     }
 )
-"""Events, and how mail describes them."""
+"""Events with their descriptions in mails."""
 LEASE = dt.timedelta(minutes=2)
-"""Time after which a message whose sender was killed is sent again."""
+"""Time after which a message is sent again if its sender was killed."""
 FIRST_WAIT = dt.timedelta(seconds=10)
-"""Time between the first two tries; every further wait is four times as long."""
+"""Time between the first two attempts; each further wait is four times as long."""
 LONGEST_WAIT = dt.timedelta(hours=6)
-"""Longest time between two tries."""
+"""Longest time between two attempts."""
 GIVEN_UP = dt.timedelta(days=3)
-"""Age of the event after which a message is not tried again."""
+"""Age of the event after which delivery is abandoned."""
 SHOWN = dt.timedelta(days=7)
-"""Time for which organisers see that a message was given up."""
+"""How long organisers see that a message was not delivered."""
 KEPT = dt.timedelta(days=30)
-"""Age after which a message is forgotten."""
+"""Age after which a message is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as its reader gets it."""
+    """A message for its receiver."""
 
     key: str
-    """Identifies the message; it is the same in all tries."""
+    """Identifier, the same for all attempts."""
     type: str
     """``submission.`` and the event, or ``test``."""
     date: dt.datetime
-    """Of the event."""
+    """Date of the event."""
     campaign: str
     """Title of the campaign."""
     words: str
@@ -73,13 +73,13 @@ class Message:
     submission: str = ""
     system: str = ""
     account: str = ""
-    """Id and name of the submission, and name of its account; empty in a test."""
+    """Id and name of the submission, and name of its account; empty in a test message."""
     splits: tuple[str, ...] = ()
     address: str = ""
-    """Of mail alone."""
+    """Receiver's address, for mail only."""
 
     def as_json(self) -> str:
-        """The message as a webhook gets it."""
+        """Format the message for a webhook."""
         data = {
             "campaign": self.campaign,
             "submission": self.submission,
@@ -91,12 +91,12 @@ class Message:
         return json.dumps({"type": self.type, "timestamp": self.date.isoformat(), "data": data})
 
     def as_mail(self, sender: str, account_url: str) -> EmailMessage:
-        """The message as mail.
+        """Format the message as mail.
 
         Parameters
         ----------
         account_url : str
-            Page on which the reader removes the address.
+            Page on which the receiver can remove the address.
         """
         mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
         mail["From"], mail["To"] = sender, self.address
@@ -107,14 +107,14 @@ class Message:
         about = f"{self.system} {self.words}." if self.system else f"This is a test: {self.words}."
         mail.set_content(
             f"{one_line(about)}\n{self.url}\n\n"
-            f"{one_line(self.campaign)} sends this because this address is on your account page,\n"
+            f"{one_line(self.campaign)} sent this mail to the address on your account page,\n"
             f"where you can remove it: {account_url}\n"
         )
         return mail
 
 
 def one_line(text: str) -> str:
-    """A text without line ends and control characters, so that it adds no header to a mail, and no line to a log.
+    """Remove line ends and control characters, to prevent the injection of mail headers and log lines.
 
     Examples
     --------
@@ -127,14 +127,14 @@ def one_line(text: str) -> str:
 def announce(
     session: Session, campaign: Campaign, submission: Submission, event: Event, now: dt.datetime, *, mail: bool = True
 ) -> None:
-    """Write the messages on an event, in the transaction of the event.
+    """Write the messages about an event, in the transaction of the event.
 
     Parameters
     ----------
     session : Session
-        Of a write transaction.
+        A write transaction.
     mail : bool
-        False if the sender of the submission did it, who needs no mail about it.
+        False if the submitter caused the event and needs no mail about it.
     """
     settings = campaign.notifications
     if settings is None:
@@ -148,7 +148,7 @@ def announce(
 
 
 def change_mail(session: Session, user: User, address: str) -> None:
-    """Set the address of an account for mail; empty: remove it, with the mail that waits."""
+    """Set the address of an account for mail; empty: remove it together with pending mail."""
     if address:
         try:
             mail_address(address)
@@ -160,14 +160,14 @@ def change_mail(session: Session, user: User, address: str) -> None:
 
 
 def forget_mail(session: Session, user: int) -> None:
-    """Delete the messages to an account by mail."""
+    """Delete the mail to an account."""
     session.execute(delete(Notification).where(Notification.user_id == user))
 
 
 def claim(session: Session, service: Service, channel: Channel, now: dt.datetime) -> Message | None:
-    """Take the message of a channel that is due first, so that no other process sends it; None if none is due.
+    """Claim the due message of a channel, so that no other process sends it; None if none is due.
 
-    Mail to accounts that were revoked, or have no address any more, is deleted.
+    Mail to accounts that were revoked or have no address any more is deleted.
     """
     waiting = select(Notification).where(*_waiting(channel), Notification.due <= now)
     first = waiting.order_by(Notification.due, Notification.id).limit(1)
@@ -181,14 +181,14 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
 
 
 def is_due(session: Session, channel: Channel, now: dt.datetime) -> bool:
-    """True if a message of a channel is to be sent."""
+    """True if a message of a channel is due."""
     return (
         session.scalar(select(Notification.id).where(*_waiting(channel), Notification.due <= now).limit(1)) is not None
     )
 
 
 def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
-    """Note that a message was delivered, and forget old ones."""
+    """Record that a message was delivered, and delete old ones."""
     row = session.scalar(select(Notification).where(Notification.key == key))
     if row is not None:
         row.sent, row.error = now, ""
@@ -196,21 +196,21 @@ def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
 
 
 def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, final: bool = False) -> bool:
-    """Note that a message could not be delivered, and when it is tried again.
+    """Record a failed attempt, and schedule the next one.
 
     Parameters
     ----------
     key : str
-        Of the message.
+        Key of the message.
     error : str
-        Why it failed.
+        Reason of the failure.
     final : bool
-        Whether another try would fail in the same way.
+        Whether another attempt would fail in the same way.
 
     Returns
     -------
     bool
-        Whether the message is given up.
+        Whether delivery is abandoned.
     """
     row = session.scalar(select(Notification).where(Notification.key == key))
     if row is None or row.sent is not None:
@@ -223,7 +223,7 @@ def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, fin
 
 
 def wait_after(tries: int) -> dt.timedelta:
-    """The time until the next try.
+    """Return the time until the next attempt.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def _message(service: Service, row: Notification) -> Message:
 
 
 def counts(session: Session) -> dict[tuple[str, str], int]:
-    """Numbers of messages that are not forgotten yet by channel and state: waiting, failing, sent or lost."""
+    """Count messages by channel and state: waiting, failing, sent or lost."""
     state = case(
         (Notification.sent.is_not(None), "sent"),
         (Notification.lost.is_not(None), "lost"),
@@ -267,7 +267,7 @@ def counts(session: Session) -> dict[tuple[str, str], int]:
 
 
 def undelivered(session: Session, now: dt.datetime) -> list[str]:
-    """Sentences for organisers on the channels that do not deliver."""
+    """Describe channels that fail to deliver, for organisers."""
     sentences = []
     for channel in CHANNELS:
         failing = and_(*_waiting(channel), Notification.error != "")
@@ -277,7 +277,7 @@ def undelivered(session: Session, now: dt.datetime) -> list[str]:
             given_up = sum(row.lost is not None for row in rows)
             sentences.append(
                 f"Notifications by {channel} fail: {counted(len(rows) - given_up, 'message')} to be tried again, "
-                f"{counted(given_up, 'message')} given up in the last {SHOWN.days} days. The latest is of "
+                f"{counted(given_up, 'message')} given up in the last {SHOWN.days} days. The latest error, on "
                 f"{rows[-1].date:%Y-%m-%d %H:%M} (UTC): {rows[-1].error}"
             )
     return sentences

@@ -1,7 +1,7 @@
-"""Publication of scores: released in the order of arrival, scored anew by later rules, and copied where public.
+"""Publication of scores: release in the order of arrival, rescoring by later rules, and public copies.
 
-Scores are released one by one, as the ladder and the comparisons depend on their order. Public copies hold the public
-systems of a split, and are made again as soon as other systems are public.
+Scores are released one by one, since the ladder and the comparisons depend on their order. Public copies contain the
+public systems of a split and are updated when the set of public systems changes.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .releases import judge, keep_true_scores, lacks_true_scores, release, rival
 from .submission_tables import PublicCopy, Released, Scored, Submission
 
 _PUBLISH = 10.0
-"""Seconds after which public copies are looked at while there is other work."""
+"""Seconds after which public copies are checked even while other work is waiting."""
 _COPY_FORMAT = 3
-"""Version of the contents of public copies: those of an earlier one are made again."""
+"""Version of the contents of public copies; older copies are made again."""
 
 
 class Publication:
-    """What a worker does with scores that are computed.
+    """Releases and publishes the scores computed by a worker.
 
     Parameters
     ----------
     claims : Claims
-        Of the worker.
+        Claims of the same worker.
     jobs : Jobs
-        Of the same worker.
+        Jobs of the same worker.
     """
 
     def __init__(self, claims: Claims, jobs: Jobs) -> None:
@@ -46,14 +46,14 @@ class Publication:
 
     @property
     def is_due(self) -> bool:
-        """True if nobody has looked for a while at what is public."""
+        """True if public copies have not been checked for some time."""
         return time.monotonic() - self._looked > _PUBLISH
 
     def release(self, row: Submission) -> None:
-        """Release the scores of a submission, of which all earlier ones are released."""
+        """Release the scores of a submission once all earlier ones are released."""
         for split in self.jobs.left(row):
             error = self.jobs.outcome(row, split)
-            if error is None:  # the campaign file was edited meanwhile, or a backup was restored
+            if error is None:  # the campaign file was edited, or a backup restored, meanwhile
                 with self.claims.finishing(row) as (_, mine):
                     mine.state = "accepted"
                 return
@@ -69,7 +69,7 @@ class Publication:
         remove(self.service.submissions_folder / row.id)
 
     def _release_split(self, row: Submission, name: str) -> bool:
-        """Join the scores of a submission to the store of a split, and release them; False if that is refused."""
+        """Join the scores of a submission to the store of a split and release them; False if the store refuses them."""
         split = self.campaign.splits[name]
         with self.database.read() as session:
             against = {
@@ -92,7 +92,7 @@ class Publication:
             self.claims.fail(row, name, str(error))
             return False
         except SystemTroubleError:
-            # The scores may be of references that are not those of the others: they are computed again.
+            # The scores may be based on different references than the others: compute them again.
             (self.jobs.scratch(row) / f"{name}.json").unlink(missing_ok=True)
             raise
         with self.database.write() as session:
@@ -106,7 +106,7 @@ class Publication:
         return True
 
     def rescore(self) -> bool:
-        """Score one submission by rules that are newer than its own: their metrics are new columns."""
+        """Score one submission by rules that are newer than its own; their metrics become new columns."""
         rules = self.campaign.rules
         with self.database.read() as session:
             rows = session.scalars(
@@ -134,7 +134,7 @@ class Publication:
         return taken
 
     def recall(self) -> bool:
-        """Keep the true scores of one submission that was released before they were kept beside."""
+        """Record the true scores of one submission that was released before they were stored."""
         hidden = [name for name, split in self.campaign.splits.items() if split.hidden]
         lacking = lacks_true_scores(hidden)
         with self.database.read() as session:
@@ -143,7 +143,7 @@ class Publication:
             name = "" if row is None else row.submission.name
         if row is None:
             return False
-        self._recalled.add((row.submission_id, row.split))  # of what is not in the store there is nothing to try again
+        self._recalled.add((row.submission_id, row.split))  # do not retry submissions that are not in the store
         task = {"store": str(self.service.stores_folder / f"{row.split}.zarr"), "system": name}
         values = self.jobs.confinement.run(
             "recall", task, self.jobs.trusted(), beat=lambda: not self.claims.stopped.is_set()
@@ -153,7 +153,7 @@ class Publication:
         return True
 
     def lift(self) -> bool:
-        """Make submissions public that were held until an embargo ended; False: there are none."""
+        """Publish submissions whose embargo has ended; False if there are none."""
         now, held = self.service.clock(), select(Submission).where(Submission.held)
         with self.database.read() as session:
             ended = [one.number for one in session.scalars(held) if not self.campaign.embargo(one.split_names, now)]
@@ -166,7 +166,7 @@ class Publication:
         return True
 
     def publish(self) -> bool:
-        """Make the public copy of one split again, if what is public has changed."""
+        """Update the public copy of one split, if the set of public systems has changed."""
         self._looked = time.monotonic()
         for name, split in self.campaign.splits.items():
             store = self.service.stores_folder / f"{name}.zarr"

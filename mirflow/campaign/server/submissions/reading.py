@@ -1,4 +1,4 @@
-"""Reading of a submission's files for scores and timelines, in a child process: nothing else parses what was sent."""
+"""Reading of submitted files for scores and timelines, in a child process; no other code parses them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .confinement import SendMessage
 
 
 def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Read the files of a system for the evaluations of a split, and keep their annotations.
+    """Read a system's files for the evaluations of a split, and store the annotations.
 
     Parameters
     ----------
