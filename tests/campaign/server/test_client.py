@@ -158,7 +158,7 @@ def test_tokens_are_found_in_netrc(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert find_token("https://results.example/lab/", None) == "secret"
     assert find_token("https://results.example", "other\n") == "other"
     (tmp_path / ".netrc").write_text("machine\n")
-    with pytest.raises(ServerError, match="cannot read ~/.netrc"):
+    with pytest.raises(ServerError, match=r"cannot read ~/\.netrc"):
         find_token("https://results.example", None)
 
 

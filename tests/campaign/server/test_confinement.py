@@ -182,7 +182,7 @@ def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(
     monkeypatch.setattr(worker, "_work", lambda: None)
     with caplog.at_level(logging.WARNING, "mirflow.worker"):
         worker.run()
-    assert "not confined as they should be: no Landlock" in caplog.text
+    assert "not fully confined: no Landlock" in caplog.text
     (tmp_path / "second").mkdir()
     required = open_campaign(tmp_path / "second", f"{CAMPAIGN}limits: {{confinement: required}}\n")
     with pytest.raises(MirflowError, match=r"limits\.confinement is required, and this host lacks it: no Landlock"):
@@ -221,5 +221,5 @@ def test_server_and_worker_refuse_a_host_that_cannot_confine(tmp_path: Path, com
     if "Operation not permitted" in found.stderr and "prctl" in found.stderr:
         pytest.skip("filters of system calls are not allowed here")
     assert found.returncode not in (0, None)
-    assert "limits.confinement is required, and this host lacks it: no Landlock" in found.stderr
+    assert "limits.confinement is required, but this host does not support it: no Landlock" in found.stderr
     assert "Traceback" not in found.stderr

@@ -291,7 +291,7 @@ def test_a_page_only_asks_whether_a_judgement_is_meant(tmp_path: Path) -> None:
     for one, broad, fine in zip(asked, ["NS"] * 3 + ["VS"] * 3, [0, 1, 2, 8, 9, 10], strict=False):
         assert grader.judge(one, broad=broad, fine=fine).json()["ask"] == ""
     answer = grader.judge(asked[6], broad="NS", fine=9).json()
-    assert answer["ask"] == "You say not similar and 9, which you have given to very similar so far. Is it so?"
+    assert answer["ask"] == "You say not similar and 9, a value you have used for very similar. Is this intended?"
     assert answer["state"]["fine"] == 9.0
     assert answer["ask"] in grader.get(ROUND).text
 
@@ -508,7 +508,7 @@ def test_another_pool_under_the_same_name_is_refused(tmp_path: Path) -> None:
     Grader(open_service([path]))
     key = tmp_path / "grading" / "pool.key.csv"
     key.write_text(re.sub(r"(q\dp)(\d)", r"other\1\2", key.read_text()))
-    with pytest.raises(GradingError, match=r"was heard as '\w+', and is 'other\w+' now"):
+    with pytest.raises(GradingError, match=r"was played as '\w+' but is now 'other\w+'"):
         open_rounds(open_service([path]))
 
 
@@ -516,9 +516,13 @@ def test_another_pool_under_the_same_name_is_refused(tmp_path: Path) -> None:
     ("file", "text", "message"),
     [
         ("queries.csv", "query\nq1\n", r"pool\.csv: query 'q2' is not in grading/queries\.csv"),
-        ("pool.key.csv", "query,candidate,piece,system,rank\n", "has no piece for candidate"),
-        ("training.csv", "query,candidate,broad,fine\nq1,q2,XX,1\n", r"training\.csv:2: broad: needs one of"),
-        ("training.csv", "query,candidate,broad,fine\nq1,q2,NS,11\n", r"training\.csv:2: fine: needs a number"),
+        ("pool.key.csv", "query,candidate,piece,system,rank\n", "no piece for candidate"),
+        ("training.csv", "query,candidate,broad,fine\nq1,q2,XX,1\n", r"training\.csv:2: invalid broad: choose from"),
+        (
+            "training.csv",
+            "query,candidate,broad,fine\nq1,q2,NS,11\n",
+            r"training\.csv:2: invalid fine: expected a number",
+        ),
     ],
 )
 def test_tables_that_do_not_fit_are_named(tmp_path: Path, file: str, text: str, message: str) -> None:

@@ -176,7 +176,7 @@ def test_interim_tables_leave_a_round_open(service: Service, tmp_path: Path) -> 
 
 
 def test_a_round_that_is_not_there_is_named(service: Service, tmp_path: Path) -> None:
-    with pytest.raises(GradingError, match="no round of grading is called 'similarty'; did you mean 'similarity'"):
+    with pytest.raises(GradingError, match="unknown round of grading 'similarty'; did you mean 'similarity'"):
         close_round(service, "similarty", tmp_path / "out")
 
 

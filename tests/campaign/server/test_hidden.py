@@ -281,7 +281,7 @@ def test_a_name_under_which_something_was_scored_is_not_given_again(
         join(other, changed)
     kept = [one.partition(":")[0] for one in other.cells.digest]
     changed = replace(other, cells=replace(other.cells, digest=tuple(f"{one}:y" for one in kept)))
-    with pytest.raises(AnnotationError, match="another submission was scored as 'oak' before"):
+    with pytest.raises(AnnotationError, match="another submission was already scored as 'oak'"):
         join(other, changed)
 
 

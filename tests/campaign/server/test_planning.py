@@ -290,7 +290,7 @@ def test_tables_of_commands_go_on_on_the_pages(service: Service, tmp_path: Path,
     organiser = Organiser(service).begin()
     made = service.folder / "grading" / "ams"  # type: ignore[operator]
     invoke("grading", "draw", tmp_path / "pieces.csv", "-n", "3", "-o", made / "queries.csv", code=0)
-    assert "there are no lists of systems yet" in told(organiser.submit(f"{PLAN}/pool", lists="sent", top="1"))
+    assert "upload lists of systems first" in told(organiser.submit(f"{PLAN}/pool", lists="sent", top="1"))
     organiser.step("pool", lists="0", top="2")
     assert quantities(organiser.get(PLAN).text, "Candidates pooled")["queries"] == "3"
     (made / "pool.key.csv").write_text("query,candidate\nq,c\n")
@@ -310,34 +310,34 @@ def test_a_step_that_is_made_again_takes_back_those_after_it(service: Service, a
 @pytest.mark.parametrize(
     ("step", "fields", "message"),
     [
-        ("pieces", {"table": "1"}, "the table is a whole number from 0 to 0, not '1'"),
-        ("pieces", {"table": "../x"}, "the table is a whole number"),
+        ("pieces", {"table": "1"}, "the table must be a whole number from 0 to 0, not '1'"),
+        ("pieces", {"table": "../x"}, "the table must be a whole number"),
         ("pieces", {"table": "0", "column": "name"}, "pieces.csv: no column 'name'"),
-        ("draw", {"number": "0"}, "the number of queries is a whole number from 1 to 100000, not '0'"),
+        ("draw", {"number": "0"}, "the number of queries must be a whole number from 1 to 100000, not '0'"),
         ("draw", {"number": "13"}, "12 pieces to draw 13 from"),
         ("draw", {"number": "7", "by": "genre"}, "6 pieces of genre 'folk' to draw 7 from"),
         ("draw", {"number": "1", "by": "year"}, "no column 'year'"),
-        ("draw", {"number": "folk=1"}, "the number of queries is a whole number from 1 to 100000, not 'folk=1'"),
+        ("draw", {"number": "folk=1"}, "the number of queries must be a whole number from 1 to 100000, not 'folk=1'"),
         ("draw", {"number": "folk=x", "by": "genre"}, "'folk=x' is neither a number from 1 nor VALUE=NUMBER,..."),
         ("draw", {"number": "folk=1,folk=2", "by": "genre"}, "each value is named once"),
         ("draw", {"number": "polka=1", "by": "genre"}, "no piece to draw from has the genre 'polka'"),
         ("draw", {"number": "1", "where": "year > 3"}, "year"),
-        ("draw", {"number": "1", "seed": "-1"}, "the seed is a whole number from 0"),
-        ("draw", {"number": "1", "seed": "9" * 19}, "the seed is a whole number from 0"),
+        ("draw", {"number": "1", "seed": "-1"}, "the seed must be a whole number from 0"),
+        ("draw", {"number": "1", "seed": "9" * 19}, "the seed must be a whole number from 0"),
         ("draw", {"number": "1", "seed": "seven"}, "not 'seven'"),
-        ("pool", {"lists": "0", "top": "0"}, "the number of candidates is a whole number from 1 to 1000"),
-        ("pool", {"lists": "1", "top": "1"}, "the lists is a whole number from 0 to 0"),
+        ("pool", {"lists": "0", "top": "0"}, "the number of candidates must be a whole number from 1 to 1000"),
+        ("pool", {"lists": "1", "top": "1"}, "the lists must be a whole number from 0 to 0"),
         ("pool", {"lists": "0", "top": "1", "same": "label"}, "no column 'label'"),
         ("pool", {"lists": "0", "top": "1", "judged_as": "mutation"}, "queries.csv: no column 'mutation'"),
-        ("pool", {"lists": "0", "top": "1", "secret": "short"}, "a secret needs 12 characters at least"),
+        ("pool", {"lists": "0", "top": "1", "secret": "short"}, "use at least 12 characters"),
         ("assign", {"graders": "1"}, "each pair needs 2 graders, and there are 1"),
-        ("assign", {"graders": "1001"}, "the number of graders is a whole number from 1 to 1000"),
-        ("assign", {"graders": "2", "repeats": "2"}, "the share of repeats: a number from 0 to 1, not '2'"),
-        ("assign", {"graders": "2", "minutes": "nan"}, "the minutes of a judgement: a number from 0.01"),
+        ("assign", {"graders": "1001"}, "the number of graders must be a whole number from 1 to 1000"),
+        ("assign", {"graders": "2", "repeats": "2"}, "the share of repeats must be a number from 0 to 1, not '2'"),
+        ("assign", {"graders": "2", "minutes": "nan"}, "the minutes of a judgement must be a number from 0.01"),
         ("open", {"closes": "tomorrow"}, "or a day such as 2026-12-31, not 'tomorrow'"),
         ("open", {"closes": "2027-02-01 12:00"}, "needs a time with its zone such as"),
         ("open", {"opens": "2027-02-01", "closes": "2027-01-01"}, "before it opens"),
-        ("open", {"broad_1": " "}, "each of the three words needs a text"),
+        ("open", {"broad_1": " "}, "each of the three labels needs a text"),
         ("open", {"listen": "-1"}, "the seconds to listen"),
     ],
 )
@@ -360,9 +360,12 @@ def test_what_cannot_be_is_said_beside_its_form(
         ({"x.csv": "artist\na\n"}, "no column names the pieces"),
         ({"x.csv": b"\x00\xff\xfe"}, "x.csv"),
         ({"x.csv": ""}, "has no rows"),
-        ({"x.xlsx": "piece\na\n"}, "the table of pieces 'x.xlsx' is none of .csv, .tsv, .txt"),
+        (
+            {"x.xlsx": "piece\na\n"},
+            "the table of pieces 'x.xlsx' has an unsupported suffix: choose from .csv, .tsv, .txt",
+        ),
         ({"../..": "piece\na\n"}, "has a part '..'"),
-        ({"a.csv": "piece\na\n", "b.csv": "piece\nb\n"}, "send one table of pieces"),
+        ({"a.csv": "piece\na\n", "b.csv": "piece\nb\n"}, "upload a single table of pieces"),
         ({}, "no file was sent"),
     ],
 )
@@ -379,9 +382,9 @@ def test_tables_of_pieces_that_are_none(pooled: Organiser, files: dict[str, str 
         ({"S1.csv": "query,candidate\nq,a\n", "lists.zip": b"PK"}, "lists.zip: is none of"),
         ({"lists.zip": b"PK\x03\x04"}, "is not a zip file"),
         ({"lists.zip": zipped({"../S1.csv": "x"})}, "has a part '..'"),
-        ({"lists.zip": zipped({"S1.npy": "x"})}, "S1.npy: is none of .csv, .tsv"),
-        ({"lists.zip": zipped({"a/b/c.csv": "x", "d/b/c.csv": "x"})}, "is called neither SYSTEM.csv nor"),
-        ({"{track}.csv": "x"}, "is called neither SYSTEM.csv nor"),
+        ({"lists.zip": zipped({"S1.npy": "x"})}, "S1.npy: has an unsupported suffix: choose from .csv, .tsv"),
+        ({"lists.zip": zipped({"a/b/c.csv": "x", "d/b/c.csv": "x"})}, "does not match SYSTEM.csv or"),
+        ({"{track}.csv": "x"}, "does not match SYSTEM.csv or"),
         ({"S1.csv": b"RIFF....WAVE"}, "is audio"),
         ({"S1.csv": b"\x80\x04."}, "is a pickle"),
         ({f"S{number}.exe": "x" for number in range(7)}, "; and 2 other files"),
@@ -507,7 +510,7 @@ def test_an_open_round_stays_as_it_is(service: Service, path: Path, at_once: Non
     again = open_service([path])
     assert open_rounds(again)["ams"].config.broad == ["no", "so so", "yes"]
     path.write_text(CAMPAIGN + "grading:\n  - {name: ams, queries: q.csv, candidates: p.csv, audio: '{piece}'}\n")
-    with pytest.raises(GradingError, match="planned on the pages is called 'ams'"):
+    with pytest.raises(GradingError, match="'ams' is also the name of a round planned on the pages"):
         planned_rounds(open_service([path]))
 
 

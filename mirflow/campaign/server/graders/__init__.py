@@ -1,1 +1,1 @@
-"""Pages of graders and of who organises them."""
+"""Pages for graders, and for the organisers of grading rounds."""

@@ -1,4 +1,4 @@
-"""Events: what graders do besides judging."""
+"""Log of graders' actions other than judging."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .grading_tables import Participation, StoredEvent
 from .judging import JudgementError, read_client, read_number, read_whole
 
 KINDS = ("came", "went", "played", "paused", "seeked")
-"""Events that pages send; judgements are kept by themselves."""
+"""Events sent by pages; judgements are stored separately."""
 BATCH = 100
-"""Events that are sent at once, at most."""
+"""Most events in a request."""
 MOST = 50_000
-"""Events of a grader that are kept in a round: in MIREX 2006 a grader had about 1,600."""
+"""Most events stored per grader and round; in MIREX 2006 a grader had about 1,600."""
 _LONGEST_AGO = 86_400.0
 
 
@@ -27,7 +27,7 @@ class Sent:
     """An event as a page sent it."""
 
     number: int
-    """Of the event in its window."""
+    """Number of the event in its window."""
     kind: str
     ago: float
     """Seconds since it happened, so that clocks need not agree."""
@@ -37,16 +37,16 @@ class Sent:
 
 
 def read_events(given: Mapping[str, Any]) -> tuple[str, int, list[Sent]]:
-    """The window, the page and the events that were sent."""
+    """Parse the window, the page and the events of a request."""
     events = given.get("events")
     if not isinstance(events, list) or len(events) > BATCH:
-        raise JudgementError(f"events: needs a list of at most {BATCH}")
+        raise JudgementError(f"invalid events: expected a list of at most {BATCH}")
     return read_client(given), read_whole(given, "page"), [_read_event(one) for one in events]
 
 
 def _read_event(one: Any) -> Sent:
     if not isinstance(one, dict) or one.get("kind") not in KINDS:
-        raise JudgementError(f"the kind of an event is one of {', '.join(KINDS)}")
+        raise JudgementError(f"unknown kind of event: choose from {', '.join(KINDS)}")
     assignment, position = one.get("assignment"), one.get("position")
     return Sent(
         read_whole(one, "number"),
@@ -60,7 +60,7 @@ def _read_event(one: Any) -> Sent:
 def keep_events(
     session: Session, participation: Participation, client: str, page: int, events: Sequence[Sent], now: dt.datetime
 ) -> int:
-    """Keep events, each once, until there are `MOST` of a grader; return how many were new."""
+    """Store new events, up to `MOST` per grader; returns how many were new."""
     own = StoredEvent.participation_id == participation.id
     there = set(session.scalars(select(StoredEvent.number).where(own, StoredEvent.client == client)))
     left = MOST - int(session.scalar(select(func.count()).where(own)) or 0)

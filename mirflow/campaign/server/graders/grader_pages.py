@@ -54,7 +54,7 @@ from .planning import find_plan, find_plans
 from .rounds import OpenRound, Rounds, find_key, labels
 
 FORM = "form"
-"""The window that a form without scripts counts as."""
+"""Name of the window for forms sent without scripts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class CandidateView:
 
 
 def letter(place: int) -> str:
-    """The name of a candidate on a page: A, B, ..., Z, AA, AB, ...
+    """Return the label of a candidate on a page: A, B, ..., Z, AA, AB, ...
 
     Examples
     --------
@@ -92,7 +92,7 @@ def letter(place: int) -> str:
 
 
 def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
-    """The routes of a campaign's rounds of grading; none without rounds."""
+    """Return the routes of a campaign's grading rounds; empty without rounds."""
     if rounds is None or service.database is None:
         return []
     made = GraderPages(service, service.database, rounds)
@@ -114,7 +114,7 @@ def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
 
 
 class GraderPages:
-    """Pages that graders see and send."""
+    """Pages for graders."""
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds
@@ -135,7 +135,7 @@ class GraderPages:
         return page(request, "grading.html", here="grading", rows=rows, planned=planned, may_plan=may_plan)
 
     def show(self, request: Request) -> Response:
-        """The page of a grader: the consent, a query with its candidates, or what has been done."""
+        """Show a grader's page: the consent, a query with its candidates, or a summary at the end."""
         opened = self._round(request)
         with self.database.read() as session:
             found = find_participation(session, opened, request.state.viewer.user)
@@ -172,10 +172,10 @@ class GraderPages:
         )
 
     def agree(self, request: Request) -> Response:
-        """Keep the consent, and ask for the first judgements."""
+        """Record the consent, and assign the first judgements."""
         opened = self._round(request)
         if request.state.form.get("version") != opened.version:
-            raise HTTPException(409, "The text was changed meanwhile. Read it again.")
+            raise HTTPException(409, "The text has changed meanwhile. Please read it again.")
         with self.database.write() as session:
             self._demand_open(session, opened)
             now = self.service.clock()
@@ -184,7 +184,7 @@ class GraderPages:
         return self._see(opened)
 
     async def judge(self, request: Request) -> Response:
-        """Keep a change of a judgement, or all those of a form, and say so after they are kept."""
+        """Store a changed judgement, or all judgements of a form, before answering."""
         if _is_json(request):
             body = await request.body()
             return await run_in_threadpool(self._judge_change, request, body)
@@ -199,7 +199,7 @@ class GraderPages:
                 found = self._demand_participation(session, opened, request)
                 one = next((one for one in found.assignments if one.id == identity), None)
                 if one is None:
-                    raise HTTPException(404, "You were not asked for this judgement.")
+                    raise HTTPException(404, "This judgement is not assigned to you.")
                 record(session, one, change, now)
                 asked = [other for other in found.assignments if other.page == one.page]
                 answer = _answer(one, asked, opened, found, now)
@@ -226,7 +226,7 @@ class GraderPages:
         return self._see(opened, number)
 
     async def events(self, request: Request) -> Response:
-        """Keep events of a page."""
+        """Store events of a page."""
         body = await request.body()
         return await run_in_threadpool(self._keep_events, request, body)
 
@@ -243,7 +243,7 @@ class GraderPages:
         return Response(status_code=204)
 
     def ask_withdrawal(self, request: Request) -> Response:
-        """The page that asks what becomes of what was judged."""
+        """Show the page that asks what to do with the judgements on withdrawal."""
         opened = self._round(request)
         with self.database.read() as session:
             self._demand_participation(session, opened, request)
@@ -253,19 +253,19 @@ class GraderPages:
         """Withdraw the consent."""
         opened, what = self._round(request), request.state.form.get("what")
         if what not in ("keep", "delete"):
-            raise HTTPException(400, "Choose whether what you judged is kept or deleted.")
+            raise HTTPException(400, "Choose whether your judgements are kept or deleted.")
         with self.database.write() as session:
             found = find_participation(session, opened, request.state.viewer.user)
             if found is None:
-                raise HTTPException(409, "There is nothing to withdraw from.")
-            # Closed tables cannot be taken back; the database can.
+                raise HTTPException(409, "You are not taking part in this round.")
+            # Tables of a closed round are final; the database is not.
             withdraw(session, opened, found, self.service.clock(), what == "delete")
             action = "withdraw and delete" if what == "delete" else "withdraw"
             self.service.audit.record(request.state.viewer.name, action, round=opened.name)
         return RedirectResponse(f"{self.links.url('round', round=opened.name)}?withdrawn={what}", 303)
 
     def query_audio(self, request: Request) -> Response:
-        """The recording of the query of a page."""
+        """Return the recording of a page's query."""
         opened = self._round(request)
         with self.database.read() as session:
             found = self._demand_participation(session, opened, request)
@@ -275,7 +275,7 @@ class GraderPages:
         return _recording(opened, asked[0].pair.query_piece)
 
     def candidate_audio(self, request: Request) -> Response:
-        """The recording of a candidate; the address tells nothing about it."""
+        """Return the recording of a candidate; the address reveals nothing about it."""
         opened = self._round(request)
         with self.database.read() as session:
             one = session.get(StoredAssignment, request.path_params["assignment"])
@@ -286,13 +286,13 @@ class GraderPages:
         return _recording(opened, piece)
 
     def overview(self, request: Request) -> Response:
-        """The round as organisers see it."""
+        """Show the overview of a round for organisers."""
         opened = self._round(request)
         planned = find_plan(self.service, opened.name) is not None
         return self._render(request, opened, "grade_overview.html", overview=self._look_over(opened), planned=planned)
 
     def overview_json(self, request: Request) -> Response:
-        """The same for programs."""
+        """Return the overview as JSON."""
         opened = self._round(request)
         found = {"round": opened.name, **asdict(self._look_over(opened))}
         return JSONResponse(found, headers=PRIVATE)
@@ -300,7 +300,7 @@ class GraderPages:
     def _look_over(self, opened: OpenRound) -> RoundOverview:
         try:
             key = read_key(find_key(opened.config, opened.root))
-        except AnnotationError:  # it may have been taken away from the server since the start
+        except AnnotationError:  # it may have been removed from the server meanwhile
             key = None
         with self.database.read() as session:
             return look_over(session, opened, key)
@@ -321,13 +321,13 @@ class GraderPages:
     def _demand_participation(self, session: Session, opened: OpenRound, request: Request) -> Participation:
         found = find_participation(session, opened, request.state.viewer.user)
         if found is None or found.withdrawn is not None:
-            raise HTTPException(409, "You do not take part in this round: open its page, and agree first.")
+            raise HTTPException(409, "You are not taking part in this round: open its page and agree first.")
         return found
 
     def _wanted(
         self, request: Request, opened: OpenRound, pages: Mapping[int, Sequence[StoredAssignment]]
     ) -> int | None:
-        """The page that the address names, else the first that is not done; None if there is none."""
+        """Return the page given in the address, else the first unfinished one; None if there is none."""
         asked = request.query_params.get("page")
         if asked is not None:
             number = _whole(asked)
@@ -339,12 +339,12 @@ class GraderPages:
         return next(left, None)
 
     def _see(self, opened: OpenRound, number: int | None = None) -> Response:
-        """Send the browser to a page of the round."""
+        """Redirect to a page of the round."""
         query = "" if number is None else f"?page={number}"
         return RedirectResponse(self.links.url("round", round=opened.name) + query, 303)
 
     def _render(self, request: Request, opened: OpenRound, template: str, **context: Any) -> Response:
-        """Answer with a page of a round."""
+        """Render a page of a round."""
         return page(
             request,
             template,
@@ -388,14 +388,14 @@ def _hint(one: StoredAssignment, listen: float) -> str:
 
 
 def question(one: StoredAssignment, opened: OpenRound, participation: Participation) -> str:
-    """The question to a grader whose judgements contradict each other; empty if they do not."""
+    """Return a question to a grader whose judgements contradict each other; empty otherwise."""
     if one.pair.training:
         return ""
     other = contradicted(one.broad, one.fine, judged_by(participation, one))
     if other is None or one.broad is None:
         return ""
     words = labels(opened.config)
-    return f"You say {words[one.broad]} and {one.fine:g}, which you have given to {words[other]} so far. Is it so?"
+    return f"You say {words[one.broad]} and {one.fine:g}, a value you have used for {words[other]}. Is this intended?"
 
 
 def _answer(
@@ -405,7 +405,7 @@ def _answer(
     participation: Participation,
     now: dt.datetime,
 ) -> dict[str, Any]:
-    """The answer to a change that is kept."""
+    """Answer a stored change."""
     done = sum(is_done(other, opened.config.listen) for other in asked)
     return {
         "saved": now.isoformat(timespec="seconds"),
@@ -417,7 +417,7 @@ def _answer(
 
 
 def _record_form(session: Session, one: StoredAssignment, form: Mapping[str, Any], now: dt.datetime) -> None:
-    """Keep what a form says of a candidate, as far as it differs from what is known."""
+    """Store the values of a candidate in a form that differ from the stored ones."""
     given: dict[str, Any] = {"fine": form.get(f"fine-{one.id}", "")}
     if f"broad-{one.id}" in form:
         given["broad"] = form[f"broad-{one.id}"]
@@ -430,7 +430,7 @@ def _record_form(session: Session, one: StoredAssignment, form: Mapping[str, Any
 def _recording(opened: OpenRound, piece: str) -> Response:
     path = opened.recording(piece)
     if not path.is_file():
-        raise HTTPException(404, "There is no recording.")
+        raise HTTPException(404, "Recording not found.")
     kept = {"Cache-Control": "private, max-age=3600"}
     return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=kept)
 

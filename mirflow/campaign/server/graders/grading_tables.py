@@ -1,4 +1,4 @@
-"""Tables of grading: rounds, pairs of a query and a candidate, who judges them, judgements and events."""
+"""Tables of grading: rounds, pairs of query and candidate, assignments, judgements and events."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Round(Base):
     opened: Mapped[dt.datetime]
     closed: Mapped[dt.datetime | None]
     deleted: Mapped[int] = mapped_column(default=0)
-    """Graders who withdrew and had deleted what they did."""
+    """Number of graders who withdrew and had their data deleted."""
 
 
 class ConsentText(Base):
-    """A text that graders agree to; each version is kept."""
+    """A version of the text that graders agree to; old versions are kept."""
 
     __tablename__ = "grading_consent_text"
     __table_args__ = (UniqueConstraint("round_id", "version"),)
@@ -38,7 +38,7 @@ class ConsentText(Base):
 
 
 class StoredPair(Base):
-    """A query and a candidate that may be judged."""
+    """A query and a candidate to judge."""
 
     __tablename__ = "grading_pair"
     __table_args__ = (UniqueConstraint("round_id", "query", "candidate"),)
@@ -50,10 +50,10 @@ class StoredPair(Base):
     """Anonymised."""
     query_piece: Mapped[str]
     piece: Mapped[str]
-    """What is heard."""
+    """The recording to play."""
     training: Mapped[bool] = mapped_column(default=False)
     anchor_broad: Mapped[str | None]
-    """The organiser's judgement, which the training shows."""
+    """The organiser's judgement, shown during training."""
     anchor_fine: Mapped[float | None]
 
 
@@ -67,11 +67,11 @@ class Participation(Base):
     round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id"))
     seed: Mapped[int]
-    """Of the order of candidates."""
+    """Seed for the order of candidates."""
     code: Mapped[int]
-    """Random; graders are numbered in the order of it, so that a number tells nothing of who came when."""
+    """Random number; sorting by it numbers graders independently of their order of arrival."""
     consent: Mapped[str]
-    """Version of the text that was agreed to."""
+    """Version of the text that the grader agreed to."""
     consented: Mapped[dt.datetime]
     withdrawn: Mapped[dt.datetime | None]
     assignments: Mapped[list[StoredAssignment]] = relationship(
@@ -83,7 +83,7 @@ class Participation(Base):
 
 
 class StoredAssignment(Base):
-    """A pair that a grader is asked to judge, and the newest state of the judgement."""
+    """A pair assigned to a grader, with the current state of the judgement."""
 
     __tablename__ = "grading_assignment"
     __table_args__ = (UniqueConstraint("participation_id", "pair_id", "repeat"), UNSEEN)
@@ -92,11 +92,11 @@ class StoredAssignment(Base):
     participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
     pair_id: Mapped[int] = mapped_column(ForeignKey("grading_pair.id"), index=True)
     repeat: Mapped[bool] = mapped_column(default=False)
-    """Whether the grader judged the pair before, and is asked again without being told."""
+    """Whether this is a hidden repeat of an earlier pair."""
     page: Mapped[int]
-    """Number of the page, from 1; a page has one query."""
+    """Number of the page, from 1; a page has a single query."""
     place: Mapped[int]
-    """On the page, from 0, in the shuffled order."""
+    """Position on the page, from 0, in the shuffled order."""
     made: Mapped[dt.datetime]
     broad: Mapped[str | None]
     fine: Mapped[float | None]
@@ -105,7 +105,7 @@ class StoredAssignment(Base):
     known: Mapped[bool] = mapped_column(default=False)
     """The grader knows the piece."""
     heard: Mapped[float | None]
-    """Seconds of the candidate that were heard, at least; None where the page could not tell."""
+    """Seconds of the candidate that were played, at least; None if the page could not tell."""
     saved: Mapped[dt.datetime | None]
     pair: Mapped[StoredPair] = relationship()
     participation: Mapped[Participation] = relationship(back_populates="assignments")
@@ -115,7 +115,7 @@ class StoredAssignment(Base):
 
 
 class StoredJudgement(Base):
-    """A change of a judgement as it was sent; rows are only added."""
+    """A change of a judgement as sent; rows are never changed."""
 
     __tablename__ = "grading_judgement"
     __table_args__ = (UniqueConstraint("assignment_id", "client", "number"), UNSEEN)
@@ -125,14 +125,14 @@ class StoredJudgement(Base):
     client: Mapped[str]
     """The window that sent it."""
     number: Mapped[int]
-    """Of the change in that window."""
+    """Number of the change in that window."""
     received: Mapped[dt.datetime]
     values: Mapped[dict[str, Any]] = mapped_column(JSON)
     heard: Mapped[float | None]
 
 
 class StoredEvent(Base):
-    """Something that a grader did besides judging; rows are only added."""
+    """An action of a grader other than judging; rows are never changed."""
 
     __tablename__ = "grading_event"
     __table_args__ = (UniqueConstraint("participation_id", "client", "number"), UNSEEN)
@@ -140,7 +140,7 @@ class StoredEvent(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
     assignment_id: Mapped[int | None] = mapped_column(ForeignKey("grading_assignment.id"), index=True)
-    """The candidate; None of the query and of the page."""
+    """The candidate; None for the query and the page."""
     page: Mapped[int | None]
     client: Mapped[str]
     number: Mapped[int]
@@ -151,7 +151,7 @@ class StoredEvent(Base):
 
 
 class Loudness(Base):
-    """Loudness of a recording, measured once for each of its contents."""
+    """Loudness of a recording, measured once for each version of its contents."""
 
     __tablename__ = "grading_loudness"
     __table_args__ = UNSEEN
@@ -161,4 +161,4 @@ class Loudness(Base):
     modified: Mapped[int]
     """Nanoseconds."""
     lufs: Mapped[float | None]
-    """None: too quiet or too short to be measured, or not readable here."""
+    """None: too quiet or too short to measure, or unreadable."""

@@ -1,4 +1,4 @@
-"""Judgements as they arrive: in any order, twice, from several windows; and the state that they make."""
+"""Judgements as they arrive (out of order, repeatedly, from several windows), and the resulting state."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from ....metrics.similarity import BROAD
 from .grading_tables import Participation, StoredAssignment, StoredJudgement
 
 LARGEST = 10.0
-"""Of fine judgements."""
+"""Largest fine judgement."""
 STEP = 0.1
 MOST_CHANGES = 2000
-"""Changes of one judgement that are kept; more of them are a broken or a hostile page."""
+"""Most changes stored for a judgement; a page that sends more is broken or hostile."""
 _ENOUGH = 3
-"""Judgements that make a range."""
+"""Least number of judgements to define a range."""
 _CLIENT = re.compile(r"[0-9A-Za-z-]{8,64}")
 _LARGEST_WHOLE = 2**31
 FIELDS = ("broad", "fine", "unplayable", "known")
 
 
 class JudgementError(GradingError):
-    """Input that is no judgement."""
+    """Input is not a valid judgement."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgementChange:
-    """Fields of a judgement that were changed in one window."""
+    """Fields of a judgement changed in one window."""
 
     client: str
     """The window."""
     number: int
-    """Of the change in that window; a later one is larger."""
+    """Number of the change in that window; later ones are larger."""
     values: Mapping[str, Any]
-    """`broad`, `fine`, `unplayable` and `known`, as far as they were changed; None takes a judgement back."""
+    """The changed fields among `broad`, `fine`, `unplayable` and `known`; None clears a judgement."""
     heard: float | None = None
-    """Seconds of the candidate that were heard so far; None if the page cannot tell."""
+    """Seconds of the candidate played so far; None if the page cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A judgement as it stands."""
+    """Current state of a judgement."""
 
     broad: str | None = None
     fine: float | None = None
@@ -59,7 +59,7 @@ class State:
 
 
 def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a change, as they are kept.
+    """Validate the fields of a change.
 
     Examples
     --------
@@ -70,16 +70,16 @@ def read_values(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name == "broad":
             if value not in (None, "") and value not in BROAD:
-                raise JudgementError(f"broad: needs one of {', '.join(BROAD)}")
+                raise JudgementError(f"invalid broad: choose from {', '.join(BROAD)}")
             values[name] = value or None
         elif name == "fine":
             values[name] = None if value in (None, "") else _fine(value)
         elif name in FIELDS:
             if not isinstance(value, bool):
-                raise JudgementError(f"{name}: needs true or false")
+                raise JudgementError(f"invalid {name}: expected true or false")
             values[name] = value
         else:
-            raise JudgementError(f"a judgement has the fields {', '.join(FIELDS)}, and no other")
+            raise JudgementError(f"unknown field of a judgement: choose from {', '.join(FIELDS)}")
     return values
 
 
@@ -90,16 +90,16 @@ def _fine(value: Any) -> float:
         number = math.nan
     rounded = round(number, 1) if math.isfinite(number) else math.nan
     if not 0 <= rounded <= LARGEST or abs(rounded - number) > STEP / 100:
-        raise JudgementError(f"fine: needs a number from 0 to {LARGEST:g} in steps of {STEP:g}")
+        raise JudgementError(f"invalid fine: expected a number from 0 to {LARGEST:g} in steps of {STEP:g}")
     return rounded
 
 
 def read_change(body: bytes) -> tuple[int, JudgementChange]:
-    """The assignment and the change that a page sent as JSON."""
+    """Parse the assignment and the change in a JSON request."""
     given = read_object(body)
     values, heard = given.get("values"), given.get("heard")
     if not isinstance(values, dict):
-        raise JudgementError("values: needs the fields that were changed")
+        raise JudgementError("invalid values: expected the changed fields")
     change = JudgementChange(
         read_client(given),
         read_whole(given, "number"),
@@ -110,50 +110,50 @@ def read_change(body: bytes) -> tuple[int, JudgementChange]:
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """A JSON object."""
+    """Parse a JSON object."""
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise JudgementError("this is no JSON object")
+        raise JudgementError("invalid request: expected a JSON object")
     return given
 
 
 def read_client(given: Mapping[str, Any]) -> str:
-    """The window that sent something, named at random by itself."""
+    """Parse the random name of the window that sent a request."""
     client = given.get("client")
     if not isinstance(client, str) or not _CLIENT.fullmatch(client):
-        raise JudgementError("client: needs 8 to 64 letters and digits")
+        raise JudgementError("invalid client: expected 8 to 64 letters and digits")
     return client
 
 
 def read_whole(given: Mapping[str, Any], name: str) -> int:
-    """A whole number of what was sent."""
+    """Parse an integer."""
     value = given.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST_WHOLE:
-        raise JudgementError(f"{name}: needs a whole number")
+        raise JudgementError(f"invalid {name}: expected a whole number")
     return value
 
 
 def read_number(given: Mapping[str, Any], name: str) -> float:
-    """A number of seconds of what was sent."""
+    """Parse a number of seconds."""
     value = given.get(name)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < _LARGEST_WHOLE:
-        raise JudgementError(f"{name}: needs a number of seconds")
+        raise JudgementError(f"invalid {name}: expected a number of seconds")
     return float(value)
 
 
 def fold(changes: Iterable[JudgementChange]) -> State:
-    """The state after changes in the order of their arrival.
+    """Fold changes into the resulting state.
 
-    The newest change of a field counts: within a window that of the largest number, whenever it arrived; between
-    windows the one that arrived last. So a change that comes late, or twice, undoes nothing that came after it.
+    The newest change of a field wins: within a window the one with the largest number, regardless of arrival; between
+    windows the last to arrive. A late or repeated change therefore never undoes a newer one.
 
     Parameters
     ----------
     changes : iterable of JudgementChange
-        In the order in which the server kept them.
+        In the order of arrival.
 
     Examples
     --------
@@ -174,25 +174,25 @@ def fold(changes: Iterable[JudgementChange]) -> State:
 
 
 def record(session: Session, assignment: StoredAssignment, change: JudgementChange, now: dt.datetime) -> bool:
-    """Keep a change of a judgement; one that is there already is not kept again.
+    """Store a change of a judgement, unless it is already stored.
 
     Parameters
     ----------
     session : Session
-        Of a write transaction.
+        A write transaction.
     change : JudgementChange
-        With values of `read_values`.
+        With values from `read_values`.
 
     Returns
     -------
     bool
-        Whether it was new.
+        Whether the change was new.
     """
     kept = assignment.judgements
     if any((one.client, one.number) == (change.client, change.number) for one in kept):
         return False
     if len(kept) >= MOST_CHANGES:
-        raise JudgementError(f"this judgement was changed {MOST_CHANGES} times; it stays as it is")
+        raise JudgementError(f"this judgement was changed {MOST_CHANGES} times and cannot be changed again")
     row = StoredJudgement(
         client=change.client, number=change.number, received=now, values=dict(change.values), heard=change.heard
     )
@@ -210,7 +210,7 @@ def _settle(assignment: StoredAssignment, now: dt.datetime) -> None:
 
 
 def next_number(session: Session, assignment: StoredAssignment, client: str) -> int:
-    """Number of the next change of a window that does not count itself, as a form without scripts."""
+    """Return the next number for a window that does not count changes itself, such as a form without scripts."""
     largest = select(func.max(StoredJudgement.number)).where(
         StoredJudgement.assignment_id == assignment.id, StoredJudgement.client == client
     )
@@ -218,18 +218,18 @@ def next_number(session: Session, assignment: StoredAssignment, client: str) -> 
 
 
 def is_heard(assignment: StoredAssignment, seconds: float) -> bool:
-    """True if a candidate was heard for so long, or the page could not tell."""
+    """True if a candidate was played for this long, or the page could not tell."""
     return assignment.heard is None or assignment.heard >= seconds
 
 
 def is_done(assignment: StoredAssignment, seconds: float) -> bool:
-    """True if a candidate has both judgements and was heard, or cannot be heard."""
+    """True if a candidate has both judgements and was heard, or cannot be played."""
     both = assignment.broad is not None and assignment.fine is not None
     return assignment.unplayable or (both and is_heard(assignment, seconds))
 
 
 def ranges(judged: Iterable[tuple[str | None, float | None]]) -> dict[str, tuple[float, float]]:
-    """Least and largest fine judgement in each broad category that has at least three."""
+    """Return the smallest and largest fine judgement of each broad category with at least three."""
     found: dict[str, list[float]] = {}
     for broad, fine in judged:
         if broad is not None and fine is not None:
@@ -240,10 +240,10 @@ def ranges(judged: Iterable[tuple[str | None, float | None]]) -> dict[str, tuple
 def contradicted(
     broad: str | None, fine: float | None, others: Sequence[tuple[str | None, float | None]]
 ) -> str | None:
-    """The category whose range a fine judgement is in, if it lies outside of that of its own category.
+    """Return the category whose range contains a fine judgement that is outside the range of its own category.
 
-    Ranges are those of the grader's other judgements; where there are too few, nothing is contradicted. Categories may
-    well overlap, and how far they do is a result, so a grader may be asked but is never corrected.
+    Ranges are those of the grader's other judgements; with too few of them nothing is contradicted. Categories may
+    overlap, and the overlap is a result, so a grader may be asked but is never corrected.
 
     Parameters
     ----------
@@ -266,5 +266,5 @@ def contradicted(
 
 
 def judged_by(participation: Participation, but: StoredAssignment) -> list[tuple[str | None, float | None]]:
-    """The other judgements of a grader, training left out."""
+    """Return the other judgements of a grader, without training."""
     return [(one.broad, one.fine) for one in participation.assignments if one is not but and not one.pair.training]

@@ -1,4 +1,4 @@
-"""Loudness of recordings, so that graders hear all of them equally loud."""
+"""Loudness of recordings, so that graders hear all of them at the same level."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ..database import Database
 from .grading_tables import Loudness
 
 TARGET = -23.0
-"""LUFS; of programmes by EBU R 128."""
+"""Target in LUFS, as in EBU R 128."""
 _SHORTEST = 0.4
-"""Seconds of a block, the least that can be measured."""
+"""Length of a block in seconds, the minimum for a measurement."""
 _MOST_BYTES = 500 * 2**20
 
 
 def measure_loudness(path: Path) -> float | None:
-    """Integrated loudness of a recording in LUFS, by ITU-R BS.1770-4 as EBU R 128 asks for it.
+    """Measure the integrated loudness of a recording in LUFS (ITU-R BS.1770-4, as in EBU R 128).
 
     Parameters
     ----------
     path : Path
-        A file that libsndfile reads.
+        A file in a format that libsndfile reads.
 
     Returns
     -------
     float or None
-        None for silence, for less than 0.4 s, for more than five channels, and for what cannot be decoded here.
+        None for silence, for less than 0.4 s, for more than five channels, and if the file cannot be decoded.
     """
     from pyloudnorm import Meter
 
@@ -49,7 +49,7 @@ def measure_loudness(path: Path) -> float | None:
 
 
 def gain_of(lufs: float | None) -> float:
-    """The factor from 0 to 1 that brings a recording down to `TARGET`; softer ones stay as they are.
+    """Return the factor from 0 to 1 that attenuates a recording to `TARGET`; softer recordings keep their level.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def gain_of(lufs: float | None) -> float:
 
 
 def find_gains(database: Database, paths: list[Path]) -> dict[Path, float]:
-    """Factors of recordings; those that are new or were changed are measured, and kept.
+    """Return the gains of recordings, measuring and storing those that are new or have changed.
 
     Parameters
     ----------
     paths : list of Path
-        Files that are not there have the factor 1.
+        Missing files have gain 1.
     """
     with database.read() as session:
         rows = session.scalars(select(Loudness).where(Loudness.path.in_([str(path) for path in paths])))

@@ -1,4 +1,4 @@
-"""Pages of organisers: the steps of a plan, opening a round, and closing one."""
+"""Pages for organisers: the steps of a plan, and opening and closing a round."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ from .planning import (
 from .rounds import CONSENT, OpenRound, Rounds, load_round
 
 TABLE_BYTES = 10 * 10**6
-"""Bytes of a table of pieces that is sent."""
+"""Size limit of an uploaded table of pieces."""
 CLOSED = "closed"
-"""Folder of the tables of rounds that were closed here, in that of the campaign."""
+"""Subfolder of the campaign for the tables of rounds closed on the pages."""
 MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
 _FORM_BYTES = 2**20
 _SHOWN_GRADERS = 200
@@ -69,7 +69,7 @@ Form = Mapping[str, Any]
 
 
 def routes(service: Service, database: Database, rounds: Rounds) -> list[GuardedRoute]:
-    """The routes of organisers: of closing rounds, and of planning them where the campaign says with what."""
+    """Return the routes for closing rounds, and for planning them if the campaign configures it."""
     made = OrganiserPages(service, database, rounds)
     at = "/grading/{round}"
     closing: list[GuardedRoute] = [
@@ -105,22 +105,22 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
 
 
 class OrganiserPages:
-    """Pages that organisers see and send."""
+    """Pages for organisers."""
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds
 
     def new(self, request: Request) -> Response:
-        """Ask for the name of a round that is planned."""
+        """Show the form for the name of a new round."""
         return page(request, "grade_new.html", here="grading", name="", trouble="")
 
     def begin(self, request: Request) -> Response:
-        """Begin the plan of a round."""
+        """Start the plan of a round."""
         name = _text(request.state.form, "name")
         try:
             with self.database.read() as session:
                 if session.query(Round.id).where(Round.name == name).first() is not None:
-                    raise PlanError(f"the name {name!r} is that of an earlier round; give another")
+                    raise PlanError(f"the name {name!r} belongs to an earlier round: choose another one")
             plan = begin_plan(self.service, name)
         except MirflowError as error:
             return page(request, "grade_new.html", 400, here="grading", name=name, trouble=str(error))
@@ -128,7 +128,7 @@ class OrganiserPages:
         return self._see(plan)
 
     def show(self, request: Request) -> Response:
-        """The plan of a round, with a form for each step."""
+        """Show the plan of a round with a form for each step."""
         return self._show(request, self._plan(request))
 
     def _show(
@@ -175,7 +175,7 @@ class OrganiserPages:
         self.service.audit.record(request.state.viewer.name, action, round=name, **details)
 
     def _step(self, request: Request, step: str, make: Callable[[RoundPlan, Form], object]) -> Response:
-        """Make a step by what a form says; what cannot be is said beside it."""
+        """Perform a step with the values of a form; errors are shown next to it."""
         plan, form = self._plan(request), request.state.form
         try:
             make(plan, form)
@@ -185,24 +185,24 @@ class OrganiserPages:
         return self._see(plan, step)
 
     def choose_pieces(self, request: Request) -> Response:
-        """Take one of the tables of pieces that the campaign file offers."""
+        """Use a table of pieces listed in the campaign file."""
 
         def make(plan: RoundPlan, form: Form) -> None:
             number = _number(form, "table", "the table", 0, len(plan.planning.pieces) - 1)
             path = plan.root / plan.planning.pieces[number]
             if not path.is_file():
-                raise PlanError(f"{plan.planning.pieces[number]} is not there")
+                raise PlanError(f"{plan.planning.pieces[number]} does not exist")
             take_pieces(plan, path, path.name, _text(form, "column"))
 
         return self._step(request, "pieces", make)
 
     async def send_pieces(self, request: Request) -> Response:
-        """Take a table of pieces that is sent."""
+        """Use an uploaded table of pieces."""
 
         def take(plan: RoundPlan, sent: list[tuple[str, Path]], fields: Fields) -> None:
             (name, path), *more = sent
             if more:
-                raise PlanError("send one table of pieces")
+                raise PlanError("upload a single table of pieces")
             take_pieces(plan, path, name, (fields.get("column") or [""])[0].strip())
 
         campaign = self.service.campaign
@@ -210,7 +210,7 @@ class OrganiserPages:
         return await self._upload(request, "pieces", Limits(size=TABLE_BYTES, files=2, seconds=seconds), take)
 
     async def send_lists(self, request: Request) -> Response:
-        """Take lists of systems."""
+        """Receive lists of systems."""
         assert self.service.campaign is not None
 
         def take(plan: RoundPlan, sent: list[tuple[str, Path]], fields: Fields) -> None:
@@ -225,13 +225,13 @@ class OrganiserPages:
         limits: Limits,
         take: Callable[[RoundPlan, list[tuple[str, Path]], Fields], None],
     ) -> Response:
-        """Receive files, and make a step of them; they are gone afterwards, whatever comes of it."""
+        """Receive files, and perform a step with them; they are removed afterwards in any case."""
         folder = self.service.submissions_folder
 
         def admit(fields: Fields) -> None:
             check_forgery(request, (fields.get("csrf") or [""])[0])
             if self._plan(request).is_open:
-                raise PlanError("the round is open: its plan stays as it is; plan another round")
+                raise PlanError("the round is open, so its plan cannot be changed: plan another round")
 
         def make(upload: Upload) -> RoundPlan:
             plan = self._plan(request)
@@ -255,7 +255,7 @@ class OrganiserPages:
             plan = self._plan(request)
             text = str(error) if isinstance(error, SubmissionError) else plan.message_of(error)
             answer = await run_in_threadpool(lambda: self._show(request, plan, status, step=step, trouble=text))
-            answer.headers["Connection"] = "close"  # what is left of the upload is not waited for
+            answer.headers["Connection"] = "close"  # do not wait for the rest of the upload
             return answer
         return self._see(plan, step)
 
@@ -311,7 +311,7 @@ class OrganiserPages:
                 "help": _text(form, "help"),
             }
             if not all(settings["broad"]):
-                raise PlanError("each of the three words needs a text")
+                raise PlanError("each of the three labels needs a text")
             settings |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
             config = write_round(plan, settings, _text(form, "consent"))
             try:
@@ -336,7 +336,7 @@ class OrganiserPages:
         return RedirectResponse(self.service.links.url("grading"), 303)
 
     def file(self, request: Request) -> Response:
-        """A table of a plan."""
+        """Return a table of a plan."""
         plan, name = self._plan(request), request.path_params["file"]
         if name not in DOWNLOADS or not plan.has(name):
             raise HTTPException(404)
@@ -345,7 +345,7 @@ class OrganiserPages:
         return FileResponse(plan.folder / name, media_type="text/csv", filename=filename, headers=PRIVATE)
 
     def ask_to_close(self, request: Request) -> Response:
-        """Ask whether a round is to be closed, or show what came of it."""
+        """Ask to confirm closing a round, or show the result."""
         return self._closing_page(request, self._round(request))
 
     def _closing_page(
@@ -370,16 +370,16 @@ class OrganiserPages:
         )
 
     def close(self, request: Request) -> Response:
-        """Close a round, or give the tables of now."""
+        """Close a round, or write interim tables."""
         opened, form = self._round(request), request.state.form
         known, unjudged = _text(form, "known") or "keep", _text(form, "unjudged") or "refuse"
         if known not in get_args(Known) or unjudged not in get_args(Unjudged):
-            raise HTTPException(400, "Choose what becomes of known pieces and of candidates that nobody judged.")
+            raise HTTPException(400, "Choose how to treat known pieces and candidates without judgements.")
         try:
             if _text(form, "what") == "interim":
                 return self._tables_of_now(request, opened, known, unjudged)
             if _text(form, "sure") != "yes":
-                raise PlanError("say that graders are to judge no more, by the box above the button")
+                raise PlanError("confirm that grading ends by ticking the box above the button")
             with _closing:
                 self._close(opened, known, unjudged)
         except MirflowError as error:
@@ -404,7 +404,7 @@ class OrganiserPages:
             return _zipped(folder)
 
     def closed_tables(self, request: Request) -> Response:
-        """The tables of a round that was closed here."""
+        """Return the tables of a round closed on the pages."""
         opened = self._round(request)
         folder = self._closed_folder(opened.name)
         if not folder.with_suffix(".json").is_file():
@@ -423,12 +423,12 @@ class OrganiserPages:
 
 
 def _counts(closed: Closed, unjudged: Unjudged) -> dict[str, Any]:
-    """What is told of a closed round: its quantities, and pairs whose lists are not scored."""
+    """Summarise a closed round: its counts, and pairs whose lists are not scored."""
     return {"counts": dict(closed.counts), "unscored": len(closed.unjudged) if unjudged == "refuse" else 0}
 
 
 def _zipped(folder: Path) -> Response:
-    """The files of a folder as a zip file, which is removed when it has been sent."""
+    """Return the files of a folder as a temporary zip file."""
     with tempfile.NamedTemporaryFile(prefix="mirflow-", suffix=".zip", delete=False) as file:
         made = Path(file.name)
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -459,7 +459,7 @@ def _several(form: Form, name: str) -> list[str]:
 def _number(form: Form, name: str, what: str, least: int, most: int) -> int:
     text = _text(form, name)
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and least <= int(text) <= most):
-        raise PlanError(f"{what} is a whole number from {least} to {most}, not {text[:40]!r}")
+        raise PlanError(f"{what} must be a whole number from {least} to {most}, not {text[:40]!r}")
     return int(text)
 
 
@@ -470,7 +470,7 @@ def _decimal(form: Form, name: str, what: str, least: float, most: float) -> flo
     except ValueError:
         found = float("nan")
     if not least <= found <= most:
-        raise PlanError(f"{what}: a number from {least:g} to {most:g}, not {text[:40]!r}")
+        raise PlanError(f"{what} must be a number from {least:g} to {most:g}, not {text[:40]!r}")
     return found
 
 

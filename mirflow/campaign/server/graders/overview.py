@@ -1,4 +1,4 @@
-"""A round as organisers see it: progress, agreement and time, by numbers in place of graders' names; and its end."""
+"""Overview of a round for organisers: progress, agreement and time, with numbered graders; and closing a round."""
 
 from __future__ import annotations
 
@@ -38,37 +38,37 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Row = dict[str, Any]
-"""Names to texts, numbers, or None for nothing."""
+"""Maps names to texts, numbers or None."""
 
 
 @dataclass(frozen=True)
 class RoundOverview:
-    """A round as organisers see it."""
+    """Overview of a round for organisers."""
 
     quantities: Row
-    """Pairs, graders, judgements and what else is counted."""
+    """Counts of pairs, graders, judgements and others."""
     counts: list[Row]
-    """How many pairs have 0, 1, 2, ... judgements."""
+    """Number of pairs with 0, 1, 2, ... judgements."""
     agreement: list[Row]
-    """Fleiss's kappa with all three categories and with SS and VS as one, and the other measures: name, of (broad or
-    fine), value, pairs that were compared, what it is.
+    """Fleiss's kappa with three categories and with SS and VS merged, and other measures: name, broad or fine, value,
+    number of compared pairs, and description.
     """
     boxes: list[Row]
-    """Fine judgements within each broad category, as box plots show them."""
+    """Fine judgements within each broad category, for box plots."""
     graders: list[Row]
-    """Judgements, seconds and agreement with the own repeats of each grader, by number."""
+    """Judgements, seconds and self-agreement on repeats for each numbered grader."""
     schemes: list[Row]
-    """The ranking of the systems by all categories, and without the middle one."""
+    """Ranking of the systems with all categories, and without the middle one."""
 
 
 def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
-    """Number graders, grader 1, 2, ... in a random order, by id of the participation."""
+    """Number graders from 1 in random order, by id of their participation."""
     own = select(Participation.id).where(Participation.round_id == opened.id).order_by(Participation.code)
     return {identity: f"grader {number}" for number, identity in enumerate(session.scalars(own), 1)}
 
 
 def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
-    """The judgements of a round without training; one that was made without listening is none yet."""
+    """Return the judgements of a round without training; those made without listening count as missing."""
     names = numbered(session, opened)
     query = (
         select(StoredAssignment)
@@ -98,13 +98,13 @@ def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
 
 
 def _share_heard(one: StoredAssignment, opened: OpenRound) -> float | None:
-    """The share of a candidate's recording that was heard before the last change of its judgement."""
+    """Return the share of a candidate's recording that was played before the last change of its judgement."""
     seconds = None if one.heard is None or one.saved is None else find_duration(opened.recording(one.pair.piece))
     return None if not seconds or one.heard is None else min(one.heard / seconds, 1.0)
 
 
 def events_of(session: Session, opened: OpenRound) -> list[Row]:
-    """The events of a round and the changes of judgements, in the order of time, as they are logged."""
+    """Return the events of a round and all changes of judgements in chronological order."""
     names = numbered(session, opened)
     found: list[tuple[Any, Row]] = []
     query = select(StoredAssignment).where(StoredAssignment.participation_id.in_(names))
@@ -132,12 +132,12 @@ def events_of(session: Session, opened: OpenRound) -> list[Row]:
 
 
 def look_over(session: Session, opened: OpenRound, key: Pool | None) -> RoundOverview:
-    """Everything that organisers see of a round.
+    """Compute the overview of a round.
 
     Parameters
     ----------
     key : Pool or None
-        Which system returned which candidate; None: systems are not ranked.
+        The system behind each candidate; None: systems are not ranked.
     """
     judged = judgements_of(session, opened)
     pairs = session.execute(
@@ -184,7 +184,7 @@ def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
     rows = []
     try:
         fleiss = grader_agreement(collection)
-    except AnnotationError:  # there are fine judgements alone so far
+    except AnnotationError:  # so far only fine judgements were made
         fleiss = None
     if fleiss is not None:
         abouts = ("Fleiss's kappa of NS, SS and VS", "Fleiss's kappa of NS and the others")
@@ -269,21 +269,21 @@ def close_round(
     unjudged: Unjudged = "refuse",
     interim: bool = False,
 ) -> tuple[Closed, Path]:
-    """Write the judgements of a round as they were made and as they are scored, and let nobody judge any more.
+    """Write the judgements of a round, both raw and as scored, and end the grading.
 
     Parameters
     ----------
     service : Service
-        Of a campaign.
+        Service of a campaign.
     name : str
-        Of the round.
+        Name of the round.
     folder : Path
-        What is written: ``made.csv``, ``events.jsonl``, and the files of
+        Output folder for ``made.csv``, ``events.jsonl``, and the files of
         `mirflow.campaign.grading.judgement_tables.write_closed`.
     known, unjudged
         See there.
     interim : bool
-        Write the tables of now, and go on.
+        Write the current tables without closing the round.
 
     Returns
     -------
@@ -293,10 +293,10 @@ def close_round(
     rounds = open_rounds(service)
     if name not in rounds or service.database is None:
         hint = suggest(name, rounds) if rounds else "it has none"
-        raise GradingError(f"{service.path}: no round of grading is called {name!r}; {hint}")
+        raise GradingError(f"{service.path}: unknown round of grading {name!r}; {hint}")
     opened = rounds[name]
     key = read_key(find_key(opened.config, opened.root))
-    # Files first: if they cannot be written, the round is as open as before.
+    # Write files first: if that fails, the round stays open.
     with service.database.write() as session:
         judged = judgements_of(session, opened)
         closed = close(judged, key, known=known, names=True)

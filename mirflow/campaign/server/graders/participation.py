@@ -1,4 +1,4 @@
-"""Graders in a round: consent, what they are asked next, how far they are, and withdrawal."""
+"""Participation of graders in a round: consent, assignments, progress and withdrawal."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .judging import is_done
 from .rounds import OpenRound, Rounds
 
 HELD = dt.timedelta(hours=24)
-"""How long a pair is kept for a grader who was asked and has not judged."""
+"""How long a pair is reserved for a grader who has not judged it."""
 COUNTED_FOR = dt.timedelta(seconds=10)
-"""How long judgements on the front page are believed, unless a round is opened or closed."""
+"""How long counts on the front page are reused, unless a round is opened or closed."""
 _SEEDS = 2**63
 
 
 def find_participation(session: Session, opened: OpenRound, user: int) -> Participation | None:
-    """Find a grader's participation in a round, with all assignments; None before the consent."""
+    """Find a grader's participation in a round with all assignments; None before the consent."""
     found = select(Participation).where(Participation.round_id == opened.id, Participation.user_id == user)
     return session.scalar(found.options(selectinload(Participation.assignments).joinedload(StoredAssignment.pair)))
 
 
 def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) -> Participation:
-    """Keep that a grader agrees to the text of now; who had withdrawn is back."""
+    """Record a grader's consent to the current text; this also undoes a withdrawal."""
     found = find_participation(session, opened, user)
     if found is None:
         found = Participation(
@@ -53,7 +53,7 @@ def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) ->
 
 
 def withdraw(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime, delete: bool) -> None:
-    """Let a grader go; what was judged stays, or is deleted with all else that is known of the grader in this round."""
+    """Withdraw a grader; the judgements are kept, or deleted with all other data on the grader in this round."""
     if not delete:
         participation.withdrawn = now
         return
@@ -66,7 +66,7 @@ def withdraw(session: Session, opened: OpenRound, participation: Participation, 
 
 
 def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
-    """The assignments of a grader, by page."""
+    """Group a grader's assignments by page."""
     pages: dict[int, list[StoredAssignment]] = {}
     for one in participation.assignments:
         pages.setdefault(one.page, []).append(one)
@@ -74,17 +74,17 @@ def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
 
 
 def open_page(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> int | None:
-    """The page that a grader goes on with: the first that is not done, else a new one.
+    """Return the grader's current page: the first unfinished one, else a new one.
 
     Parameters
     ----------
     session : Session
-        Of a write transaction, so that no two graders are given the same.
+        A write transaction, so that no two graders get the same assignment.
 
     Returns
     -------
     int or None
-        Its number; None if there is nothing to ask.
+        Number of the page; None if there is nothing left to judge.
     """
     pages = pages_of(participation)
     listen = opened.config.listen
@@ -104,16 +104,16 @@ def open_page(session: Session, opened: OpenRound, participation: Participation,
 
 
 def has_more(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> bool:
-    """True if there is anything to ask a grader who has done all pages."""
+    """True if there is more to judge for a grader who has finished all pages."""
     return bool(_training(session, opened, participation) or _given(session, opened, participation, now))
 
 
 def _training(session: Session, opened: OpenRound, participation: Participation) -> list[tuple[StoredPair, bool]]:
-    """The next query of the training, if one is left."""
+    """Return the next query of the training, if any is left."""
     had = {one.pair_id for one in participation.assignments}
     training = select(StoredPair).where(StoredPair.round_id == opened.id, StoredPair.training).order_by(StoredPair.id)
     left = [pair for pair in session.scalars(training) if pair.id not in had]
-    # Who has begun is not trained in the middle of the work.
+    # Graders who have started are not sent back to the training.
     if not left or any(not one.pair.training for one in participation.assignments):
         return []
     return [(pair, False) for pair in left if pair.query == left[0].query]
@@ -122,7 +122,7 @@ def _training(session: Session, opened: OpenRound, participation: Participation)
 def _given(
     session: Session, opened: OpenRound, participation: Participation, now: dt.datetime
 ) -> Sequence[tuple[StoredPair, bool]]:
-    """The least judged pairs of a query that the grader has not had, or hidden repeats."""
+    """Return the least judged pairs of a query that the grader has not seen, or hidden repeats."""
     rows = session.scalars(select(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)).all()
     pairs = {plan.Pair(row.query, row.candidate): row for row in rows}
     counted = counts(session, opened, now)
@@ -133,7 +133,7 @@ def _given(
         if not one.pair.training
     ]
     number = {pair: counted[row.id] for pair, row in pairs.items()}
-    # Whoever is ahead of the others goes on rather than waits.
+    # Graders who are ahead of the others continue rather than wait.
     for spread in (1, config.graders_per_pair):
         given = plan.next_assignments(
             number,
@@ -149,7 +149,7 @@ def _given(
 
 
 def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int]:
-    """Judgements of each pair that count, and those that graders have been asked for of late, by id."""
+    """Count judgements of each pair that are valid or recently assigned, by id."""
     held = and_(
         ~_done(opened),
         ~StoredAssignment.unplayable,
@@ -160,18 +160,18 @@ def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int
 
 
 def _done(opened: OpenRound) -> ColumnElement[bool]:
-    """Assignments of `is_done` that could be heard, for the database."""
+    """SQL condition of `is_done` for assignments that could be played."""
     heard = StoredAssignment.heard.is_(None) | (StoredAssignment.heard >= opened.config.listen)
     return and_(StoredAssignment.broad.is_not(None), StoredAssignment.fine.is_not(None), heard)
 
 
 def _counting(opened: OpenRound) -> ColumnElement[bool]:
-    """Assignments whose judgements count."""
+    """SQL condition for assignments whose judgements count."""
     return and_(_done(opened), ~StoredAssignment.unplayable)
 
 
 def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> list[tuple[int, int]]:
-    """Numbers of assignments by pair, without repeats and training."""
+    """Count assignments by pair, without repeats and training."""
     query = (
         select(StoredAssignment.pair_id, func.count())
         .join(Participation)
@@ -188,9 +188,9 @@ class GraderProgress:
 
     done: int
     pages: int
-    """Candidates and pages that the grader has done."""
+    """Number of finished candidates and pages."""
     share: float
-    """Of the judgements that the round needs."""
+    """Share of the required judgements."""
 
 
 def progress(session: Session, opened: OpenRound, participation: Participation) -> GraderProgress:
@@ -205,27 +205,27 @@ def progress(session: Session, opened: OpenRound, participation: Participation) 
 
 
 def share_judged(session: Session, opened: OpenRound) -> float:
-    """Share of the judgements that a round needs which are there, from 0 to 1."""
+    """Return the share of the required judgements that exist, from 0 to 1."""
     return progress_of(session, opened).share
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRoundProgress:
-    """Progress of a round, which names nobody."""
+    """Anonymous progress of a round."""
 
     name: str
     title: str
     pairs: int
     judged: int
-    """Pairs of a query and a candidate, and those that have as many judgements as they need."""
+    """Number of pairs, and of those with the required number of judgements."""
     graders: int
-    """Judgements that a pair needs."""
+    """Required judgements per pair."""
     share: float
-    """Of the judgements that the round needs, from 0 to 1."""
+    """Share of the required judgements, from 0 to 1."""
     closes: dt.datetime | None
-    """The time at which it ends."""
+    """Closing time."""
     public: bool
-    """Whether everybody may know."""
+    """Whether the progress is public."""
 
 
 def progress_of(session: Session, opened: OpenRound) -> OpenRoundProgress:
@@ -242,19 +242,19 @@ def progress_of(session: Session, opened: OpenRound) -> OpenRoundProgress:
 
 
 def is_closed(session: Session, opened: OpenRound, now: dt.datetime) -> bool:
-    """True if a round was closed, or is not open at a time."""
+    """True if a round was closed, or is not open at the given time."""
     return session.get_one(Round, opened.id).closed is not None or not opened.is_open(now)
 
 
 class OpenRoundsProgress:
-    """Progress of the open rounds for pages that many look at; it is counted every few seconds."""
+    """Progress of the open rounds for busy pages; recomputed every few seconds."""
 
     def __init__(self, service: Service, rounds: Rounds) -> None:
         self._service, self._rounds = service, rounds
         self._counted: tuple[str, dt.datetime, dt.datetime, list[OpenRoundProgress]] | None = None
 
     def seen_by(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
-        """The progress of the rounds that are public, and of all for those who may grade."""
+        """Return the progress of public rounds, and of all rounds for viewers who may grade."""
         may_grade = viewer is not None and viewer.may("grader")
         return [one for one in self._current() if one.public or may_grade]
 

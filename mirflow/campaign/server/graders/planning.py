@@ -1,4 +1,4 @@
-"""Plans of rounds: the tables of draw, pool and assign in a folder for each round, until it is opened."""
+"""Plans of rounds: a folder for each round with its tables of draw, pool and assign, until the round is opened."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ..submissions.archives import name_trouble
 from ..submissions.confinement import Confinement, Confines, JobError
 
 FOLDER = "grading"
-"""Folder of the plans in that of the campaign."""
+"""Folder of plans within that of the campaign."""
 PIECES, QUERIES, LISTS, POOL, PLAN, ROUND = (
     "pieces.csv", "queries.csv", "lists", "pool.csv", "assignments.csv", "round.json",
 )  # fmt: skip
-"""Files of a plan, in the order of the steps: each is made of those before it."""
+"""Files of a plan in the order of steps; each depends on the previous ones."""
 CONSENT = "consent.txt"
-"""The text that graders agree to, where it is not that of mirflow."""
+"""The text that graders agree to, if it differs from the default."""
 DOWNLOADS = (QUERIES, POOL, str(key_path(POOL)), PLAN)
 """Files of a plan that organisers may download."""
 TABLES = (".csv", ".tsv", ".txt")
@@ -44,12 +44,12 @@ TABLES = (".csv", ".tsv", ".txt")
 LIST_SUFFIXES = (*TABLES, ".lists", ".run", ".matrix")
 """Suffixes of lists that may be uploaded: text alone."""
 LONGEST_NAME = 64
-"""Characters of the name of a round that is planned."""
+"""Longest name of a planned round, in characters."""
 MOST_GRADERS, MOST_JUDGEMENTS = 1000, 200_000
 SHORTEST_SECRET = 12
-"""Characters of a secret that somebody chooses: who guesses it finds the pieces behind the ids."""
+"""Shortest secret chosen by a user; guessing it would reveal the pieces behind the ids."""
 _RESERVED = frozenset({"new"})
-"""Names that addresses have."""
+"""Names used in addresses."""
 _SHOWN = 5
 _EACH = re.compile(r".*\d by (.+)")
 _BUSY = Lock()
@@ -57,40 +57,40 @@ _T = TypeVar("_T")
 
 
 class PlanError(GradingError):
-    """A step of a plan cannot be made of what was given."""
+    """A step of a plan is impossible with the given input."""
 
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """A round that is planned."""
+    """A planned round."""
 
     name: str
     folder: Path
-    """Of its files."""
+    """Folder of its files."""
     planning: Planning
-    """What the campaign file offers."""
+    """Settings from the campaign file."""
     root: Path
-    """Folder that the campaign's paths are relative to."""
+    """Folder that the paths of the campaign are relative to."""
 
     @property
     def is_open(self) -> bool:
-        """True if the round has been opened, so that nothing of it is changed any more."""
+        """True if the round has been opened, so that its plan is final."""
         return (self.folder / ROUND).exists()
 
     def has(self, name: str) -> bool:
-        """True if a step has been made."""
+        """True if a step has been completed."""
         return (self.folder / name).exists()
 
     def message_of(self, error: MirflowError) -> str:
-        """The message of an error without the folders of this machine."""
+        """Remove folders of this host from an error message."""
         text = "; ".join(map(str, error.problems)) if isinstance(error, PipelineError) else str(error)
         for folder in (self.folder, self.folder.resolve(), self.root, self.root.resolve()):
-            # Files that a pattern has found are named from the root of the disk on.
+            # Files found by a pattern have absolute paths.
             text = text.replace(f"{folder.as_posix()}/", "").replace(f"{folder.as_posix()[1:]}/", "")
         return text
 
     def forget(self, *names: str) -> None:
-        """Remove the tables of steps that no longer fit to those before them."""
+        """Remove the tables of steps that depend on a changed one."""
         for name in names:
             for path in (self.folder / name, key_path(self.folder / name)):
                 if path.is_dir():
@@ -100,7 +100,7 @@ class RoundPlan:
 
 
 def find_plan(service: Service, name: str) -> RoundPlan | None:
-    """The plan of a name; None if there is none."""
+    """Find a plan by name; None if there is none."""
     campaign = service.campaign
     if campaign is None or campaign.planning is None or not (name.isidentifier() and name.isascii()):
         return None
@@ -113,7 +113,7 @@ def find_plan(service: Service, name: str) -> RoundPlan | None:
 
 
 def find_plans(service: Service) -> list[RoundPlan]:
-    """All plans of a campaign, by name."""
+    """List all plans of a campaign by name."""
     folder = _folder(service)
     names = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
     return [plan for plan in (find_plan(service, name) for name in names) if plan is not None]
@@ -125,20 +125,20 @@ def _folder(service: Service) -> Path:
 
 
 def begin_plan(service: Service, name: str) -> RoundPlan:
-    """Begin the plan of a round."""
+    """Start the plan of a round."""
     try:
         identifier(name)
     except ValueError as error:
         raise PlanError(f"the name {error}") from None
     assert service.campaign is not None
     taken = {one.name for one in service.campaign.grading} | {one.name for one in find_plans(service)}
-    refused = PlanError(f"the name {name!r} is taken, or too long; give another")
+    refused = PlanError(f"the name {name!r} is taken, or too long: choose another one")
     if name.casefold() in {one.casefold() for one in taken} | _RESERVED or len(name) > LONGEST_NAME:
         raise refused
     folder = _folder(service) / name
     try:
         folder.mkdir(mode=0o700, parents=True)
-    except FileExistsError:  # begun by somebody else at this moment
+    except FileExistsError:  # started by someone else at the same time
         raise refused from None
     found = find_plan(service, name)
     assert found is not None
@@ -153,14 +153,14 @@ def discard_plan(plan: RoundPlan) -> None:
 
 @contextmanager
 def _changing(plan: RoundPlan) -> Iterator[None]:
-    """Change a plan alone."""
+    """Lock a plan while it is changed."""
     if not _BUSY.acquire(timeout=20):
-        raise PlanError("another step is being made: try again in a moment")
+        raise PlanError("another step is in progress: try again in a moment")
     try:
         if plan.is_open:
-            raise PlanError("the round is open: its plan stays as it is; plan another round")
+            raise PlanError("the round is open, so its plan cannot be changed: plan another round")
         if not plan.folder.is_dir():
-            raise PlanError("the plan was discarded meanwhile: begin another one")
+            raise PlanError("the plan was discarded meanwhile: start another one")
         yield
     finally:
         _BUSY.release()
@@ -168,7 +168,7 @@ def _changing(plan: RoundPlan) -> Iterator[None]:
 
 @contextmanager
 def _beside(plan: RoundPlan) -> Iterator[Path]:
-    """A folder for what becomes part of a plan when it is whole."""
+    """A temporary folder whose contents are moved into a plan when complete."""
     place = Path(tempfile.mkdtemp(dir=plan.folder, prefix=".new-"))
     try:
         yield place
@@ -177,19 +177,21 @@ def _beside(plan: RoundPlan) -> Iterator[Path]:
 
 
 def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> PieceTable:
-    """Keep a table of pieces as that of the plan; queries that were drawn before are forgotten.
+    """Store a table of pieces in the plan, and remove queries drawn before.
 
     Parameters
     ----------
     path : Path
-        Where the table is.
+        Path of the table.
     name : str
-        Of its file, as it was sent.
+        File name as sent.
     column : str
-        The column of the pieces' names; empty: piece, track, ...
+        Column with the names of the pieces; empty: piece, track, ...
     """
     base = re.split(r"[/\\]", name)[-1]
-    trouble = name_trouble(base, 0) or ("" if base.lower().endswith(TABLES) else f"is none of {', '.join(TABLES)}")
+    trouble = name_trouble(base, 0) or (
+        "" if base.lower().endswith(TABLES) else f"has an unsupported suffix: choose from {', '.join(TABLES)}"
+    )
     if trouble:
         raise PlanError(f"the table of pieces {base!r} {trouble}")
     with _changing(plan), _beside(plan) as place:
@@ -208,25 +210,25 @@ def read_collection(plan: RoundPlan) -> PieceTable:
     """The table of pieces of a plan."""
     path = plan.folder / PIECES
     if not path.exists():
-        raise PlanError("there is no table of pieces yet")
+        raise PlanError("choose a table of pieces first")
     return read_pieces(path, read_table(path).notes.get("names"))
 
 
 def draw_queries(
     plan: RoundPlan, number: int | Mapping[str, int], by: str = "", where: str = "", seed: int | None = None
 ) -> list[str]:
-    """Draw the queries of a plan; candidates that were pooled before are forgotten.
+    """Draw the queries of a plan, and remove candidates pooled before.
 
     Parameters
     ----------
     number : int or mapping of str to int
-        At random, or of each value of a column; of a mapping as many of each value as it says.
+        Number of queries in total, or for each value of a column; a mapping gives a number for each value.
     by : str
-        That column; empty: at random.
+        The column; empty: draw from all pieces.
     where : str
-        Only pieces for which it holds; empty: all.
+        Condition on the pieces; empty: all.
     seed : int or None
-        None: a new one.
+        Seed; None: a new one.
     """
     with _changing(plan):
         collection = read_collection(plan)
@@ -241,12 +243,12 @@ def draw_queries(
 
 
 def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path]]) -> int:
-    """Unpack lists of systems, which take the place of those that were sent before; returns the number of files.
+    """Unpack lists of systems, replacing earlier ones; returns the number of files.
 
     Parameters
     ----------
     sent : sequence of (str, Path)
-        Names as sent, and where the bytes are: one archive, or files.
+        Names as sent and paths of the contents: a single archive, or files.
     """
     assert service.campaign is not None
     with _changing(plan), _beside(plan) as place:
@@ -268,7 +270,7 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
 
 
 def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, readable: Sequence[str]) -> dict[str, Any]:
-    """Run a job that reads what systems returned, in a child within limits."""
+    """Run a job on systems' lists in a child process with limits."""
     assert service.campaign is not None
     limits = service.campaign.limits
     confines = Confines(
@@ -286,12 +288,12 @@ def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, reada
 
 
 def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
-    """Patterns of lists that were sent: SYSTEM.csv of all queries, or SYSTEM/QUERY.txt.
+    """Return the patterns of uploaded lists: SYSTEM.csv for all queries, or SYSTEM/QUERY.txt.
 
     Parameters
     ----------
     files : sequence of str
-        Paths below the folder of the lists.
+        Paths relative to the folder of the lists.
 
     Examples
     --------
@@ -302,7 +304,7 @@ def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
     """
     paths = [PurePosixPath(one) for one in files]
     below = [one for one in paths if len(one.parts) > 1]
-    # The folder of all lists is none of a system, and its files are not called after queries.
+    # A common folder of all lists is not a system: its files are not named after queries.
     around = len({one.parts[0] for one in paths}) == 1 and not {one.stem for one in below} & set(queries)
     found = set()
     for one in paths:
@@ -324,33 +326,33 @@ def pool_candidates(
     secret: str = "",
     judged_as: str = "",
 ) -> None:
-    """Pool the candidates of a plan; assignments that were made before are forgotten.
+    """Pool the candidates of a plan, and remove assignments made before.
 
     Parameters
     ----------
     source : int or None
-        Lists that the campaign file offers; None: those that were sent.
+        Index of lists in the campaign file; None: uploaded lists.
     top : int
-        Candidates of each system.
+        Number of candidates per system.
     same : sequence of str
-        Columns of the table of pieces: candidates with the query's value are left out.
+        Columns of the table of pieces: candidates that share the query's value are left out.
     secret : str
-        Of the ids; empty: a new one.
+        Secret for the ids; empty: a new one.
     judged_as : str
-        Column of the queries with the query that graders hear in their place; empty: graders hear each query.
+        Column of the queries that names the query to play instead; empty: graders hear each query.
     """
     if secret and len(secret) < SHORTEST_SECRET:
-        raise PlanError(f"a secret needs {SHORTEST_SECRET} characters at least: graders could guess a shorter one")
+        raise PlanError(f"the secret is too short: graders could guess it; use at least {SHORTEST_SECRET} characters")
     with _changing(plan), _beside(plan) as place:
         if not plan.has(QUERIES):
-            raise PlanError("there are no queries yet")
+            raise PlanError("draw queries first")
         if source is None:
             queries = read_table(plan.folder / QUERIES).column("query")
             paths = [str(plan.folder / LISTS / one) for one in list_patterns(sent_lists(plan), queries)]
         else:
             paths = [str(plan.root / plan.planning.lists[source])]
         if not paths:
-            raise PlanError("there are no lists of systems yet")
+            raise PlanError("upload lists of systems first")
         pieces = plan.folder / PIECES
         task = {
             "lists": paths,
@@ -371,7 +373,7 @@ def pool_candidates(
 
 
 def sent_lists(plan: RoundPlan) -> list[str]:
-    """Paths of the lists that were sent."""
+    """List the paths of uploaded lists."""
     folder = plan.folder / LISTS
     return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
 
@@ -379,15 +381,15 @@ def sent_lists(plan: RoundPlan) -> list[str]:
 def assign_graders(
     plan: RoundPlan, graders: int, per_pair: int, repeats: float, minutes: float, seed: int | None = None
 ) -> PlanSummary:
-    """Assign so many graders to the pairs of a plan; see `mirflow.campaign.grading.assignment.assign`."""
+    """Assign graders to the pairs of a plan; see `mirflow.campaign.grading.assignment.assign`."""
     if graders > MOST_GRADERS:
-        raise PlanError(f"{graders} graders are too many: {MOST_GRADERS} are the most")
+        raise PlanError(f"too many graders: {graders}, at most {MOST_GRADERS} are allowed")
     with _changing(plan):
         if not plan.has(POOL):
-            raise PlanError("there are no candidates yet")
+            raise PlanError("pool candidates first")
         pairs = read_pairs(plan.folder / POOL)
         if len(pairs) * per_pair > MOST_JUDGEMENTS:
-            raise PlanError(f"{len(pairs) * per_pair} judgements are too many: {MOST_JUDGEMENTS} are the most")
+            raise PlanError(f"too many judgements: {len(pairs) * per_pair}, at most {MOST_JUDGEMENTS} are allowed")
         width = len(str(graders))
         names = [f"grader{number:0{width}}" for number in range(1, graders + 1)]
         seed = secrets.randbits(31) if seed is None else seed
@@ -397,16 +399,16 @@ def assign_graders(
 
 
 def write_round(plan: RoundPlan, settings: Mapping[str, Any], consent: str = "") -> GradingRound:
-    """Open a round with these settings, as a campaign file would have them but for the paths.
+    """Open a round with these settings, which are those of a campaign file without paths.
 
     Parameters
     ----------
     consent : str
-        The text that graders agree to; empty: that of mirflow.
+        The text that graders agree to; empty: the default.
     """
     with _changing(plan):
         if not plan.has(QUERIES) or not plan.has(POOL) or not plan.has(str(key_path(POOL))):
-            raise PlanError("queries and candidates come first, and the key of the candidates beside them")
+            raise PlanError("cannot open the round: queries, candidates or the key of the candidates are missing")
         text = consent.strip()
         if text:
             write_synced(plan.folder / CONSENT, f"{text}\n".encode())
@@ -427,37 +429,39 @@ def _round(plan: RoundPlan, settings: Mapping[str, Any]) -> GradingRound:
 
 
 def read_round(plan: RoundPlan) -> GradingRound:
-    """The round of a plan that was opened."""
+    """Read the settings of an opened round."""
     path = plan.folder / ROUND
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise GradingError(f"{path}: cannot be read: {error}") from None
+        raise GradingError(f"cannot read {path}: {error}") from None
     if not isinstance(settings, dict):
-        raise GradingError(f"{path}: has no settings of a round")
+        raise GradingError(f"{path}: no settings of a round found")
     return _round(plan, settings)
 
 
 def forget_round(plan: RoundPlan) -> None:
-    """Take back that a round was opened, which could not be loaded."""
+    """Revert opening a round that could not be loaded."""
     (plan.folder / ROUND).unlink(missing_ok=True)
 
 
 def planned_rounds(service: Service) -> list[GradingRound]:
-    """The rounds of a campaign that were planned on the pages and are open."""
+    """Return the open rounds of a campaign that were planned on the pages."""
     if service.campaign is None or service.campaign.planning is None or service.folder is None:
         return []
     own = {one.name for one in service.campaign.grading}
     found = [plan for plan in find_plans(service) if plan.is_open]
     for plan in found:
         if plan.name in own:
-            raise GradingError(f"{service.path}: a round that was planned on the pages is called {plan.name!r}; rename")
+            raise GradingError(
+                f"{service.path}: {plan.name!r} is also the name of a round planned on the pages; rename"
+            )
     return [read_round(plan) for plan in found]
 
 
 @dataclass(frozen=True)
 class GraderShare:
-    """Part of a plan that a grader is given."""
+    """A grader's share of a plan."""
 
     grader: str
     queries: tuple[str, ...]
@@ -473,30 +477,30 @@ class PlanOverview:
     pieces: int
     columns: tuple[str, ...]
     file: str
-    """Number of pieces, other columns of their table, and its name."""
+    """Number of pieces, the other columns of their table, and its file name."""
     queries: list[tuple[str, int | str]] | None
-    """Quantities of the queries; None: not drawn yet."""
+    """Counts of queries; None: not drawn yet."""
     drawn: list[str]
     traits: tuple[str, ...]
     """Names of the queries, and the other columns of their table."""
     systems: list[str]
-    """Of the lists that were sent."""
+    """Systems with uploaded lists."""
     pool: list[tuple[str, int]] | None
     short: list[tuple[str, str, int]]
-    """Quantities of the pool; systems, queries and number of lists that are too short."""
+    """Counts of the pool; systems and queries with short lists, and their number."""
     missing: list[str]
     """Pieces without a recording."""
     work: list[tuple[str, int | str]] | None
     shares: list[GraderShare]
-    """Quantities of table 5 of the MIREX chapter; what each grader hears."""
+    """Counts as in table 5 of the MIREX chapter; candidates for each grader."""
     per_pair: int
-    """Graders of a pair in the assignments."""
+    """Graders per pair."""
     troubles: dict[str, str]
-    """Files that cannot be read, as somebody changed them."""
+    """Files that cannot be read, with the reason."""
 
 
 def look_over_plan(plan: RoundPlan) -> PlanOverview:
-    """Describe the progress of a plan by its files, whoever has written them."""
+    """Summarise the progress of a plan from its files."""
     troubles: dict[str, str] = {}
 
     def read(name: str, function: Callable[[Path], _T], otherwise: _T) -> _T:
@@ -532,7 +536,7 @@ def look_over_plan(plan: RoundPlan) -> PlanOverview:
 
 
 def _drawn(path: Path) -> list[tuple[str, int | str]]:
-    """Quantities of queries: how many of each class, and the seed."""
+    """Summarise the queries: number in each class, and seed."""
     table = read_table(path)
     of_each = _EACH.fullmatch(table.notes.get("of each", ""))
     rows: list[tuple[str, int | str]] = [("queries", len(table.rows))]

@@ -1,4 +1,4 @@
-"""Jobs on lists of systems, in a child within limits: unpacking what was sent, and pooling it."""
+"""Jobs on lists of systems, in a child process with limits: unpacking and pooling."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Parameters
     ----------
     task : mapping
-        ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and ``suffixes``, which files may have.
+        ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and allowed ``suffixes``.
 
     Returns
     -------
     dict
-        ``files``, their number, and ``refused``, rows of names and reasons.
+        ``files`` (their number) and ``refused`` (rows of names and reasons).
     """
     sent = [(name, Path(path)) for name, path in task["sent"]]
 
     def fits(name: str) -> str:
         path = PurePosixPath(name)
         if path.suffix.lower() not in task["suffixes"]:
-            return f"is none of {', '.join(task['suffixes'])}"
+            return f"has an unsupported suffix: choose from {', '.join(task['suffixes'])}"
         if len(path.parts) > 2 or "{" in name or "}" in name:
-            return "is called neither SYSTEM.csv nor SYSTEM/QUERY.txt"
+            return "does not match SYSTEM.csv or SYSTEM/QUERY.txt"
         return ""
 
     try:
@@ -55,13 +55,13 @@ def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     ----------
     task : mapping
         ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``, ``pieces`` and its ``column``
-        (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None), ``secret``, and ``out``, the
-        table to write.
+        (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None), ``secret``, and ``out`` (path of
+        the table).
 
     Returns
     -------
     dict
-        ``pairs``, their number.
+        ``pairs`` (their number).
     """
     queries = read_queries(task["queries"])
     pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None

@@ -1,4 +1,4 @@
-"""Rounds of grading as a campaign file names them, and as the database holds them."""
+"""Rounds of grading: from the campaign file into the database."""
 
 from __future__ import annotations
 
@@ -34,53 +34,53 @@ number. The list of accounts says who has which personal link; reports and files
 You may stop, pause and come back whenever you like, without giving a reason. You may withdraw at any time, and \
 choose whether what you judged so far is kept or deleted.
 """
-"""What graders agree to, if the organiser has written nothing else."""
+"""Default text that graders agree to."""
 
 _LOG = logging.getLogger("mirflow.server")
 
 
 @dataclass(frozen=True)
 class OpenRound:
-    """A round of grading that a server offers."""
+    """A round of grading offered by a server."""
 
     config: GradingRound
-    """As the campaign file has it."""
+    """Settings from the campaign file."""
     root: Path
     """Folder that its paths are relative to."""
     id: int
-    """In the database."""
+    """Id in the database."""
     consent: str
-    """What graders agree to."""
+    """The text that graders agree to."""
     version: str
-    """Of that text."""
+    """Version of that text."""
     missing: tuple[str, ...] = ()
     """Pieces without a recording."""
 
     @property
     def name(self) -> str:
-        """Of the round, part of its address."""
+        """Name of the round, part of its address."""
         return self.config.name
 
     def recording(self, piece: str) -> Path:
-        """The file of a piece."""
+        """Return the recording of a piece."""
         return find_recording(self.root, self.config.audio, piece)
 
     def is_open(self, now: dt.datetime) -> bool:
-        """True if a time is between those at which it opens and closes."""
+        """True if a time is between opening and closing."""
         opens, closes = self.config.opens, self.config.closes
         return (opens is None or now >= opens) and (closes is None or now < closes)
 
 
 def open_rounds(service: Service) -> dict[str, OpenRound]:
-    """Load the rounds of a campaign into its database, as often as one likes.
+    """Load the rounds of a campaign into its database; repeated calls update them.
 
-    Pairs that were added to the tables since are added, and those that were taken out leave, unless somebody was asked
-    about them.
+    Pairs added to the tables are added; pairs removed from the tables are removed, unless they were assigned to a
+    grader.
 
     Returns
     -------
     dict of str to OpenRound
-        By name; empty without a campaign.
+        Rounds by name; empty without a campaign.
     """
     if service.campaign is None or service.database is None:
         return {}
@@ -90,14 +90,14 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
 
 
 def load_round(service: Service, config: GradingRound) -> OpenRound:
-    """Load one round into the database."""
+    """Load a round into the database."""
     assert service.database is not None
     with service.database.write() as session:
         return _load(session, config, service.root, service.clock())
 
 
 def rounds_of(service: Service) -> Rounds | None:
-    """The rounds of a campaign; None where there can be none."""
+    """Return the rounds of a campaign; None if it cannot have any."""
     campaign = service.campaign
     if campaign is None or service.database is None or not (campaign.grading or campaign.planning):
         return None
@@ -105,25 +105,25 @@ def rounds_of(service: Service) -> Rounds | None:
 
 
 class Rounds:
-    """The rounds that a server offers; those that are planned on its pages are among them once they are open."""
+    """The rounds offered by a server, including opened rounds that were planned on its pages."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._open = open_rounds(service)
 
     def get(self, name: str) -> OpenRound | None:
-        """The round of a name; None if there is none."""
+        """Return a round by name; None if there is none."""
         if name not in self._open:
             self._look()
         return self._open.get(name)
 
     def all(self) -> list[OpenRound]:
-        """All of them."""
+        """Return all rounds."""
         self._look()
         return list(self._open.values())
 
     def _look(self) -> None:
-        """Load what another process, or another page, has opened."""
+        """Load rounds opened by another process or page."""
         for config in planned_rounds(self._service):
             if config.name not in self._open:
                 self._open[config.name] = load_round(self._service, config)
@@ -149,7 +149,7 @@ def _load(session: Session, config: GradingRound, root: Path, now: dt.datetime) 
 
 
 def check_round(config: GradingRound, root: Path) -> tuple[int, str]:
-    """The number of pairs that a round asks about, and what should be looked at in it; no database is opened."""
+    """Return the number of pairs of a round and a warning about missing recordings, without opening a database."""
     _read_consent(config, root)
     pairs = list(_pairs(config, root))
     missing = _without_recording(config, root, pairs)
@@ -171,34 +171,34 @@ def _read_consent(config: GradingRound, root: Path) -> str:
     try:
         return (root / config.consent).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise GradingError(f"round {config.name}: consent {config.consent}: cannot be read: {error}") from None
+        raise GradingError(f"round {config.name}: cannot read consent {config.consent}: {error}") from None
 
 
 def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
-    """The pairs of the tables, those of the training first."""
+    """Yield the pairs of the tables, training first."""
     if config.training:
         yield from _training_pairs(root / config.training)
     candidates, queries = root / config.candidates, set(read_queries(root / config.queries))
     key = find_key(config, root)
     returned = read_key(key).returned
     pieces = {one.pair: one.piece for one in returned}
-    queries |= {one.judged_as for one in returned if one.judged_as}  # of which perhaps only mutations were drawn
+    queries |= {one.judged_as for one in returned if one.judged_as}  # possibly only mutations of it were drawn
     for query, candidate in read_pairs(candidates):
         if query not in queries:
             raise GradingError(f"{candidates}: query {query!r} is not in {config.queries}")
         piece = pieces.get(Pair(query, candidate))
         if piece is None:
-            raise GradingError(f"{key}: has no piece for candidate {candidate!r} of query {query!r}")
+            raise GradingError(f"{key}: no piece for candidate {candidate!r} of query {query!r}")
         yield StoredPair(query=query, candidate=candidate, query_piece=query, piece=piece)
 
 
 def find_key(config: GradingRound, root: Path) -> Path:
-    """The file that tells which system returned which candidate."""
+    """Return the file with the system behind each candidate."""
     return root / config.key if config.key else key_path(root / config.candidates)
 
 
 def _training_pairs(path: Path) -> Iterator[StoredPair]:
-    """Pairs of query, candidate, broad and fine, whose names are pieces."""
+    """Yield pairs of query, candidate, broad and fine, named by pieces."""
     table = read_table(path)
     columns = (table.filled("query"), table.filled("candidate"), table.optional("broad"), table.optional("fine"))
     for line, query, piece, broad, fine in zip(table.lines, *columns, strict=True):
@@ -230,9 +230,9 @@ def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], Stored
             session.delete(row)
         elif name in pairs and (row.query_piece, row.piece) != (pairs[name].query_piece, pairs[name].piece):
             if row.id in asked:
-                heard = f"candidate {name[1]!r} of query {name[0]!r} was heard as {row.piece!r}"
+                heard = f"candidate {name[1]!r} of query {name[0]!r} was played as {row.piece!r}"
                 raise GradingError(
-                    f"{heard}, and is {pairs[name].piece!r} now; give the round of another pool a new name"
+                    f"{heard} but is now {pairs[name].piece!r}; choose a new name for a round with another pool"
                 )
             row.query_piece, row.piece = pairs[name].query_piece, pairs[name].piece
     for name, pair in pairs.items():
@@ -242,5 +242,5 @@ def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], Stored
 
 
 def labels(config: GradingRound) -> dict[str, str]:
-    """Names of the broad categories on the pages."""
+    """Return the labels of the broad categories on the pages."""
     return dict(zip(BROAD, config.broad, strict=True))

@@ -1,4 +1,4 @@
-"""A token says whether kept pages of results show the rows of now."""
+"""A token tells whether cached pages of results are up to date."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,10 +1,10 @@
-"""Release of scores: as they are on an open split, rounded and after the ladder on a hidden one.
+"""Release of scores: exact on an open split, rounded and limited by the ladder on a hidden one.
 
-The ladder releases a score only if it is better than the team's best so far by at least a step. Otherwise no value
-is shown, only that it is no better: a table of systems shows no score under a name that did not get it. The error of
-the best released score then grows with the logarithm of the number of submissions only, however they are chosen after
-those before them (A. Blum and M. Hardt: The Ladder: A Reliable Leaderboard for Machine Learning Competitions, ICML
-2015, section 3). Every metric has a ladder of its own.
+The ladder releases a score only if it exceeds the team's best so far by at least a step. Otherwise no value is shown,
+only that it is no better: tables of systems never show a score under the name of another system. The error of the best
+released score then grows only with the logarithm of the number of submissions, however these are adapted to earlier
+results (A. Blum and M. Hardt: The Ladder: A Reliable Leaderboard for Machine Learning Competitions, ICML 2015,
+section 3). Every metric has a separate ladder.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ...file import Split
 from .submission_tables import Outcome, Relation, Released, Scored, Submission, Verdict
 
 NO_BETTER = "no better than the sender's best"
-"""Note in place of a score that the ladder keeps back."""
+"""Note that replaces a score withheld by the ladder."""
 BEST_OF_TEAM = "its team's best"
-"""Note beside a system in a final ranking."""
+"""Note on a system in a final ranking."""
 ROUND = 0.001
-"""Step of released scores of a hidden split whose campaign names none."""
+"""Default step of released scores on a hidden split."""
 _TOLERANCE = 1e-9
 
 
 def round_to(value: float, step: float) -> float:
-    """The nearest multiple of a step.
+    """Round to the nearest multiple of a step.
 
     Examples
     --------
@@ -47,12 +47,12 @@ def is_final(split: Split | None, now: dt.datetime) -> bool:
 
 
 def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
-    """Digits after the point that scores of a split are shown with; None where they are not rounded.
+    """Number of decimals of scores on a split; None if they are not rounded.
 
     Parameters
     ----------
     split : Split or None
-        None: one that the campaign no longer has, of which nothing is shown that it would hide.
+        None: the campaign no longer has the split, so scores are treated as hidden.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
 
 
 def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
-    """Names of the systems that are the best public ones of their teams; empty if no team has several.
+    """Return the names of the systems that are the best public ones of their teams; empty if no team has several.
 
     Parameters
     ----------
     rows : iterable of Released
-        Scores by one metric; of equal ones the earlier submission is the best.
+        Scores by one metric; the earlier submission wins a tie.
     """
     teams: dict[str, list[Released]] = {}
     for row in rows:
@@ -91,29 +91,29 @@ def best_of_teams(rows: Iterable[Released]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class ShownScore:
-    """A score as people may see it now."""
+    """A score as currently shown."""
 
     value: float | None
     low: float | None
     high: float | None
     kept_back: bool
-    """Whether the ladder keeps the value back."""
+    """Whether the ladder withholds the value."""
 
 
 def show_score(row: Released, split: Split | None, now: dt.datetime) -> ShownScore:
-    """The part of a score that may be shown: the true one only after the final ranking is published."""
+    """Return the part of a score that may be shown: the exact value only after the final ranking is published."""
     if is_final(split, now):
         return ShownScore(row.true_value, row.true_low, row.true_high, kept_back=False)
     return ShownScore(row.value, row.low, row.high, kept_back=not row.improved)
 
 
 def climb(value: float, best: float | None, split: Split, *, lower_is_better: bool = False) -> float | None:
-    """The released score on a hidden split; None if it is not better than the team's best so far by the step.
+    """Return the released score on a hidden split; None if it does not exceed the team's best by the step.
 
     Parameters
     ----------
     best : float or None
-        The team's best released score; None: there is none.
+        The team's best released score; None: the team has none.
 
     Examples
     --------
@@ -137,14 +137,14 @@ def release(
     rules: str,
     now: dt.datetime,
 ) -> None:
-    """Write the scores of a submission that may be released; those that were released before stay as they are.
+    """Write the scores of a submission that may be released; earlier releases never change.
 
     Parameters
     ----------
     name : str
-        Of the split.
+        Name of the split.
     values : mapping
-        By evaluation the fields of :class:`.scoring.Value`, the headline metric first.
+        The fields of :class:`.scoring.Value` by evaluation, headline metric first.
     """
     for evaluation, listed in values.items():
         for place, value in enumerate(listed):
@@ -154,7 +154,7 @@ def release(
                 Released.evaluation == evaluation,
                 Released.metric == value["metric"],
             )
-            # Counts of what a reference holds would tell of it, and nobody can be better at them.
+            # Counts of reference contents would reveal them, and no system can be better by them.
             if session.scalar(known) is not None or (split.hidden and value["orientation"] == "none"):
                 continue
             row = Released(
@@ -163,7 +163,7 @@ def release(
                 evaluation=evaluation,
                 metric=value["metric"],
                 rules=rules,
-                # On how many of them a metric is defined depends on the references.
+                # The number of tracks on which a metric is defined depends on the references.
                 tracks=value["asked"] if split.hidden else value["tracks"],
                 lower_is_better=value["orientation"] == "lower",
                 headline=place == 0,
@@ -184,7 +184,7 @@ def release(
 
 
 def lacks_true_scores(splits: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
-    """Conditions for scores on hidden splits that were released before true scores were kept beside them."""
+    """Conditions for scores on hidden splits that were released before true scores were stored."""
     known = or_(Released.value.is_not(None), Released.improved.is_(False))
     return Released.split.in_(list(splits)), Released.true_value.is_(None), known
 
@@ -192,14 +192,14 @@ def lacks_true_scores(splits: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
 def keep_true_scores(
     session: Session, number: int, split: str, values: Mapping[str, Iterable[Mapping[str, Any]]]
 ) -> None:
-    """Write the true scores of a submission beside what was released of them, if they are not there.
+    """Add missing true scores of a submission to its released scores.
 
     Parameters
     ----------
     number : int
-        Of the submission.
+        Number of the submission.
     values : mapping
-        As :func:`release` takes them.
+        See :func:`release`.
     """
     known = {(evaluation, one["metric"]): one for evaluation, listed in values.items() for one in listed}
     chosen = select(Released).where(Released.submission_id == number, *lacks_true_scores([split]))
@@ -210,9 +210,9 @@ def keep_true_scores(
 
 
 def _best(session: Session, submission: Submission, row: Released) -> float | None:
-    """The team's best released score of the same metric.
+    """Return the team's best released score by the same metric.
 
-    Private and withdrawn submissions count: the team knows their scores, and could otherwise climb by them.
+    Private and withdrawn submissions count: the team knows their scores and could otherwise exploit them.
     """
     own = (
         select(Released.value)
@@ -232,9 +232,9 @@ def _best(session: Session, submission: Submission, row: Released) -> float | No
 
 
 def rivals(session: Session, submission: Submission, split: str) -> dict[str, dict[Relation, Submission]]:
-    """Rivals of a submission by evaluation: the team's best before it that its sender sees, and the leader.
+    """Find the rivals of a submission by evaluation: the leader, and the best earlier one of the team its sender sees.
 
-    The leader is the best public system of other teams; withdrawn submissions are no rivals.
+    The leader is the best public system of other teams; withdrawn submissions are excluded.
     """
     rows = session.execute(
         select(Released, Submission)
@@ -274,19 +274,19 @@ def judge(
     against: Mapping[str, Mapping[Relation, int]],
     comparisons: Mapping[str, Mapping[str, Iterable[Mapping[str, Any]]]],
 ) -> None:
-    """Write how a submission compares with its rivals; of a hidden split no more than the outcome.
+    """Write how a submission compares with its rivals; on a hidden split only the outcome.
 
-    Where the ladder keeps a score back there is no outcome either: it would tell of that score.
+    If the ladder withholds a score, the outcome is withheld as well, since it would reveal the score.
 
     Parameters
     ----------
     name : str
-        Of the split.
+        Name of the split.
     against : mapping
-        By evaluation and relation the numbers of the rivals.
+        Numbers of the rivals, by evaluation and relation.
     comparisons : mapping
-        By evaluation and name of the rival the fields of
-        :class:`mirflow.campaign.server.submissions.comparison.PairedComparison`.
+        The fields of :class:`mirflow.campaign.server.submissions.comparison.PairedComparison`, by evaluation and name
+        of the rival.
     """
     for evaluation, relations in against.items():
         for relation, number in relations.items():
@@ -320,7 +320,7 @@ def judge(
 
 
 def _is_kept_back(session: Session, number: int, split: str, evaluation: str, metric: str) -> bool:
-    """True if the ladder keeps back the score of a submission."""
+    """True if the ladder withholds the score of a submission."""
     told = select(Released.improved).where(
         Released.submission_id == number,
         Released.split == split,

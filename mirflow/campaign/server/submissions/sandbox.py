@@ -1,8 +1,8 @@
-"""Restrictions of a process by the Linux kernel: Landlock for files and signals, and a filter of system calls.
+"""Restrictions of a process by the Linux kernel: Landlock for files and signals, seccomp for system calls.
 
-Landlock restricts paths, and the filter restricts calls: Landlock alone would leave open chmod, utime and setxattr of
-files outside, connections to sockets by their paths, programs, and namespaces. Neither needs a privilege, a program or
-a library.
+Landlock restricts paths and the filter restricts calls: Landlock alone does not cover chmod, utime and setxattr on
+other files, connections to sockets by path, execution of programs, or namespaces. Neither needs privileges, programs or
+libraries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
-# Landlock's rights to files, by bit; the versions of its interface that brought the later ones.
+# Landlock's access rights by bit, and the versions of its interface that added the later ones.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE, _MAKE_DIR, _MAKE_FILE, _MAKE_SOCKET, _MAKE_LINK = 0b11 << 4, 1 << 7, 1 << 8, 1 << 9, 1 << 12
 _FIRST, _REFER, _TRUNCATE, _IOCTL = (1 << 13) - 1, 1 << 13, 1 << 14, 1 << 15
@@ -29,23 +29,23 @@ _READ = _READ_FILE | _READ_DIR
 _WRITE = _READ | _WRITE_FILE | _REMOVE | _MAKE_DIR | _MAKE_FILE | _REFER | _TRUNCATE
 _TCP, _SCOPES = 0b11, 0b11
 _SYSTEM = ("/usr", "/lib", "/lib64", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom")
-"""Files that Python and its libraries read; of /proc only those of the process itself."""
+"""Files that Python and its libraries read; in /proc only those of the process itself."""
 _NETWORK = ("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl", "/etc/gai.conf", "/etc/host.conf")
-"""Files that are read to use a network."""
+"""Files needed for network access."""
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a process may still do."""
+    """What a restricted process may do."""
 
     writable: Sequence[str] = ()
     readable: Sequence[str] = ()
-    """Folders and files; without any writable one, files are not restricted."""
+    """Folders and files; without writable ones, files are not restricted."""
     network: bool = False
     processes: bool = False
-    """Whether it may start processes and Python, and talk to them by sockets that have a path."""
+    """Whether it may start processes and Python, and connect to them by Unix sockets."""
     links: bool = False
-    """Whether it may make symbolic links where it writes."""
+    """Whether it may create symbolic links in writable folders."""
 
 
 def restrict(allowed: Allowed) -> Iterator[str]:
@@ -66,7 +66,7 @@ def restrict(allowed: Allowed) -> Iterator[str]:
 
 @cache
 def landlock_version() -> int:
-    """The version of Landlock's interface that the kernel has; 0: none, or it is not enabled."""
+    """Return the version of the kernel's Landlock interface; 0 if it is missing or disabled."""
     if sys.platform != "linux":
         return 0
     found = int(ctypes.CDLL(None).syscall(_CREATE, None, ctypes.c_size_t(0), 1))
@@ -89,7 +89,7 @@ def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> 
             try:
                 descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except OSError:
-                continue  # what is not there cannot be reached either
+                continue  # missing paths need no rule
             try:
                 own = files & (rights if Path(path).is_dir() else rights & _OF_FILES)
                 rule = struct.pack("=Qi", own, descriptor)
@@ -103,9 +103,9 @@ def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> 
 
 
 def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
-    """Paths and the rights to what is below them."""
+    """Yield paths with the access rights for everything below them."""
     package = Path(__file__).resolve().parents[3]
-    # A checkout may hold a campaign beside the package; its path may be spelt in other ways, as by a link.
+    # A checkout may contain a campaign next to the package, and its path may involve links.
     others = (path for path in sys.path if path and Path(path).resolve() != package.parent)
     libraries = [sys.prefix, sys.base_prefix, *others]
     run = _EXECUTE if allowed.processes else 0
@@ -118,14 +118,14 @@ def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
     for path in allowed.writable:
         yield path, _WRITE | more
     if allowed.processes:
-        yield "/proc", _READ  # of children, whose numbers nobody knows yet
+        yield "/proc", _READ  # of children, whose pids are not known yet
         yield "/dev/shm", _WRITE
-        # A new process lists the folder of a checkout to find the package. The names of all that lies below it can be
-        # listed then, as Landlock's rules hold for whole trees; contents cannot be read.
+        # A new process lists the folder of a checkout to find the package. Landlock's rules cover whole trees, so all
+        # names below it can be listed, but contents cannot be read.
         yield str(package.parent), _READ_DIR
 
 
-# The filter: classic BPF over the number of the call and its arguments.
+# The filter: classic BPF on the number of the call and its arguments.
 _LOAD, _EQUAL, _AT_LEAST, _SOME_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _KILL, _ALLOW, _REFUSE = 0x8000_0000, 0x7FFF_0000, 0x0005_0000
 _EPERM, _ENOSYS = 1, 38
@@ -133,10 +133,10 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _THREAD, _NAMESPACES = 0x0001_0000, 0x7E02_0080
 _PUSH_INPUT = 0x5412
 _MACHINES = {"x86_64": (0, 0xC000_003E), "aarch64": (1, 0xC000_00B7)}
-"""Column of `_CALLS`, and the number that the kernel has for the machine."""
+"""Column of `_CALLS`, and the kernel's identifier of the architecture."""
 
 _CALLS = {
-    # Modes, owners, times and attributes of files, which Landlock does not know.
+    # Modes, owners, times and attributes of files, which Landlock does not cover.
     "chmod": (90, -1), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, -1),
     "fchown": (93, 55), "lchown": (94, -1), "fchownat": (260, 54), "utime": (132, -1), "utimes": (235, -1),
     "futimesat": (261, -1), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6),
@@ -155,11 +155,11 @@ _CALLS = {
     "chroot": (161, 51), "move_mount": (429, 429), "open_tree": (428, 428), "open_tree_attr": (467, 467),
     "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433),
     "mount_setattr": (442, 442),
-    # Memory and messages that processes of an account share.
+    # Memory and messages shared by processes of an account.
     "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "semget": (64, 190), "semop": (65, 193),
     "semctl": (66, 191), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
     "mq_open": (240, 180), "mq_unlink": (241, 181),
-    # Users, and what the kernel offers beside: each has had holes, or is a way around a filter.
+    # Users, and further kernel interfaces that have had vulnerabilities or bypass filters.
     "setuid": (105, 146), "setgid": (106, 144), "setreuid": (113, 145), "setregid": (114, 143),
     "setresuid": (117, 147), "setresgid": (119, 149), "setgroups": (116, 159), "setfsuid": (122, 151),
     "setfsgid": (123, 152), "capset": (126, 91), "bpf": (321, 280), "perf_event_open": (298, 241),
@@ -176,17 +176,17 @@ _CALLS = {
 _PROGRAMS = {"execve": (59, 221), "execveat": (322, 281), "fork": (57, -1), "vfork": (58, -1)}
 """Calls that start programs and processes."""
 _OF_SOCKETS = ("chmod", "fchmodat")
-"""Calls by which processes that talk to each other set up their socket."""
+"""Calls used to set up Unix sockets between processes."""
 _KILLS = {"kill": (62, 129), "tgkill": (234, 131)}
 _CLONE, _CLONE3, _SOCKET, _CONNECT, _LIMITS, _IOCTL_CALL = (
     (56, 220), (435, 435), (41, 198), (42, 203), (302, 261), (16, 29),
 )  # fmt: skip
 _FAMILIES = (socket.AF_INET, socket.AF_INET6, 16)
-"""Families of sockets that a network needs; 16: the kernel's answers about interfaces."""
+"""Socket families needed for network access; 16: netlink, for information about interfaces."""
 
 
 def _filter_calls(libc: ctypes.CDLL, allowed: Allowed) -> bool:
-    """Refuse system calls that no job needs; False on a machine whose calls are not known, or an old kernel."""
+    """Refuse system calls that no job needs; False on unsupported machines and old kernels."""
     if platform.machine() not in _MACHINES:
         return False
     program = b"".join(struct.pack("=HBBI", *one) for one in _program(allowed))
@@ -196,7 +196,7 @@ def _filter_calls(libc: ctypes.CDLL, allowed: Allowed) -> bool:
 
 
 def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
-    """The instructions of the filter: code, places to skip if true and if not, value."""
+    """Yield the instructions of the filter: code, jump if true, jump if false, value."""
     column, machine = _MACHINES[platform.machine()]
     refuse, unknown = (_RETURN, 0, 0, _REFUSE | _EPERM), (_RETURN, 0, 0, _REFUSE | _ENOSYS)
     allow = _RETURN, 0, 0, _ALLOW
@@ -213,18 +213,18 @@ def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
     yield _EQUAL, 1, 0, machine
     yield _RETURN, 0, 0, _KILL
     yield _LOAD, 0, 0, _NUMBER
-    if platform.machine() == "x86_64":  # the calls of another interface of the same machine
+    if platform.machine() == "x86_64":  # the x32 calls of the same machine
         yield _AT_LEAST, 0, 1, 0x4000_0000
         yield refuse
     for name, call in _CALLS.items():
         if not (allowed.processes and name in _OF_SOCKETS):
             yield from when(call, refuse)
-    yield from when(_CLONE3, unknown)  # its flags are in memory: the C library then takes clone
+    yield from when(_CLONE3, unknown)  # its flags are in memory; the C library falls back to clone
     yield from when(_IOCTL_CALL, argument(1), (_EQUAL, 0, 1, _PUSH_INPUT), refuse, allow)
     own = os.getpid()
     if allowed.processes:
         yield from when(_CLONE, argument(0), (_SOME_BITS, 0, 1, _NAMESPACES), refuse, allow)
-        if not allowed.network:  # its processes talk by sockets that only they can reach
+        if not allowed.network:  # its processes use private Unix sockets
             yield from when(_SOCKET, argument(0), (_EQUAL, 1, 0, int(socket.AF_UNIX)), refuse, allow)
         yield allow
         return

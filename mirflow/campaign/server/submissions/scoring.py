@@ -1,9 +1,8 @@
-"""Scoring of a submission by the usual run, and its scores added to the store of a split; in a child process.
+"""Scoring of a submission by an ordinary run, whose scores are then joined to the store of a split; in child processes.
 
-The files of a submission were read before, in a confined process (:mod:`.reading`), and only
-what that process kept is scored. A submission is run alone, into a store of its own, which is then joined to the
-split's: nothing of another submission is read, and no score of it computed anew. What a store holds is never replaced;
-metrics of new rules are new columns.
+Only the annotations that a confined process has read before (:mod:`.reading`) are scored. A submission is run alone
+into a separate store, which is then joined to that of the split: no other submission is read, and no score of it is
+computed again. Scores in a store are never replaced; metrics of new rules become new columns.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ from .confinement import SendMessage
 
 _ROOT, _PIPELINE = "root", "pipeline"
 _TURN = 60.0
-"""Seconds to wait for another worker that writes the same store."""
+"""Seconds to wait for another worker that writes to the same store."""
 _MERGED = ("parameters", SIGNATURES, "declared_metrics")
-"""Attributes that are mappings by metric."""
+"""Attributes that map metrics to values."""
 
 
 class RulesError(StoreError):
-    """The evaluations of a campaign, or its references, are not those that a store was scored with."""
+    """The evaluations or references of a campaign differ from those that a store was scored with."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +66,24 @@ class Value:
 
 
 class _SentProgress(Progress):
-    """Progress as messages."""
+    """Sends progress as messages."""
 
     def __init__(self, send: SendMessage) -> None:
         super().__init__()
         self._send = send
 
     def start(self, tracks: int | None) -> None:
-        """Begin to count so many tracks."""
+        """Start counting towards a number of tracks."""
         super().start(tracks)
         self.show(0)
 
     def show(self, seconds: float) -> None:
-        """Send how many are done."""
+        """Send the number of finished tracks."""
         self._send({"progress": self.done, "total": self.total or 0})
 
 
 def _campaign_of(task: Mapping[str, Any]) -> Campaign:
-    """The campaign of a job (``path``), as the worker began with it (``digest``)."""
+    """Return the campaign of a job (``path``), unchanged since the worker started (``digest``)."""
     demand_unedited(task["path"], task["digest"])
     return load_campaign(task["path"])
 
@@ -95,7 +94,7 @@ def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``places`` by split and evaluation, and by split the ``folders`` that they are in.
+        ``places`` by split and evaluation, and their ``folders`` by split.
     """
     campaign = _campaign_of(task)
     folders: dict[str, set[str]] = {split: set() for split in task["splits"]}
@@ -104,23 +103,23 @@ def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Score a system on a split, into a store of its own.
+    """Score a system on a split into a separate store.
 
     Parameters
     ----------
     task : mapping
-        ``path`` and ``digest`` (of the campaign), ``split``, ``system``, ``readings`` (the folder with what was read of
-        it), ``scratch`` (a folder for the store, which is there).
+        ``path`` and ``digest`` (of the campaign), ``split``, ``system``, ``readings`` (folder with its annotations) and
+        ``scratch`` (an existing folder for the store).
     send : callable
-        Takes the progress.
+        Receives the progress.
 
     Returns
     -------
     dict
-        ``tracks``: numbers of tracks scored, by evaluation, those without an estimate as well.
+        ``tracks``: number of scored tracks by evaluation, including those without an estimate.
     """
     report = _run_alone(task, send)
-    # Files of the tracks of other splits have no reference here.
+    # Files for tracks of other splits have no reference here.
     counts = {one.plan.name: {**one.status, Status.missing_reference: 0} for one in report.evaluations}
     return {"tracks": {name: sum(own.values()) for name, own in counts.items()}}
 
@@ -130,17 +129,17 @@ def _own_store(task: Mapping[str, Any]) -> Path:
 
 
 def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Join the scores of a system to the store of a split, and compare it with others there.
+    """Join the scores of a system to the store of a split, and compare it with others.
 
     Parameters
     ----------
     task : mapping
-        As :func:`score_job` takes it, with ``store``, and ``others`` (by evaluation, systems to compare with).
+        As for :func:`score_job`, with ``store`` and ``others`` (systems to compare with, by evaluation).
 
     Returns
     -------
     dict
-        ``values`` and ``comparisons`` by evaluation, each with the tracks that were ``asked`` for.
+        ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
     """
     store, own, system = Path(task["store"]), _own_store(task), str(task["system"])
     new = {name: read_group(own, name) for name in group_names(own)}
@@ -161,7 +160,7 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Read the scores of a ``system`` from a ``store``: ``values`` by evaluation, as those of a score job."""
+    """Read the ``values`` of a ``system`` by evaluation from a ``store``."""
     store, system = Path(task["store"]), str(task["system"])
     scored = read_scores(store) if store.exists() else {}
     values = {name: _rows(values_of(ds, system), ds) for name, ds in scored.items() if system in ds["system"].values}
@@ -169,7 +168,7 @@ def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
-    """Run the evaluations of which a submission has files, into a store of its own; what was read of them is scored."""
+    """Run the evaluations for which a submission has files into a separate store, from their readings."""
     scratch, readings, system = Path(task["scratch"]), Path(task["readings"]), str(task["system"])
     names = [one.name for one in _campaign_of(task).evaluations]
     names = [name for name in names if (readings / system / reading_name(task["split"], name)).is_file()]
@@ -177,20 +176,20 @@ def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
     text = pipeline_of(task["path"], task["split"], readings, [system], evaluations=names)
     pipeline.write_text(text, encoding="utf-8")
     with warnings.catch_warnings():
-        # Warnings are of one system's files, and the store keeps them.
+        # Warnings concern the files of one system; the store keeps them.
         warnings.simplefilter("ignore", MirflowWarning)
         try:
             code = Path(task["path"]).parent
             return run(pipeline, store=_own_store(task), code=code, progress=_SentProgress(send), prune=True)
         except PipelineError as error:
-            # What is wrong with the estimates is the submission's fault, and all else is the organiser's.
+            # Invalid estimates are the submission's fault; any other error is the organiser's.
             if all(".estimates" in one.where for one in error.problems):
                 raise AnnotationError("; ".join(str(one) for one in error.problems)) from None
             raise
 
 
 def _add_to_store(task: Mapping[str, Any], new: Iterable[GroupContent]) -> None:
-    """Join scores of a submission to the store of a split, which is published anew unless it had all of them."""
+    """Join scores of a submission to the store of a split; publish a new generation unless nothing is new."""
     with StoreWriter(Path(task["store"]), _TURN) as writer:
         before = {name: writer.previous(name) for name in writer.groups()}
         joined = {name: content for name, content in before.items() if content is not None}
@@ -204,12 +203,12 @@ def _add_to_store(task: Mapping[str, Any], new: Iterable[GroupContent]) -> None:
 
 
 def headline(ds: Any) -> str:
-    """The metric by which an evaluation ranks its systems."""
+    """Return the metric by which an evaluation ranks its systems."""
     return headline_metrics(ds)[0]
 
 
 def values_of(ds: Any, system: str) -> list[Value]:
-    """The aggregates of a system by the metrics of a short table, with intervals; missing tracks count as zero."""
+    """Aggregate a system by the metrics of a short table, with intervals; missing tracks count as zero."""
     metrics = headline_metrics(ds)
     if not metrics:
         return []
@@ -238,12 +237,12 @@ def _number(value: float) -> float | None:
 
 
 def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
-    """Add the scores of one system to those of others; what is there stays, and is given back if nothing is new.
+    """Add the scores of one system to those of others; returns `before` itself if nothing is new.
 
     Parameters
     ----------
     new : GroupContent
-        Of one system; its tracks without a reference are left out.
+        Scores of one system; its tracks without a reference are left out.
     """
     new = _of_references(new)
     if before is None:
@@ -258,7 +257,7 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
         return before
     parts = [_with_columns(before.cells, measures)]
     added = _with_columns(new.cells, measures)
-    if has:  # the columns that it has stay, and what new rules ask for is put beside them
+    if has:  # existing columns stay; new rules add further ones
         old = parts[0]
         keep = [place for place, name in enumerate(measures) if name in before.measures]
         rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
@@ -293,7 +292,7 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
 
 
 def _of_references(content: GroupContent) -> GroupContent:
-    """A group without the tracks that have no reference: those of other splits, and those that nobody asked for."""
+    """Drop the tracks without a reference: tracks of other splits, and unexpected ones."""
     none = content.cells.status == Status.missing_reference
     gone = {track for track, missing in zip(content.cells.track, none.tolist(), strict=True) if missing}
     if not gone:
@@ -309,36 +308,36 @@ def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:
     for measure, signature in new.attrs.get(SIGNATURES, {}).items():
         if before.attrs.get(SIGNATURES, {}).get(measure, signature) != signature:
             raise RulesError(
-                f"{new.name}: {measure} is defined otherwise than when others were scored (convention, parameters, "
-                f"options of reading): give the new evaluation a name of its own, as {new.name}_2, beside the old one"
+                f"{new.name}: {measure} is defined differently than for earlier submissions (convention, parameters, "
+                f"options of reading): add the new definition as an evaluation with another name, such as {new.name}_2"
             )
     known = dict(zip(before.cells.track, before.cells.digest, strict=True))
     for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
         was, now = known.get(track, "").partition(":")[0], digest.partition(":")[0]
         if was and now and was != now:
             raise RulesError(
-                f"{new.name}: the reference of track {track!r} is another one than when others were scored: put it "
-                "back, and give mended references a folder and an evaluation of their own"
+                f"{new.name}: the reference of track {track!r} differs from the one used for earlier submissions: "
+                "restore it, and put corrected references into a new folder and evaluation"
             )
     lost = sorted(set(before.tracks) - set(new.tracks))
     if lost:
         raise RulesError(
-            f"{new.name}: the reference of track {lost[0]!r}, with which others were scored, is gone: put it back"
+            f"{new.name}: the reference of track {lost[0]!r}, used for earlier submissions, is missing: restore it"
         )
 
 
 def _demand_same_estimates(before: GroupContent, new: GroupContent) -> None:
-    """Refuse scores of other files under a name that a store knows already."""
+    """Refuse scores of different files under a name that is already in the store."""
     (system,) = new.systems
     cells = zip(before.cells.system, before.cells.track, before.cells.digest, strict=True)
     known = {track: digest.partition(":")[2] for name, track, digest in cells if name == system}
     for track, digest in zip(new.cells.track, new.cells.digest, strict=True):
         if known.get(track, "") and known[track] != digest.partition(":")[2]:
-            raise AnnotationError(f"another submission was scored as {system!r} before; give this one another name")
+            raise AnnotationError(f"another submission was already scored as {system!r}: choose another name")
 
 
 def _with_columns(cells: Cells, measures: tuple[str, ...]) -> Cells:
-    """Cells with columns for more measures, which have no score and no weight."""
+    """Add columns for further measures, without scores or weights."""
     place = [measures.index(name) for name in cells.measures]
     score, weight = np.full((len(cells), len(measures)), np.nan), np.zeros((len(cells), len(measures)))
     score[:, place], weight[:, place] = cells.score, cells.weight
@@ -351,7 +350,7 @@ _Coords = Mapping[str, Sequence[Entry]]
 def _coords(
     names: Sequence[str], coords: _Coords, more: Sequence[str], others: _Coords, whole: Sequence[str]
 ) -> dict[str, list[Entry]]:
-    """Coordinates along a dim of two groups; where both have a value the first counts."""
+    """Merge coordinates along a dim; the first group takes precedence."""
     found: dict[str, list[Entry]] = {}
     for key in dict.fromkeys([*coords, *others]):
         values = dict(zip(more, others[key], strict=True)) if key in others else {}
@@ -368,14 +367,13 @@ def _is_none(value: Entry) -> bool:
 
 
 def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Write the copy of a split's store that everybody may see, or remove it; one that is as it should be stays.
+    """Write the public copy of a split's store, or remove it; an up-to-date copy is left alone.
 
     Parameters
     ----------
     task : mapping
         ``path`` and ``digest`` (of the campaign), ``split``, ``systems`` (folder with their files), ``readings``
-        (folder with what was read of them), ``store``, ``copy``, and ``public``: by name of a system the coordinates
-        that it gets.
+        (folder with their annotations), ``store``, ``copy``, and ``public`` (coordinates by name of the system).
     """
     demand_unedited(task["path"], task["digest"])
     store, copy = Path(task["store"]), Path(task["copy"])
@@ -387,7 +385,7 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     listed = [name for name in public if any(name in one.systems for one in contents)]
     attrs: dict[str, Any] = {}
     if listed:
-        # A copy is served as it is, and says nothing of this host.
+        # The copy is served unchanged, so it must not contain details of this host.
         attrs = {_PIPELINE: pipeline_of(task["path"], task["split"], Path(task["readings"]), listed, shown=True)}
         root = split_root(task["path"], load_campaign(task["path"]), task["split"])
         places = (os.path.relpath(task["systems"], root), str(task["systems"]))
@@ -396,7 +394,7 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     with StoreWriter(copy, _TURN) as writer:
         before = [writer.previous(name) for name in writer.groups()]
         known = {one.name: one for one in before if one is not None}
-        # Readers are told what the newest generation changed: without a change there is none.
+        # Readers are notified of the changes of the newest generation: do not publish one without changes.
         if known.keys() != {one.name for one in contents} or not all(
             same_content(known[one.name], one) for one in contents
         ):
@@ -412,7 +410,7 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dict[str, Any]:
-    """What the present generation of a public copy has changed, and what it lists, for the one that follows it."""
+    """Return what the current generation of a public copy changed or lists, for the next one."""
     from ...site.changes import CHANGES, Change, find_changes, retell, state_of
 
     number = writer.current
@@ -429,7 +427,7 @@ def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dic
 
 
 def without_folders(cells: Cells, folders: Collection[str]) -> Cells:
-    """Cells whose messages name files by system and name, and not by the folders of this host."""
+    """Replace the folders of this host in messages by system and file name."""
     message = cells.message
     for folder in folders:
         message = tuple(one.replace(f"{folder}{os.sep}", "") for one in message)
@@ -437,12 +435,12 @@ def without_folders(cells: Cells, folders: Collection[str]) -> Cells:
 
 
 def without(attrs: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Attributes without some."""
+    """Drop some attributes."""
     return {key: value for key, value in attrs.items() if key not in names}
 
 
 def part_of(content: GroupContent, public: Mapping[str, Mapping[str, Entry]]) -> GroupContent | None:
-    """The part of a group that some systems have, with coordinates; None where they have none."""
+    """Select some systems of a group and set coordinates; None if it has none of them."""
     kept = [place for place, name in enumerate(content.systems) if name in public]
     if not kept:
         return None

@@ -1,4 +1,4 @@
-"""Tables of submissions: what was sent by whom, what was found in it, and what may be told of its scores."""
+"""Tables of submissions: uploads, findings, and released scores."""
 
 from __future__ import annotations
 
@@ -23,25 +23,24 @@ State = Literal[
     "failed",
     "withdrawn",
 ]
-"""Of a submission, in the order in which it goes through them; the last is refused, scored, failed or withdrawn."""
+"""States of a submission in order; the last one is refused, scored, failed or withdrawn."""
 OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring", "computed", "releasing")
-"""States of submissions that the worker still has to do something with."""
+"""States that need further work by a worker."""
 CLOSED: tuple[State, ...] = ("refused", "failed")
-"""States that give a submission's name back."""
+"""States that free the name of a submission."""
 Severity = Literal["error", "warning", "note"]
 Relation = Literal["own", "leader"]
 Outcome = Literal["better", "worse", "not told apart"]
 
 
 class Submission(Base):
-    """A submission as it was sent; only its state, its visibility and its withdrawal ever change.
+    """A submission as sent; only its state, visibility and withdrawal ever change.
 
-    ``number`` is the order of arrival. ``digest`` is the SHA-256 of the sorted names and bytes of its files,
-    ``sent_digest`` of what was sent, such as a zip file. ``rules`` and ``mirflow`` are the versions that were in force
-    when it arrived. ``key`` is the name without regard to case, which no two submissions share. ``team`` is that of the
-    account when it arrived, as :func:`.accounts.team_of` names it. ``disqualified`` is the organisers'
-    reason; such a submission is withdrawn, too. One that is ``held`` is private until the embargo of its splits ends,
-    and public then.
+    ``number`` is the order of arrival. ``digest`` is the SHA-256 of the sorted names and contents of the files,
+    ``sent_digest`` that of the upload, such as a zip file. ``rules`` and ``mirflow`` are the versions in force on
+    arrival. ``key`` is the case-folded name, which is unique. ``team`` is that of the account on arrival (see
+    :func:`.accounts.team_of`). ``disqualified`` is the organisers' reason; such a submission is also withdrawn. A
+    submission that is ``held`` is private until the embargo of its splits ends, and public afterwards.
     """
 
     __tablename__ = "submission"
@@ -91,19 +90,19 @@ class Submission(Base):
 
     @property
     def split_names(self) -> tuple[str, ...]:
-        """The splits that it is to be scored on."""
+        """The splits on which it is to be scored."""
         return tuple(filter(None, self.splits.split(",")))
 
     @property
     def marks(self) -> dict[str, str]:
-        """Coordinates of its system in tables: the days of submission and withdrawal, the rules, and links."""
+        """Coordinates of its system in tables: dates of submission and withdrawal, rules, and links."""
         marks = {"submitted": self.received.date().isoformat(), "rules": self.rules}
         marks |= {name: link for name, link in (("paper", self.paper), ("code", self.code)) if link}
         return marks if self.withdrawn is None else {**marks, "withdrawn": self.withdrawn.date().isoformat()}
 
 
 class SubmissionFinding(Base):
-    """A finding in a file of a submission: its severity, place and message."""
+    """A finding in a file of a submission: severity, place and message."""
 
     __tablename__ = "finding"
 
@@ -117,7 +116,7 @@ class SubmissionFinding(Base):
 
 
 class SubmissionProgress(Base):
-    """Progress of the worker with a submission: files that are checked, or tracks that are scored."""
+    """Progress of the worker on a submission: files checked, or tracks scored."""
 
     __tablename__ = "progress"
     __table_args__ = UNSEEN
@@ -130,11 +129,11 @@ class SubmissionProgress(Base):
 
 
 class Released(Base):
-    """A score and what is released of it: of a hidden split a rounded value, if the ladder allows, without interval.
+    """A score and its released value: on a hidden split rounded, subject to the ladder, and without interval.
 
-    ``improved`` is false where the ladder keeps a score back, and `value` is null. ``true_value``, ``true_low`` and
-    ``true_high`` are the true score on a hidden split, for organisers and for the final ranking. ``rules`` is the
-    version of the rules that the score belongs to; a row is never overwritten.
+    ``improved`` is false if the ladder withholds the score; `value` is then null. ``true_value``, ``true_low`` and
+    ``true_high`` are the exact score on a hidden split, for organisers and the final ranking. ``rules`` is the version
+    of the rules that the score belongs to; a row is never overwritten.
     """
 
     __tablename__ = "released"
@@ -161,9 +160,9 @@ class Released(Base):
 
 
 class Verdict(Base):
-    """Comparison of a submission, when it was scored, with an earlier one of the account or with the leader.
+    """Comparison of a submission, at the time of scoring, with an earlier one of the account or with the leader.
 
-    Of a hidden split `difference` is that of the released scores, and there is neither interval nor p.
+    On a hidden split, `difference` is that of the released scores, without interval and p.
     """
 
     __tablename__ = "verdict"
@@ -186,7 +185,7 @@ class Verdict(Base):
 
 
 class RulesVersion(Base):
-    """A version of the rules with the evaluations that it means; what it means never changes."""
+    """A version of the rules and its evaluations, which never change."""
 
     __tablename__ = "rules"
 
@@ -196,7 +195,7 @@ class RulesVersion(Base):
 
 
 class PublicCopy(Base):
-    """Digest of what the public copy of a split was made of, so that it is made again when that changes."""
+    """Digest of the contents of a split's public copy, which is made again when the digest changes."""
 
     __tablename__ = "public_copy"
 
@@ -206,7 +205,7 @@ class PublicCopy(Base):
 
 
 class Trouble(Base):
-    """The reason for which the worker cannot go on, for organisers: a broken store, a full disk; one row at most."""
+    """The reason why the worker cannot continue, for organisers, such as a full disk; at most one row."""
 
     __tablename__ = "trouble"
 
@@ -216,7 +215,7 @@ class Trouble(Base):
 
 
 class WorkerReport(Base):
-    """A worker, and when it last reported that it works."""
+    """A worker, and the time of its last report."""
 
     __tablename__ = "worker"
     __table_args__ = UNSEEN
@@ -227,7 +226,7 @@ class WorkerReport(Base):
 
 
 class Scored(Base):
-    """Record that a submission was scored on a split by a version of the rules."""
+    """Records that a submission was scored on a split by a version of the rules."""
 
     __tablename__ = "scored"
 
@@ -238,11 +237,11 @@ class Scored(Base):
 
 
 class Notification(Base):
-    """A message on what happened to a submission, to be sent on a channel: to the organisers' webhook, or by mail.
+    """A message about a submission for a channel: the organisers' webhook, or mail.
 
-    ``key`` identifies the message for its receiver. It is sent from ``due`` on, which moves on with each try, and is
-    waiting until it is ``sent`` or given up (``lost``). ``error`` says why the last try failed. The address of a mail
-    is that which ``user`` has when it is sent.
+    ``key`` identifies the message for its receiver. It is sent from ``due`` on, which is postponed by each failed
+    attempt, until it is ``sent`` or abandoned (``lost``). ``error`` is the reason for the last failure. Mail goes to
+    the address that ``user`` has at the time of sending.
     """
 
     __tablename__ = "notification"

@@ -1,4 +1,4 @@
-"""Arrival of uploads: bodies of requests are written to disk as they come, within limits of size, number and time."""
+"""Reception of uploads: request bodies are streamed to disk within limits of size, number and time."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from ...file import Limits
 from .entries import SubmissionError
 
 RECEIVED = "received"
-"""Folder of what was sent, numbered; beside it NAMES lists the names."""
+"""Folder for uploaded files, which are numbered; NAMES lists their names."""
 NAMES = "names.json"
 RAW = ("application/zip", "application/x-tar", "application/gzip", "application/octet-stream")
-"""Content types of bodies that are one file."""
+"""Content types of bodies that are a single file."""
 MAX_FIELDS, MAX_FIELD = 50, 10_000
-"""Fields of a form beside its files, and bytes of each."""
+"""Limits for the other fields of a form: their number, and bytes of each."""
 _ORPHAN = 3600.0
-"""Seconds after which a folder without an entry was left by a server that was killed."""
+"""Age in seconds at which a folder without an entry is considered left over from a killed server."""
 
 T = TypeVar("T")
 Fields = Mapping[str, list[str]]
 Admit = Callable[[Fields], object]
-"""Refuses an upload by raising, given the fields that came before its first file."""
+"""Raises an error to refuse an upload, given the fields before its first file."""
 
 
 class UploadError(SubmissionError):
-    """A body cannot be taken; `status` is that of the answer."""
+    """A body is refused with this HTTP `status`."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         self.status = status
@@ -49,18 +49,18 @@ class UploadError(SubmissionError):
 
 @dataclass(frozen=True)
 class Upload:
-    """An upload that has arrived, in the folder of its id."""
+    """A complete upload in the folder of its id."""
 
     id: str
-    """That the submission will have."""
+    """Id of the future submission."""
     names: tuple[str, ...]
-    """Of its files as they were sent."""
+    """Names of the files as sent."""
     size: int
     """Bytes of all files."""
     digest: str
-    """SHA-256 of what was sent: of one file its own, of several that of their names and digests."""
+    """SHA-256 of the upload: of a single file, or of the names and digests of several files."""
     fields: Fields = field(default_factory=dict)
-    """The fields of the form beside its files."""
+    """The other fields of the form."""
 
 
 async def receive(
@@ -73,22 +73,22 @@ async def receive(
     filename: str = "upload",
     admit: Admit | None = None,
 ) -> Upload:
-    """Write the body of a request to the folder of a new id, or nothing at all.
+    """Stream the body of a request to the folder of a new id; leaves nothing behind after an error.
 
     Parameters
     ----------
     chunks : async iterator of bytes
         Such as ``request.stream()``.
     content_type : str
-        A form with files, or a type of :data:`RAW`.
+        A form with files, or one of :data:`RAW`.
     folder : Path
-        Of all submissions.
+        Folder of all submissions.
     fields : mapping or None
-        Of a body that is one file: what a form would say beside it.
+        For a body that is a single file: the fields that a form would contain.
     filename : str
-        Of a body that is one file.
+        For a body that is a single file: its name.
     admit : callable or None
-        Asked once, before the first byte of a file is written.
+        Called once, before the first byte of a file is written.
     """
     kind, options = parse_options_header(content_type)
     whole = kind.decode("latin-1").lower()
@@ -104,7 +104,9 @@ async def receive(
             files.begin(filename)
             feed, close = files.write, files.end
         else:
-            raise UploadError(f"send a form with files, or one of {', '.join(RAW)}, not {whole[:80]!r}", 415)
+            raise UploadError(
+                f"unsupported content type {whole[:80]!r}: send a form with files, or one of {', '.join(RAW)}", 415
+            )
         try:
             async with asyncio.timeout(limits.seconds):
                 async for chunk in chunks:
@@ -113,7 +115,7 @@ async def receive(
         except TimeoutError:
             raise UploadError(f"the upload took longer than {limits.seconds:g} seconds", 408) from None
         except MultipartParseError as error:
-            raise UploadError(f"the form is broken: {error}") from None
+            raise UploadError(f"malformed form: {error}") from None
         if not files.names:
             raise UploadError("no file was sent")
         await to_its_end(_finish, place, files.names)
@@ -125,7 +127,7 @@ async def receive(
 
 
 async def to_its_end(step: Callable[..., T], *given: object) -> T:
-    """Take a step in a thread, and give back what it returns; cancelled, wait for its end before anything is undone."""
+    """Run a step in a thread and return its result; if cancelled, wait for its end before cleaning up."""
     taken = asyncio.get_running_loop().run_in_executor(None, partial(step, *given))
     cancelled = None
     while not taken.done():
@@ -134,20 +136,20 @@ async def to_its_end(step: Callable[..., T], *given: object) -> T:
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        taken.exception()  # which nobody asks for
+        taken.exception()  # mark the exception as retrieved
         raise cancelled
     return taken.result()
 
 
 def _finish(place: Path, names: list[str]) -> None:
-    """Wait until the disk has everything, so that what is entered afterwards is never lost."""
+    """Sync everything to disk, so that nothing that is entered afterwards can be lost."""
     write_synced(place / NAMES, json.dumps(names).encode())
     for folder in (place / RECEIVED, place, place.parent):
         sync_folder(folder)
 
 
 class _Files:
-    """The files of a body, written one after the other under numbers."""
+    """Writes the files of a body one by one under numbers."""
 
     def __init__(self, folder: Path, limits: Limits, admit: Admit | None) -> None:
         self.folder = folder
@@ -161,29 +163,29 @@ class _Files:
         self._sum = hashlib.sha256()
 
     def begin(self, name: str) -> None:
-        """Begin a file."""
+        """Start a file."""
         if self.admit is not None:
             admit, self.admit = self.admit, None
             admit(self.fields)
         if len(self.names) >= self.limits.files:
-            raise UploadError(f"more than {self.limits.files} files", 413)
+            raise UploadError(f"too many files: at most {self.limits.files} are allowed", 413)
         if len(name) > 1000:
-            raise UploadError(f"a file name of {len(name)} characters: {name[:60]!r} ...")
+            raise UploadError(f"file name too long ({len(name)} characters): {name[:60]!r} ...")
         self._file = (self.folder / f"{len(self.names):06d}").open("xb")
         self._sum = hashlib.sha256()
         self.names.append(name)
 
     def write(self, data: bytes) -> None:
-        """Append to the file that was begun."""
+        """Append to the current file."""
         self.size += len(data)
         if self.size > self.limits.size:
-            raise UploadError(f"larger than {self.limits.size / 10**6:g} MB, the limit of an upload", 413)
+            raise UploadError(f"upload too large: at most {self.limits.size / 10**6:g} MB are allowed", 413)
         assert self._file is not None
         self._file.write(data)
         self._sum.update(data)
 
     def end(self) -> None:
-        """End the file that was begun."""
+        """Finish the current file."""
         assert self._file is not None
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -191,13 +193,13 @@ class _Files:
         self.digests.append(self._sum.hexdigest())
 
     def close(self) -> None:
-        """Close whatever is open."""
+        """Close any open file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def digest(self) -> str:
-        """Digest of what was sent."""
+        """Digest of the upload."""
         if len(self.digests) == 1:
             return self.digests[0]
         listed = (f"{name}\0{digest}\n" for name, digest in sorted(zip(self.names, self.digests, strict=True)))
@@ -205,7 +207,7 @@ class _Files:
 
 
 def _form(files: _Files, boundary: bytes) -> tuple[Callable[[bytes], object], Callable[[], object]]:
-    """Functions that take the pieces of a form, and its end."""
+    """Return functions that take the chunks of a form, and its end."""
     part = _Part(files)
     parser = MultipartParser(
         boundary,
@@ -224,13 +226,13 @@ def _form(files: _Files, boundary: bytes) -> tuple[Callable[[bytes], object], Ca
     def close() -> None:
         parser.finalize()
         if not part.finished:
-            raise UploadError("the form ends in the middle: send it again")
+            raise UploadError("the form is incomplete: submit it again")
 
     return parser.write, close
 
 
 class _Part:
-    """The part of a form that is being read: a field or a file."""
+    """The current part of a form: a field or a file."""
 
     def __init__(self, files: _Files) -> None:
         self.files = files
@@ -238,7 +240,7 @@ class _Part:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a part."""
+        """Start a part."""
         self._words = {"name": b"", "value": b""}
         self._disposition = b""
         self._field: str | None = None
@@ -246,35 +248,35 @@ class _Part:
         self._is_file = False
 
     def header(self, what: str, data: bytes, start: int, end: int) -> None:
-        """Take a piece of a header's name or value."""
+        """Add to the name or value of a header."""
         self._words[what] += data[start:end]
         if len(self._words[what]) > MAX_FIELD:
-            raise UploadError("the form has a header that is too long")
+            raise UploadError("a header in the form is too long")
 
     def header_end(self) -> None:
-        """End a header."""
+        """Finish a header."""
         if self._words["name"].lower() == b"content-disposition":
             self._disposition = self._words["value"]
         self._words = {"name": b"", "value": b""}
 
     def headers_finished(self) -> None:
-        """Begin the content of the part."""
+        """Start the content of the part."""
         _, options = parse_options_header(self._disposition)
         try:
             self._field = options[b"name"].decode()
             filename = options.get(b"filename", b"").decode()
         except KeyError:
-            raise UploadError("the form has a part without a name") from None
+            raise UploadError("a part of the form has no name") from None
         except UnicodeDecodeError:
-            raise UploadError("the form has a name that is not UTF-8") from None
+            raise UploadError("a name in the form is not UTF-8") from None
         self._is_file = bool(filename)
         if self._is_file:
             self.files.begin(filename)
         elif b"filename" in options:
-            self._field = None  # a choice of files that was left empty
+            self._field = None  # an empty file input
 
     def data(self, data: bytes, start: int, end: int) -> None:
-        """Take a piece of the content."""
+        """Add to the content."""
         if self._is_file:
             self.files.write(data[start:end])
             return
@@ -283,12 +285,12 @@ class _Part:
             raise UploadError(f"the field {str(self._field)[:80]!r} is longer than {MAX_FIELD} bytes", 413)
 
     def end(self) -> None:
-        """End the part."""
+        """Finish the part."""
         if self._is_file:
             self.files.end()
         elif self._field is not None:
             if sum(map(len, self.files.fields.values())) >= MAX_FIELDS:
-                raise UploadError(f"the form has more than {MAX_FIELDS} fields")
+                raise UploadError(f"too many fields in the form: at most {MAX_FIELDS} are allowed")
             try:
                 text = self._text.decode()
             except UnicodeDecodeError:
@@ -296,7 +298,7 @@ class _Part:
             self.files.fields.setdefault(self._field, []).append(text)
 
     def finish(self) -> None:
-        """End the form."""
+        """Finish the form."""
         self.finished = True
 
 
@@ -320,7 +322,7 @@ def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list
     for place in folder.iterdir() if folder.is_dir() else ():
         if place.name in known or not place.is_dir():
             continue
-        # A server, or another worker, may have removed it by now.
+        # A server or another worker may have removed it meanwhile.
         with suppress(FileNotFoundError):
             if now - place.stat().st_mtime > _ORPHAN:
                 shutil.rmtree(place, ignore_errors=True)

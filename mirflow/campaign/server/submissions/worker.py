@@ -1,9 +1,8 @@
-"""The worker: takes submissions, checks them, scores them, releases the scores, and publishes what is public.
+"""The worker: checks and scores submissions, releases their scores, and updates public copies.
 
-Several workers check and score at the same time. Scores are released one by one in the order of arrival, on which the
-ladder and the comparisons depend. All steps can be done twice: one that is killed at any moment is begun again, by this
-worker or another one, and ends as if it had been done once. A submission counts as scored from the transaction on that
-writes its scores.
+Several workers check and score concurrently, but scores are released one by one in the order of arrival, on which the
+ladder and the comparisons depend. All steps are idempotent: an interrupted step is started again, by this or another
+worker, with the same result. A submission counts as scored from the transaction that writes its scores.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ from .submission_tables import RulesVersion, Submission, Trouble
 from .uploads import sweep
 
 POLL = 0.5
-"""Seconds between two looks for something to do."""
+"""Seconds between two looks for work."""
 PATIENCE = 60.0
-"""Longest time in seconds between two tries while something is wrong with the system."""
+"""Longest pause in seconds between two attempts during system trouble."""
 _LOG = logging.getLogger("mirflow.worker")
 
 
@@ -48,9 +47,9 @@ class Worker:
     Parameters
     ----------
     service : Service
-        With a campaign and its database.
+        A campaign with a database.
     name : str
-        Of this worker, unlike those of others; empty: host, process and a random part.
+        Unique name of this worker; empty: host, process and a random part.
     """
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
@@ -60,10 +59,10 @@ class Worker:
         self.publication = Publication(self.claims, self.jobs)
         self.campaign, self.database, self.path = self.claims.campaign, self.claims.database, self.claims.path
         self._wait = 0.0
-        self._troubled = True  # perhaps a worker before this one was
+        self._troubled = True  # an earlier worker may have been
 
     def stop(self) -> None:
-        """Give back what is being done, and end :meth:`run`."""
+        """Return the current claim and end :meth:`run`."""
         self.claims.stopped.set()
 
     def run(self) -> None:
@@ -71,9 +70,9 @@ class Worker:
         self.prepare()
         try:
             held = demand_confinement(self.service, self.jobs.confinement)
-            _LOG.info("worker %s has begun; checks are confined in %s", self.claims.name, ", ".join(held))
+            _LOG.info("worker %s started; checks are confined in %s", self.claims.name, ", ".join(held))
             for why in lacks(held):
-                _LOG.warning("checks are not confined as they should be: %s", why)
+                _LOG.warning("checks are not fully confined: %s", why)
 
             with reporting(self.service, self.claims.name):
                 self._work()
@@ -91,7 +90,7 @@ class Worker:
                 self._back_off(trouble)
 
     def work_off(self) -> int:
-        """Do everything that there is to do now; returns the number of steps."""
+        """Do all pending work; returns the number of steps."""
         self.prepare()
         steps = 0
         while self.step():
@@ -99,7 +98,7 @@ class Worker:
         return steps
 
     def prepare(self) -> None:
-        """Keep what the rules of the campaign mean, and remove what a killed server has left."""
+        """Record the evaluations of the campaign's rules, and remove leftovers of a killed server."""
         now = self.service.clock()
         evaluations = json.dumps(read_document(self.path).data.get("evaluations", []), sort_keys=True)
         with self.database.write() as session:
@@ -108,16 +107,17 @@ class Worker:
                 session.add(RulesVersion(version=self.campaign.rules, evaluations=evaluations, date=now))
             elif known.evaluations != evaluations:
                 raise MirflowError(
-                    f"{self.path}: the evaluations are not those of {known.date:%Y-%m-%d}, but the rules still have "
-                    f"the version {self.campaign.rules!r}: give them a new one, and name what is scored otherwise anew"
+                    f"{self.path}: the evaluations differ from those of {known.date:%Y-%m-%d} although the version "
+                    f"of the rules is still {self.campaign.rules!r}: change the version, and rename evaluations that "
+                    "score differently"
                 )
             ids = frozenset(session.scalars(select(Submission.id)))
         sweep(self.service.submissions_folder, ids)
 
     def step(self) -> bool:
-        """Do one thing: give up, release, check or score a submission, or publish; False if there is nothing to do."""
+        """Do one step: give up, release, check or score a submission, or publish; False if there is no work."""
         demand_unedited(**self.jobs.file)
-        # A queue that never ends does not keep what is scored from being seen.
+        # Publish from time to time even if the queue is never empty.
         if self.publication.is_due and self.publication.publish():
             return True
         if self.claims.give_up():
@@ -133,13 +133,13 @@ class Worker:
         if self.publication.rescore() or self.publication.recall():
             return True
         if not self.jobs.knows_tracks:
-            self.jobs.references()  # which submitters read on the form, before anything is sent
+            self.jobs.references()  # shown to submitters on the form
         return False
 
     # Troubles
 
     def _back_off(self, trouble: Exception) -> None:
-        """Say what is wrong, and wait: longer each time."""
+        """Report system trouble, and wait longer each time."""
         self._wait, self._troubled = min(PATIENCE, 2 * self._wait or 1.0), True
         _LOG.error("%s (next try in %g s)", trouble, self._wait)
         try:
@@ -148,7 +148,7 @@ class Worker:
                 since = self.service.clock() if known is None else known.since
                 session.merge(Trouble(id=1, message=str(trouble)[:2000], since=since))
         except (SQLAlchemyError, OSError) as error:
-            _LOG.error("the trouble cannot be kept: %s", error)
+            _LOG.error("cannot record the trouble: %s", error)
         self.claims.stopped.wait(self._wait)
 
     def _recover(self) -> None:
@@ -159,7 +159,7 @@ class Worker:
 
 
 def demand_confinement(service: Service, confinement: Confinement) -> list[str]:
-    """Look what confines the processes that read what strangers send."""
+    """Check the confinement of the processes that read submissions."""
     assert service.campaign is not None
     limits, folder = service.campaign.limits, str(service.submissions_folder)
     confines = Confines(limits.seconds, limits.memory, 10 * limits.size, writable=(folder,), readable=(folder,))
@@ -167,26 +167,27 @@ def demand_confinement(service: Service, confinement: Confinement) -> list[str]:
     missing = lacks(held)
     if missing and limits.confinement == "required":
         raise MirflowError(
-            f"{service.path}: limits.confinement is required, and this host lacks it: {'; '.join(missing)}. "
-            "Use Linux 6.12 or newer with Landlock (docs/submissions.md), or write confinement: wanted"
+            f"{service.path}: limits.confinement is required, but this host does not support it: "
+            f"{'; '.join(missing)}. Use Linux 6.12 or newer with Landlock (docs/submissions.md), or write "
+            "confinement: wanted"
         )
     return held
 
 
 def work(service: Service, *, attached: bool = False) -> None:
-    """Work on a campaign's submissions until a signal ends it; what is being done is given back.
+    """Process a campaign's submissions until a signal; the current claim is returned.
 
     Parameters
     ----------
     attached : bool
-        Whether to end with the standard input, too, which is closed when the process that began this one ends.
+        Whether to end when standard input is closed, as happens when the parent process ends.
     """
     worker = Worker(service)
     told: SimpleQueue[int] = SimpleQueue()
     threading.Thread(target=_stop_when_told, args=(worker, told), daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
-            # By another thread: the one that a signal interrupts may hold the lock that stopping needs.
+            # Stop from another thread: the interrupted one may hold a lock that stopping needs.
             signal.signal(number, lambda number, _: told.put(number))
     if attached:
         threading.Thread(target=_stop_at_end, args=(worker,), daemon=True).start()
@@ -205,7 +206,7 @@ def _stop_at_end(worker: Worker) -> None:
 
 
 class AttachedWorkers:
-    """Workers in processes beside the server's: they end with it, and are started again if they end before.
+    """Worker processes of a server: they end with it, and are restarted if they end before.
 
     Use it as a context manager.
 
@@ -243,9 +244,9 @@ class AttachedWorkers:
                     _end(process)
                     return
             if process.returncode == 0:
-                return  # somebody told it to end
+                return  # it was asked to stop
             wait = 1.0 if time.monotonic() - began > PATIENCE else min(PATIENCE, 2 * wait)
-            _LOG.error("the worker has ended with status %s; the next begins in %g s", process.returncode, wait)
+            _LOG.error("the worker ended with status %s; restarting in %g s", process.returncode, wait)
             self._ending.wait(wait)
 
 
