@@ -610,12 +610,13 @@ class Accumulator:
 
 def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
     """The standard aggregate of each metric, as a query of the dataset gives it, but without making one."""
-    from .analysis.aggregation import CountedScores
+    from .analysis.aggregation import aggregate_cells, count_scores
 
     arrays = cells.score[np.newaxis], cells.weight[np.newaxis], cells.status[np.newaxis], cells.duration
-    kinds = dict(enumerate(metric_coords(measures)["standard_aggregate"]))
-    counted_scores = CountedScores.of(arrays, kinds, "skip", "keep")
-    found: Float = counted_scores.aggregate(np.zeros(len(cells), dtype=np.int64), 1)["value"][0, :, 0]
+    kinds = metric_coords(measures)["standard_aggregate"]
+    counted_cells, _ = count_scores(arrays, range(len(kinds)), "skip", "keep")
+    codes = np.zeros(len(cells), dtype=np.int64)
+    found: Float = aggregate_cells(counted_cells, cells.duration, kinds, codes)["value"][0, :, 0]
     return found
 
 

@@ -7,6 +7,7 @@ of the command line never needs a traceback.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import sys
 import warnings
@@ -91,6 +92,32 @@ def place_of(path: str, line: int | None) -> str:
 
 _LONGEST = 1000
 """Characters of a line of a message."""
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def store_flaw(path: str | os.PathLike[str]) -> str:
+    """Say why text cannot be the path of a store, and what to write; empty if it can.
+
+    Examples
+    --------
+    >>> store_flaw("stores/x.zarr"), store_flaw("..")
+    ('', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
+    >>> store_flaw("s3://bucket/x.zarr")[:57]
+    'is a URL, and files are read and written on mounted file '
+    """
+    text = os.fspath(path)
+    flaw = "has a null character, which no path can have" if "\0" in text else ""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        flaw = flaw or "has characters that no path can have"
+    if not flaw and _URL.match(text):  # a path object has one slash left of the two
+        flaw = "is a URL, and files are read and written on mounted file systems only"
+    elif not flaw and Path(path).name in ("", ".."):
+        flaw = "is not the name of a store"
+    return f"{flaw}; a store is a folder, such as stores/x.zarr" if flaw else ""
 
 
 def _shortened(line: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -165,7 +165,7 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
         variables = split_names(ds, query.metric, exact=query.exact)[1]
         if variables:
             refuse_annotators(ds, query, find_tables(ds)[variables[0]])
-    systems, headline = find_labels(ds, "system", sort_systems(ds, query)), headline_metric(ds)
+    stored, systems = ds, find_labels(ds, "system", sort_systems(ds, query))
     ds, asked = derive(choose_tracks(ds, query).isel(system=systems), query)
     ds, places = _metrics(ds, asked, single)
     if not over_sort:
@@ -175,9 +175,11 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     part.attrs["left_out"] = " ".join(left_out)
     if query.sort != BEST:
         return part
-    names, orientations = names_of(part, "metric"), names_of(part, "orientation")
-    first = headline if query.metric is None else None
-    return part.isel(system=CountedScores.of_dataset(part).best_first(names, orientations, first))
+    first = headline_metric(stored) if query.metric is None else None
+    metrics, cells = names_of(part, "metric"), {name: part[name].values for name in CELLS[:3]}
+    aggregates, orientations = names_of(part, "_aggregate"), names_of(part, "orientation")
+    place = metrics.index(first) if first in metrics else 0
+    return part.isel(system=best_first(cells, part["duration"].values, aggregates, orientations, place))
 
 
 def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Dataset:
@@ -187,145 +189,117 @@ def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Datas
     arrays = arrays_of(ds)
     status, duration = arrays[2:]
     missing = query.policy(ds.sizes["system"], apart=are_apart(ds.attrs, status))
-    counted = CountedScores.of(arrays, kinds, missing, query.undefined)
+    cells, policies = count_scores(arrays, kinds, missing, query.undefined)
     dims = ("system", "track", "metric")
-    variables: dict[str, Any] = {name: (dims, values) for name, values in counted.cells().items()}
+    variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
     variables |= {"status": (dims[:2], status), "duration": (dims[1:2], duration)}
-    # In a store no name begins with an underscore.
-    coords: dict[str, Any] = {"_aggregate": ("metric", np.array(counted.kinds, dtype=str))}
+    coords: dict[str, Any] = {"_aggregate": ("metric", np.array([*kinds.values()], dtype=str))}
     for dim in dims:
         own = {dim: ds[dim].values, **coords_of(ds, dim)}
         coords |= {name: (dim, one[list(kinds)] if dim == "metric" else one) for name, one in own.items()}
-    part = plain_dataset(variables, coords, {**ds.attrs, **counted.policies})
+    part = plain_dataset(variables, coords, {**ds.attrs, **policies})
     _check(part)
-    counted.check_durations(names_of(part, "track"))
+    check_durations(kinds.values(), cells["_included"], duration, names_of(part, "track"))
     return part
 
 
-@dataclass(frozen=True)
-class CountedScores:
-    """Scores of some metrics, and which of them count under the policies of a query.
+CELLS = ("score", "weight", "_included", "_missing", "_undefined")
+"""Variables over (system, track, metric) of selected scores: in a store no name begins with an underscore."""
+
+
+def count_scores(
+    arrays: Loaded, metrics: Iterable[int], missing: str, undefined: str
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Choose metrics by their positions, and find out which of their scores count under two policies.
+
+    Returns
+    -------
+    cells : dict of str to array (systems, tracks, metrics)
+        Those of `CELLS`; missing scores are 0 under ``zero``.
+    attrs : dict of str to str
+        The policies, and which scores with nothing to measure are NaN.
+    """
+    check_policies(missing, undefined)
+    score, weight, status, duration = arrays
+    places = list(metrics)
+    # Whether a track has a reference shows in the weights of all metrics, not only those of the query.
+    gaps = find_gaps(score, weight, status, duration)
+    gaps = Gaps(gaps.missing[..., places], gaps.undefined[..., places], gaps.without_reference)
+    # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
+    score, weight = np.ascontiguousarray(score[..., places]), np.ascontiguousarray(weight[..., places])
+    known = ~np.isnan(score[gaps.undefined])
+    attrs = {"missing": missing, "undefined": undefined}
+    if not known.all():
+        attrs[VALUELESS] = "some" if known.any() else "all"
+    score, included = included_scores(score, weight, gaps, missing, undefined)
+    return dict(zip(CELLS, (score, weight, included, gaps.missing, gaps.undefined), strict=True)), attrs
+
+
+def check_durations(kinds: Iterable[str], included: Bool, duration: Float, tracks: Sequence[str]) -> None:
+    """Raise a QueryError for an aggregate over durations of which some are not known."""
+    for kind in dict.fromkeys(kind for kind in kinds if AGGREGATES[kind].needs_duration):
+        unknown = np.isnan(duration) & included.any(axis=(0, 2))
+        if unknown.any():
+            track = tracks[int(np.flatnonzero(unknown)[0])]
+            raise QueryError(
+                f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
+                "known here; choose wcsr, or ask a store that holds `duration`"
+            )
+
+
+def best_first(
+    cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], orientations: Sequence[str], first: int = 0
+) -> list[int]:
+    """Order systems by one metric, or, where neither high nor low values of it are better, by the first such metric."""
+    places = [place for place, one in enumerate(orientations) if one != "none"]
+    systems = len(cells["score"])
+    if not places or systems < 2:
+        return list(range(systems))
+    place = first if first in places else places[0]
+    score, weight, included = (np.ascontiguousarray(cells[name][..., [place]]) for name in CELLS[:3])
+    value = reduce(score, weight, duration, kinds[place], included)[:, 0]
+    return ranked(value, orientations[place])
+
+
+def aggregate_cells(
+    cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], codes: Int, groups: int = 1
+) -> dict[str, Array]:
+    """Aggregate scores over the tracks of each group.
 
     Parameters
     ----------
-    score, weight : float64 (systems, tracks, metrics)
-        What is missing has the score 0 under ``zero``.
-    included, missing, undefined : bool (systems, tracks, metrics)
-        Whether a score counts, is missing, and has nothing to measure.
+    cells : mapping of str to array (systems, tracks, metrics)
+        Those of `CELLS`.
     duration : float64 (tracks,), seconds
-    kinds : list of str
+    kinds : sequence of str
         The aggregate of each metric.
-    policies : mapping of str to str
-        The attributes that name the policies, and which scores with nothing to measure are NaN.
+    codes : int64 (tracks,)
+        The group of each track.
+    groups : int
+
+    Returns
+    -------
+    dict of str to array (systems, metrics, groups)
+        ``value`` float64; ``n``, ``n_missing`` and ``n_undefined`` int64.
     """
-
-    score: Float
-    weight: Float
-    included: Bool
-    missing: Bool
-    undefined: Bool
-    duration: Float
-    kinds: list[str]
-    policies: Mapping[str, str]
-
-    @classmethod
-    def of(cls, arrays: Loaded, kinds: Mapping[int, str], missing: str, undefined: str) -> CountedScores:
-        """Choose metrics by their positions, and see what counts.
-
-        Raises
-        ------
-        UnknownNameError
-            For a policy that there is not.
-        """
-        score, weight, status, duration = arrays
-        metrics = list(kinds)
-        # Whether a track has a reference shows in the weights of all metrics, not only those of the query.
-        gaps = find_gaps(score, weight, status, duration)
-        gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
-        # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
-        score, weight = np.ascontiguousarray(score[..., metrics]), np.ascontiguousarray(weight[..., metrics])
-        check_policies(missing, undefined)
-        known = ~np.isnan(score[gaps.undefined])
-        policies = {"missing": missing, "undefined": undefined}
-        if not known.all():
-            policies[VALUELESS] = "some" if known.any() else "all"
-        score, included = included_scores(score, weight, gaps, missing, undefined)
-        return cls(score, weight, included, gaps.missing, gaps.undefined, duration, list(kinds.values()), policies)
-
-    @classmethod
-    def of_dataset(cls, part: xr.Dataset) -> CountedScores:
-        """Take the arrays out of a dataset, as :func:`select` gives it."""
-        score, weight, included, missing, undefined = (part[name].values for name in _CELLS)
-        policies = {name: part.attrs[name] for name in POLICIES if name in part.attrs}
-        duration, kinds = part["duration"].values, names_of(part, "_aggregate")
-        return cls(score, weight, included, missing, undefined, duration, kinds, policies)
-
-    def cells(self) -> dict[str, Array]:
-        """The arrays over (system, track, metric), as they are called in a dataset."""
-        arrays = (self.score, self.weight, self.included, self.missing, self.undefined)
-        return dict(zip(_CELLS, arrays, strict=True))
-
-    def check_durations(self, tracks: Sequence[str]) -> None:
-        """Refuse an aggregate over seconds that are not known."""
-        for kind in dict.fromkeys(kind for kind in self.kinds if AGGREGATES[kind].needs_duration):
-            unknown = np.isnan(self.duration) & self.included.any(axis=(0, 2))
-            if unknown.any():
-                track = tracks[int(np.flatnonzero(unknown)[0])]
-                raise QueryError(
-                    f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
-                    "known here; choose wcsr, or ask a store that holds `duration`"
-                )
-
-    def take(self, systems: Sequence[int]) -> CountedScores:
-        """Some of the systems, by their positions."""
-        score, weight, included, missing, undefined = (one[systems, :, :] for one in self.cells().values())
-        return CountedScores(score, weight, included, missing, undefined, self.duration, self.kinds, self.policies)
-
-    def best_first(self, metrics: Sequence[str], orientations: Sequence[str], headline: str | None) -> list[int]:
-        """Order the systems by the headline, else by the first metric of which high or low values are better."""
-        places = [place for place, one in enumerate(orientations) if one != "none"]
-        if not places or len(self.score) < 2:
-            return list(range(len(self.score)))
-        place = next((place for place in places if metrics[place] == headline), places[0])
-        score, weight = (np.ascontiguousarray(one[..., [place]]) for one in (self.score, self.weight))
-        included = np.ascontiguousarray(self.included[..., [place]])
-        value = reduce(score, weight, self.duration, self.kinds[place], included)[:, 0]
-        return ranked(value, orientations[place])
-
-    def aggregate(self, codes: Int, groups: int) -> dict[str, Array]:
-        """Aggregate the scores over the tracks of each group.
-
-        Parameters
-        ----------
-        codes : int64 (tracks,)
-            The group of each track.
-        groups : int
-
-        Returns
-        -------
-        dict of str to array (systems, metrics, groups)
-            ``value`` float64; ``n``, ``n_missing`` and ``n_undefined`` int64.
-        """
-        shape = (self.score.shape[0], self.score.shape[2], groups)
-        found: dict[str, Array] = {"value": np.full(shape, np.nan)}
-        flags = dict(zip(COUNTS, (self.included, self.missing, self.undefined), strict=True))
-        found |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
-        for group, members in members_of(codes).items():
-            whole = len(members) == self.score.shape[1]
-            own = [each if whole else each[:, members] for each in (self.score, self.weight)]
-            counted = self.included if whole else self.included[:, members]
-            found["value"][..., group] = reduce_kinds(own[0], own[1], counted, self.duration[members], self.kinds)
-            for name, flag in flags.items():
-                found[name][..., group] = flag[:, members].sum(axis=1)
-        return found
-
-    def attrs(self) -> dict[str, str]:
-        """The policies, and numbers of cells: one counts once, however many metrics it is about."""
-        gaps = {"missing_cells": self.missing, "undefined_cells": self.undefined}
-        return {**self.policies, **{name: str(int(flag.any(axis=2).sum())) for name, flag in gaps.items()}}
+    score, weight, included, missing, undefined = (cells[name] for name in CELLS)
+    shape = (score.shape[0], score.shape[2], groups)
+    found: dict[str, Array] = {"value": np.full(shape, np.nan)}
+    flags = dict(zip(COUNTS, (included, missing, undefined), strict=True))
+    found |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
+    for group, members in members_of(codes).items():
+        whole = len(members) == score.shape[1]
+        own = [one if whole else one[:, members] for one in (score, weight, included)]
+        found["value"][..., group] = reduce_kinds(own[0], own[1], own[2], duration[members], kinds)
+        for name, flag in flags.items():
+            found[name][..., group] = flag[:, members].sum(axis=1)
+    return found
 
 
-_CELLS = ("score", "weight", "_included", "_missing", "_undefined")
+def count_gaps(missing: Bool, undefined: Bool) -> dict[str, str]:
+    """Numbers of cells as attributes: a cell counts once, however many metrics it lacks."""
+    gaps = {"missing_cells": missing, "undefined_cells": undefined}
+    return {name: str(int(flag.any(axis=2).sum())) for name, flag in gaps.items()}
 
 
 def ranked(value: Float, orientation: str) -> list[int]:
@@ -471,8 +445,8 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
 
     groupings, codes = group_tracks(part, as_names(by) or [])
     sizes = tuple(map(len, groupings.values()))
-    counted = CountedScores.of_dataset(part)
-    arrays = counted.aggregate(codes, math.prod(sizes))
+    cells = {name: part[name].values for name in CELLS}
+    arrays = aggregate_cells(cells, part["duration"].values, names_of(part, "_aggregate"), codes, math.prod(sizes))
     along = {name.removeprefix("_"): values for name, values in coords_of(part, "metric").items()}
     labels = {dim: part[dim].values for dim in ("system", "metric")}
     coords: dict[str, Any] = {name: ("metric", values) for name, values in free_names(along, LONG_NAMES).items()}
@@ -485,7 +459,8 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     }
     n_tracks = np.bincount(codes, minlength=math.prod(sizes)).astype(np.int64).reshape(sizes)
     variables["n_tracks"] = (dims[2:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]})
-    attrs = {**origin_of(part, group), **counted.attrs()}
+    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
+    attrs |= count_gaps(cells["_missing"], cells["_undefined"])
     return plain_dataset(variables, {**labels, **coords, **groupings}, attrs)
 
 
@@ -501,7 +476,7 @@ def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None)
     return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
 
 
-def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: list[str]) -> Float:
+def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: Sequence[str]) -> Float:
     """The aggregate of each metric over the tracks.
 
     Parameters

@@ -27,7 +27,6 @@ from ..metrics.measures import Measure
 from ..ragged import Float, Int
 from .aggregation import (
     LONG_NAMES,
-    CountedScores,
     free_names,
     list_missing,
     origin_of,
@@ -36,7 +35,7 @@ from .aggregation import (
     system_coordinates,
 )
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
-from .missing import are_apart, check_policies
+from .missing import are_apart, check_policies, find_gaps, included_scores
 from .query_options import BEST, ORDERS, Names, Query, as_names
 from .scores import arrays_of, group_tracks, labels_of, names_of, tables_of
 from .selection import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
@@ -470,8 +469,10 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     check_policies(missing, query.undefined)
     # There is no weight here; what has a reference that lasts would have had one.
     weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
-    counted = CountedScores.of((np.zeros_like(weight), weight, status, duration), {0: kind}, missing, "keep")
-    included, lacking = counted.included[..., 0], counted.missing[..., 0]
+    score = np.zeros_like(weight)
+    gaps = find_gaps(score, weight, status, duration)
+    included = included_scores(score, weight, gaps, missing, "keep")[1][..., 0]
+    lacking = gaps.missing[..., 0]
     if missing == "raise" and lacking.any():
         raise QueryError(list_missing(names_of(part, "system"), names_of(part, "track"), lacking, status))
     if missing == "zero" and lacking.any() and (kind in CLASS_AGGREGATES or measure.metric.orientation != "none"):

@@ -325,22 +325,26 @@ def spell_out(ds: xr.Dataset, place: int) -> str:
 
 
 def _places(ds: xr.Dataset, name: str, known: Mapping[str, int], exact: bool = False) -> list[int]:
-    if exact and name in known:
+    plain = _MARKS.isdisjoint(name)
+    if name in known and (exact or not plain):
         return [known[name]]
-    convention = convention_of(ds)
-    measure = _measure(convention, name)
-    if _MARKS.isdisjoint(name):
-        bare = name if measure is None else measure.metric.name
-        family = [place for label, place in known.items() if label == name or bare_name(label) == bare]
-        if family:
-            return family
-    identity = name if name in known else str(measure)
-    if identity in known:
-        return [known[identity]]
+    # The convention, which takes importing the task, is needed only for what is not stored under this name.
+    family = _family(name, known) if plain else []
+    if family:
+        return family
+    measure = _measure(convention_of(ds), name)
+    family = _family(measure.metric.name, known) if plain and measure is not None else []
+    if family or str(measure) in known:
+        return family or [known[str(measure)]]
     variables = split_names(ds, name)[1]
     if variables:
         raise QueryError(explain_dims(ds, variables[0]))
     raise UnknownNameError("metric", name, [*known, *find_tables(ds).values()])
+
+
+def _family(name: str, known: Mapping[str, int]) -> list[int]:
+    """The stored metrics of a bare name, with whatever parameters."""
+    return [place for label, place in known.items() if bare_name(label) == name]
 
 
 def bare_name(label: str) -> str:
@@ -446,11 +450,12 @@ def find_tables(ds: xr.Dataset) -> dict[str, str]:
 
 def find_measures(ds: xr.Dataset) -> dict[str, Measure]:
     """The metrics with extra dims that an evaluation holds, by the names of their variables."""
-    convention = convention_of(ds)
+    tables = tables_of(ds)
+    convention = convention_of(ds) if tables else None
     if convention is None:
         return {}
     found = {}
-    for variable, sibling in tables_of(ds).items():
+    for variable, sibling in tables.items():
         said = [str(sibling.attrs["metric"])] if "metric" in sibling.attrs else _spellings(convention, variable)
         for identity in said:
             measure = _measure(convention, identity)
@@ -473,12 +478,14 @@ def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[l
     these alone, or by its variable; `exact` as for :func:`find_metrics`. What is not there counts as the name of a
     number.
     """
-    if names is None:
-        return [], []
-    tables, convention, metrics = find_tables(ds), convention_of(ds), set(names_of(ds, "metric"))
+    chosen = metric_names(names) or []
+    metrics = set(names_of(ds, "metric"))
+    if metrics.issuperset(chosen):
+        return chosen, []
+    tables, convention = find_tables(ds), convention_of(ds)
     numbers: list[str] = []
     variables: list[str] = []
-    for name in metric_names(names) or []:
+    for name in chosen:
         measure = _measure(convention, name)
         same = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
         bare = measure.metric.name if measure and not exact and _MARKS.isdisjoint(name) else None

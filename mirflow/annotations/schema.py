@@ -178,6 +178,11 @@ class Kind:
         more = (name for name, task in declared(TASKS).items() if getattr(task, "kind", "") == self.name)
         return (*(task for task, kind in TASK_KINDS.items() if kind == self.name), *more)
 
+    @property
+    def sampled(self) -> bool:
+        """True if an annotation is a curve or pitches over time, which are compared on a grid of times."""
+        return self.gridded_as in ("pitches", "curve")
+
     @cached_property
     def texts(self) -> frozenset[str]:
         """Names of the variables that are text."""

@@ -507,9 +507,11 @@ def chosen_grid(task: str, convention: str, grid: str | float) -> str:
     >>> chosen_grid("melody", "mirex", "0.01"), chosen_grid("melody", "mirex", "reference")
     ('', 'grid reference')
     """
-    rules = get_task(task).conventions.get(convention) if has_task(task) else None
     name = str(grid)
-    if name in ("", rules.grids[0] if rules else _UNION):
+    if name == "" or (name == _UNION and task in TASK_KINDS and not KINDS[TASK_KINDS[task]].sampled):
+        return ""
+    rules = get_task(task).conventions.get(convention) if has_task(task) else None
+    if name == (rules.grids[0] if rules else _UNION):
         return ""
     return f"frames of {1000 * float(name):g} ms" if name[0].isdigit() else f"grid {name}"
 

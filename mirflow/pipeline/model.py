@@ -27,12 +27,11 @@ from pydantic_core import core_schema
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..cells import MAX_NAME
-from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError
+from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError, store_flaw
 from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, expand, parse
 from ..metrics.user_metrics import is_reference
 from ..readers.class_tables import read_classes
-from ..readers.content import store_flaw
 from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern

@@ -18,41 +18,9 @@ from ..errors import UnreadableError
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _MATLAB, _HDF5 = b"MATLAB 5.0 MAT-file", b"\x89HDF\r\n\x1a\n"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _COARSE = 2_000_000_000
 _TICK = 10_000_000
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-
-
-def path_flaw(path: str | os.PathLike[str]) -> str:
-    """Why text cannot be the path of a file or folder; empty if it can.
-
-    Examples
-    --------
-    >>> path_flaw("stores/x.zarr"), path_flaw("s3://bucket/x.zarr")
-    ('', 'is a URL, and files are read and written on mounted file systems only')
-    """
-    text = os.fspath(path)
-    if "\0" in text:
-        return "has a null character, which no path can have"
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return "has characters that no path can have"
-    # A path object has one slash left of the two.
-    return "is a URL, and files are read and written on mounted file systems only" if _URL.match(text) else ""
-
-
-def store_flaw(path: str | os.PathLike[str]) -> str:
-    """Why text cannot be the path of a store, and what to write; empty if it can.
-
-    Examples
-    --------
-    >>> store_flaw("stores/x.zarr"), store_flaw("..")
-    ('', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
-    """
-    flaw = path_flaw(path) or ("is not the name of a store" if Path(path).name in ("", "..") else "")
-    return f"{flaw}; a store is a folder, such as stores/x.zarr" if flaw else ""
 
 
 def open_file(path: str | Path, name: str | None = None) -> FileIO:

@@ -216,38 +216,33 @@ def _name_dims(result: Result) -> str:
     return f"{what} (in each track {reduced})" if reduced else what
 
 
-def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str, str]:
-    """The captions of systems from the best to the worst, of every two of them, and of the best beside the others."""
+EVERY_TWO, WITH_THE_BEST = "every two", "the best and each other one"
+"""Pairs of systems that a table of differences lists."""
+
+
+def comparison_caption(ds: xr.Dataset, metric: int, pairs: str = "") -> str:
+    """The caption of systems from the best to the worst, or of the differences of pairs of them."""
     attrs, kind = ds.attrs, str(ds["aggregate"].values[metric])
-    name = str(ds["metric"].values[metric])
+    name, by_ranks = str(ds["metric"].values[metric]), "mean_rank" in ds
     what, across = title_in(ds, metric), across_of(attrs)
-    over = f"{counted(ds.sizes['system'], 'system')}"
-    (task, where, rules), letters = _frame(attrs), letters_note(ds, metric)
-    letters = f"{letters[:1].upper()}{letters[1:]}."
-    if "mean_rank" in ds:
+    task, where, rules = _frame(attrs)
+    over = counted(ds.sizes["system"], "system")
+    if by_ranks:
         what = DECLARED[kind].written if kind in CLASS_AGGREGATES else what
         what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
         number, unit = int(ds["n"].values[metric]), attrs["unit_of_comparison"]
-        over += f" by {what} on {counted(number, unit) if number == 1 else f'{number} {plural(unit)}'}{where}"
-        differences = f"{task}: differences in mean rank between"
-        ending = f"{over}, with simultaneous confidence intervals.{rules}"
-        return (
-            f"{task}: mean ranks of {over}. {letters}{rules}",
-            f"{differences} every two of {ending}",
-            f"{differences} the best and each other one of {ending}",
-        )
-    if kind in CLASS_AGGREGATES:  # of which the metric's name holds the label behind a comma
+        over += f" by {what} on {counted(number, unit) if number == 1 else f'{number} {plural(unit)}'}"
+        what = "mean rank" if pairs else "mean ranks"
+    elif kind in CLASS_AGGREGATES:  # of which the metric's name holds the label behind a comma
         what, label = DECLARED[kind].written, name.partition(", ")[2]
         every = _listed([*map(plural, across)]) if across else ""
         what += f", {label} over {every}," if label and every else f" of {label}" if label else ""
     over += where
-    level = f"{100 * float(attrs['level']):g} % confidence intervals"
-    differences, ending = f"{task}: differences in {what} between", f"{over}, with {level}.{rules}"
-    return (
-        f"{task}: {what} of {over}. {letters}{rules}",
-        f"{differences} every two of {ending}",
-        f"{differences} the best and each other one of {ending}",
-    )
+    if not pairs:
+        letters = letters_note(ds, metric)
+        return f"{task}: {what} of {over}. {letters[:1].upper()}{letters[1:]}.{rules}"
+    level = "simultaneous" if by_ranks else f"{100 * float(attrs['level']):g} %"
+    return f"{task}: differences in {what} between {pairs} of {over}, with {level} confidence intervals.{rules}"
 
 
 def metric_title(name: str, title: str) -> str:

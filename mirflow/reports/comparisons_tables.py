@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,16 @@ from ..analysis.inference.noninferiority import PASSED
 from ..analysis.policies import MAX_T, MISSING, say_undefined
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
-from .captions import caution_notes, comparison_captions, few_notes, letters_note, pairs_span, title_in
+from .captions import (
+    EVERY_TWO,
+    WITH_THE_BEST,
+    caution_notes,
+    comparison_caption,
+    few_notes,
+    letters_note,
+    pairs_span,
+    title_in,
+)
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
 from .tables import BOUND, Entry, Table, table_of
 
@@ -108,7 +118,7 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
         *(("ratios in percent",) if percent else ()),
         f"group: {letters_note(ds, metric)}",
     )
-    caption = comparison_captions(ds, metric)[0]
+    caption = partial(comparison_caption, ds, metric)
     titles = {name: title_in(ds, metric)}
     return Table(("system", name, _LETTERS), rows, _title(ds, metric), notes, caption=caption, titles=titles)
 
@@ -131,7 +141,7 @@ def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all
         shown = _show_ps(ds, metric, p, corrected)
         rows.append((names[first], names[second], difference, *shown, *won))
     columns = ("system", "other", "difference", "p", "p_corrected", *((_WON,) if unitwise else ()))
-    caption = comparison_captions(ds, metric)[1 if all_pairs or len(order) < 3 else 2]
+    caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
     notes = (*_pairs_note(names, order, all_pairs), *_pair_notes(ds, metric))
     return Table(columns, tuple(rows), notes=notes, caption=caption, keys=2)
 
@@ -228,7 +238,7 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
         f"group: {letters_note(ds, metric)}",
         *caution_notes(ds.attrs),
     )
-    caption = comparison_captions(ds, metric)[0]
+    caption = partial(comparison_caption, ds, metric)
     return Table(columns, tuple(rows), _title(ds, metric), notes, caption=caption)
 
 
@@ -240,7 +250,7 @@ def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int], all_pairs: bo
         differs = "yes" if ds["significant"].values[first, second, metric] else "no"
         rows.append((names[first], names[second], low, gap, high, show_p(p), differs))
     columns = ("system", "other", "low", "mean", "high", "p", "differ")
-    caption = comparison_captions(ds, metric)[1 if all_pairs or len(order) < 3 else 2]
+    caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
     return Table(columns, tuple(rows), notes=_pairs_note(names, order, all_pairs), caption=caption, keys=2)
 
 

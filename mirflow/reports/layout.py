@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -185,7 +186,7 @@ def readable_tables(
         title += f"; {result.metrics[0]}{_in_brackets(result.units[0])}"
     below = (*_notes(result, percent), *table.notes, *notes)
     titles = {} if result.has_dims else titles_of(result.metrics, result.titles)
-    return [replace(table, title=title, notes=below, caption=caption_of(result, percent), titles=titles)]
+    return [replace(table, title=title, notes=below, caption=partial(caption_of, result, percent), titles=titles)]
 
 
 def _that_fits(result: Result, cells: npt.NDArray[Any], last: str, width: int) -> Table:
@@ -478,7 +479,7 @@ def _matrix(result: Result, system: int, group: int, width: int, percent: bool) 
         table,
         title=f"{title_of(result.attrs)}, {result.metrics[0]}{unit}, {whose}",
         notes=tuple(notes),
-        caption=matrix_caption(result, system, group, made, percent),
+        caption=partial(matrix_caption, result, system, group, made, percent),
     )
 
 

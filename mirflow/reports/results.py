@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.aggregation import COUNTS, CountedScores, origin_of
+from ..analysis.aggregation import (
+    COUNTS,
+    aggregate_cells,
+    best_first,
+    check_durations,
+    count_gaps,
+    count_scores,
+    origin_of,
+)
 from ..analysis.queries import across_of, repeats
 from ..analysis.query_options import Query
 from ..analysis.scores import arrays_of, names_of
@@ -164,15 +172,18 @@ class Result:
         places = [columns["metric"].index(name) for name in metrics]
         own = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
         standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
-        kinds = {place: standard[place] for place in places}
-        counted = CountedScores.of(arrays_of(content), kinds, Query().policy(len(systems)), "keep")
-        counted.check_durations(content.tracks)
-        order = counted.best_first(own["metric"], own["orientation"], None)
-        counted, tracks = counted.take(order), len(content.tracks)
-        found = counted.aggregate(np.zeros(tracks, dtype=np.int64), 1)
-        arrays = {name: np.ascontiguousarray(one.transpose(0, 2, 1)) for name, one in found.items()}
+        kinds = [standard[place] for place in places]
+        arrays, tracks = arrays_of(content), len(content.tracks)
+        duration = arrays[3]
+        cells, policies = count_scores(arrays, places, Query().policy(len(systems)), "keep")
+        check_durations(kinds, cells["_included"], duration, content.tracks)
+        order = best_first(cells, duration, kinds, own["orientation"])
+        cells = {name: one[order, :, :] for name, one in cells.items()}
+        found = aggregate_cells(cells, duration, kinds, np.zeros(tracks, dtype=np.int64))
+        found = {name: np.ascontiguousarray(one.transpose(0, 2, 1)) for name, one in found.items()}
+        gaps = count_gaps(cells["_missing"], cells["_undefined"])
         return cls(
-            attrs={**origin_of(content, content.name), **counted.attrs(), "left_out": ""},
+            attrs={**origin_of(content, content.name), **policies, **gaps, "left_out": ""},
             has_dims=False,
             adds_up=False,
             metrics=own["metric"],
@@ -180,19 +191,19 @@ class Result:
             groupings=[],
             groups=[()],
             labels={"metric": own["metric"]},
-            aggregates=counted.kinds,
+            aggregates=kinds,
             units=own["unit"],
             orientations=own["orientation"],
             titles=own.get("title", [""] * len(places)),
             shown=with_defaults(
                 own["metric"], {key: [one[place] for place in places] for key, one in content.metric_coords.items()}
             ),
-            value=arrays["value"],
-            counts={name: arrays[name] for name in COUNTS},
+            value=found["value"],
+            counts={name: found[name] for name in COUNTS},
             n_tracks=np.array([tracks]),
             tracks=tracks,
-            n_counted=arrays["n"],
-            n_missing=arrays["n_missing"],
+            n_counted=found["n"],
+            n_missing=found["n_missing"],
             ends=(),
             like_best=None,
         )

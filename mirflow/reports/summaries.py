@@ -183,10 +183,11 @@ def primary_table(
     for lacking in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")
-    caption = f"{_TITLE.capitalize()}."
     titles = {name: title for one in results for name, title in titles_of(one.metrics, one.titles).items()}
     keys = 3 + len(groupings)
-    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), caption, keys=keys, titles=titles)
+    return Table(
+        columns, tuple(rows), _TITLE, tuple(notes), ("metric",), lambda: f"{_TITLE.capitalize()}.", keys, titles
+    )
 
 
 _SCORE = ("score", "unit", "weight", "mean")

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -100,8 +100,8 @@ class Table:
         Lines below: how the numbers came about.
     folds : tuple of str
         Columns of prose, which may break over lines.
-    caption : str
-        Sentences above the table in a paper; without them it is the title.
+    caption : callable
+        Gives the sentences above the table in a paper, if there are others than the title.
     keys : int
         How many of the first columns name a row: on a terminal that is too narrow the others break into blocks, each
         with these again. 0: the table stays whole.
@@ -122,7 +122,7 @@ class Table:
     title: str = ""
     notes: tuple[str, ...] = field(default=())
     folds: tuple[str, ...] = field(default=())
-    caption: str = ""
+    caption: Callable[[], str] = str
     keys: int = 0
     titles: Mapping[str, str] = field(default_factory=dict)
 
@@ -415,7 +415,7 @@ def to_latex(
     check_names(names)
     if not table.columns:
         return "".join(f"% {clean_text(line)}\n" for line in (table.title, *table.notes) if line)
-    above = escape(table.caption or table.title) if caption is None else caption
+    above = escape(table.caption() or table.title) if caption is None else caption
     columns = "".join("r" if number else "l" for number in numeric_columns(table))
     titles = table.titles if names == "titles" else {}
     metric = table.columns.index("metric") if "metric" in table.columns else None

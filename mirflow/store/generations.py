@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError
-from ..readers.content import store_flaw
+from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError, store_flaw
 
 
 def write_synced(path: Path, data: bytes) -> None:

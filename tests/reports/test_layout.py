@@ -223,11 +223,11 @@ class TestReadable:
 
     def test_captions_count_the_tracks(self):
         ds = make_group([[[1.0], [NAN], [0.5]], [[0.5], [0.5], [0.5]]], status=[[1, "failed", 1], [1, 1, 1]])
-        assert readable_table(answer_to(ds)).caption.startswith(
-            "Chord estimation: Majmin of 2 systems on 2 of 3 tracks"
+        assert (
+            readable_table(answer_to(ds)).caption().startswith("Chord estimation: Majmin of 2 systems on 2 of 3 tracks")
         )
         own = answer_to(ds, missing="skip")
-        assert "on 2-3 of 3 tracks" in readable_table(own).caption
+        assert "on 2-3 of 3 tracks" in readable_table(own).caption()
 
     def test_nothing_missing_has_no_note(self):
         notes = readable_table(answer_to(random_group(2, 3, 1))).notes
