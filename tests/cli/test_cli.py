@@ -550,6 +550,18 @@ class TestProcess:
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
         assert done.stdout.splitlines()[-1] == "[] 0"
 
+    @pytest.mark.parametrize("options", [[], ["--ci"], ["--by", "track"]])
+    def test_a_query_of_a_stored_metric_imports_neither_its_task_nor_a_reader(self, store, options):
+        script = (
+            "import sys\n"
+            "from mirflow.cli import main\n"
+            f"try: main(['query', {str(store)!r}, '--group', 'chord_mirex2013', '-m', 'only', *{options!r}])\n"
+            "except SystemExit as end:\n"
+            "    print([one for one in ('mirflow.metrics.chord', 'mirflow.readers') if one in sys.modules], end.code)"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout.splitlines()[-1] == "[] 0"
+
     def test_a_query_makes_no_noise(self, store):
         done = spawn("query", store, "-m", "only")
         assert (done.returncode, done.stderr) == (0, "")

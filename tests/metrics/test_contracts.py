@@ -18,12 +18,13 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.schema import KINDS, TASK_KINDS
 from mirflow.annotations.source import HeldSource
 from mirflow.cells import SCORED, WARNING, Cells
 from mirflow.engine.block import BlockWork, TrackWork, score_block
 from mirflow.errors import MetricError
 from mirflow.linter import _UNLIKE
-from mirflow.metrics.base import FRAMES, Convention, Grid, Pairs, Scores, get_task, tasks
+from mirflow.metrics.base import FRAMES, Convention, Grid, Pairs, Scores, chosen_grid, get_task, tasks
 from mirflow.metrics.measures import Measure, Parameter, describe, parse
 from mirflow.pipeline.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
@@ -216,6 +217,14 @@ def test_other_grids_are_refused(task: str, name: str) -> None:
         if task in COMPARED:
             with pytest.raises(MetricError, match=rf"({COMPARED[task]} are|convention {name} is) .*on grid"):
                 rules.score(Pairs(rows, rows, row, row), rules.select(), grid)
+
+
+@each_task
+def test_only_curves_and_pitches_over_time_have_another_default_grid_than_the_union(task: str, name: str) -> None:
+    assert (convention(task, name).grids[0] == "union") != KINDS[TASK_KINDS[task]].sampled
+    for grid in {"union", *convention(task, name).grids}:
+        shown = chosen_grid(task, name, 0.1 if grid == "frames" else grid)
+        assert (shown == "") == (grid == convention(task, name).grids[0])
 
 
 @each_task
