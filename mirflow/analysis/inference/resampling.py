@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,8 +25,8 @@ METHODS = {
 }
 Seed = int | np.random.Generator
 _CHUNK = 1 << 22
-_KEPT = 1 << 27
-"""Bytes of counts that are kept for samples of the same size."""
+_KEPT = 32
+"""Sample sizes of which the counts are kept: a few megabytes each at most."""
 _NEAR = 1e-12
 
 
@@ -47,9 +48,6 @@ class Resampling:
     method: str
     replicates: int
     seed: int
-    _drawn: dict[int, npt.NDArray[np.unsignedinteger]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     @classmethod
     def of(cls, level: float, method: str, replicates: int, rng: Seed) -> Resampling:
@@ -84,23 +82,10 @@ class Resampling:
 
     def counts(self, units: int) -> Iterator[Float]:
         """Number of draws of each unit, in chunks of replicates: float64 (some replicates, units)."""
-        if units in self._drawn:
-            yield self._drawn[units].astype(np.float64)
-            return
-        for counts in self._draw(units):
-            # Pairs of systems that lack different tracks often have the same number of them.
-            if len(counts) == self.replicates and sum(one.nbytes for one in self._drawn.values()) < _KEPT:
-                self._drawn[units] = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-            yield counts
-
-    def _draw(self, units: int) -> Iterator[Float]:
-        rng = np.random.default_rng(self.seed)
-        narrow = np.min_scalar_type(max(units - 1, 1))
-        for size in _sizes(self.replicates, units):
-            counts = np.empty((size, units))
-            for row in counts:
-                row[:] = np.bincount(rng.integers(0, units, units, dtype=narrow), minlength=units)
-            yield counts
+        if self.replicates * max(units, 1) <= _CHUNK:
+            yield _counts_at_once(self.seed, self.replicates, units).astype(np.float64)
+        else:
+            yield from _draw_counts(self.seed, self.replicates, units)
 
     def signs(self, units: int, pairs: int = 1) -> tuple[Iterator[Float], bool]:
         """Swaps: chunks of +1 and -1 float64 (some replicates, units), and whether these are all possible ones.
@@ -131,6 +116,23 @@ class Resampling:
         for size in _sizes(self.replicates, max(units, pairs)):
             bits = rng.integers(0, 256, (size, width), dtype=np.uint8)
             yield _sign(np.unpackbits(bits, axis=1, count=units))
+
+
+def _draw_counts(seed: int, replicates: int, units: int) -> Iterator[Float]:
+    rng = np.random.default_rng(seed)
+    narrow = np.min_scalar_type(max(units - 1, 1))
+    for size in _sizes(replicates, units):
+        counts = np.empty((size, units))
+        for row in counts:
+            row[:] = np.bincount(rng.integers(0, units, units, dtype=narrow), minlength=units)
+        yield counts
+
+
+@lru_cache(maxsize=_KEPT)
+def _counts_at_once(seed: int, replicates: int, units: int) -> npt.NDArray[np.unsignedinteger]:
+    """The same in one chunk. Many evaluations, and pairs of systems that lack different tracks, draw as many units."""
+    counts = next(_draw_counts(seed, replicates, units), np.empty((0, units)))
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
 def _sign(bits: npt.NDArray[Any]) -> Float:

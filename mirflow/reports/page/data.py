@@ -271,9 +271,9 @@ def describe_evaluation(
     coords = _coords(coords_of(scores, "track")) if shown.by_track else []
     groupings = _groupings(coords)
     numbers = EvaluationNumbers(scores, [one for own in groupings.values() for one in own])
-    metrics = []
+    metrics, columns = [], coords_of(scores, "metric")
     for place, metric in enumerate(names_of(scores, "metric")):
-        described = _describe_metric(scores, place)
+        described = _describe_metric({name: values[place] for name, values in columns.items()})
         allowed = [policy for policy in numbers.policies if policy != "zero" or described["sign"] >= 0]
         described |= {"name": metric, "policies": allowed if shown.by_track else allowed[:1]}
         kinds, part = described["aggregates"], f"{number}/{place}"
@@ -368,9 +368,8 @@ def _groupings(coords: Sequence[Sequence[Any]]) -> dict[str, list[list[int]]]:
     return found
 
 
-def _describe_metric(scores: xr.Dataset, place: int) -> dict[str, Any]:
+def _describe_metric(own: Mapping[str, Any]) -> dict[str, Any]:
     """The record of a metric, its parameters, and its sign: 1 where high scores are good, -1 where low ones are."""
-    own = {name: values[place] for name, values in coords_of(scores, "metric").items()}
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
     record = {name: plain[name] for name in DESCRIBED if name in plain}
     parameters = [[name, value] for name, value in plain.items() if name not in DESCRIBED]

@@ -94,13 +94,13 @@ class EvaluationNumbers:
         """An aggregate that is no ratio of sums, which the page does not compute (policies, groups, systems)."""
         own, gaps = [metric], self._gaps_of([metric])
         score, weight = self.score[..., own], self.weight[..., own]
-        found = np.empty((len(self.policies), len(self._groups), len(score)))
-        for row, policy in enumerate(self.policies):
-            counted, included = included_scores(score, weight, gaps, policy, "keep")
-            for place, tracks in enumerate(self._groups):
-                part = counted[:, tracks], weight[:, tracks], np.empty(0), kind, included[:, tracks]
-                found[row, place] = reduce(*part)[:, 0]
-        return found
+        each = [included_scores(score, weight, gaps, policy, "keep") for policy in self.policies]
+        # The systems of all policies at once: there may be many groups.
+        score, included = (np.concatenate(parts) for parts in zip(*each, strict=True))
+        found = np.empty((len(self._groups), len(score)))
+        for place, tracks in enumerate(self._groups):
+            found[place] = reduce(score[:, tracks], np.empty(0), np.empty(0), kind, included[:, tracks])[:, 0]
+        return np.moveaxis(found.reshape(len(self._groups), len(self.policies), -1), 0, 1)
 
 
 def _policies(scores: xr.Dataset, status: Array) -> list[str]:

@@ -54,6 +54,13 @@ class TestReplicates:
         assert (first.sum(axis=1) == 9).all()
         assert other.shape == (300, 8)
 
+    def test_evaluations_of_as_many_tracks_share_what_is_drawn(self, monkeypatch):
+        drawn, draw = [], resampling._draw_counts
+        monkeypatch.setattr(resampling, "_draw_counts", lambda *how: drawn.append(how) or draw(*how))
+        for seed in range(2):
+            random_world(2, 17, 1, seed=seed).mirflow.intervals(replicates=311, rng=5)
+        assert drawn and len(drawn) == len(set(drawn))
+
     def test_chunks_do_not_change_what_is_drawn(self, monkeypatch):
         ds = random_world(3, 40, 2)
         whole = ds.mirflow.intervals(replicates=50)
