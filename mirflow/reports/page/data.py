@@ -29,7 +29,6 @@ from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..figures.lanes import BAD, GOOD, HALF
 from ..origins import Origin
-from ..results import Result
 from .embed import Parts, pack_floats, pack_json
 from .numbers import EvaluationNumbers
 
@@ -140,14 +139,15 @@ def describe_inference(
     if not names:
         return []
     try:
-        found = Result.of(intervals(scores, Query(names, exact=True)))
+        found = intervals(scores, Query(names, exact=True))
     except QueryError:
         return []
     compared = names_of(scores, "metric", [place for place in metrics if place in main])
     groups = _significance_groups(scores, compared) if compared else {}
+    ends, aggregates = [found[name].values for name in ("value", "low", "high")], names_of(found, "aggregate")
     described = []
     for at, place in enumerate(metrics):
-        value, low, high = (values[:, 0, at] for values in (found.value, *found.ends))
+        value, low, high = (values[:, at] for values in ends)
         letters, tested = groups.get(names[at], ([], ""))
         if np.isnan(value).all():
             continue
@@ -155,9 +155,9 @@ def describe_inference(
         level = f"{float(found.attrs['level']):.0%}".replace("%", " %")
         drawn = f"{_METHODS[found.attrs['method']]}, {found.attrs['replicates']} replicates"
         how = [] if np.isnan(low).all() else [f"{level} intervals: bootstrap over tracks ({drawn})."]
-        ends = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
+        both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, tested]))
-        described.append((place, {**ends, "aggregate": found.aggregates[at], "letters": letters, "how": words}))
+        described.append((place, {**both, "aggregate": aggregates[at], "letters": letters, "how": words}))
     return described
 
 

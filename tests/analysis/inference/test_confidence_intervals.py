@@ -59,7 +59,8 @@ class TestReplicates:
         monkeypatch.setattr(resampling, "_draw_counts", lambda *how: drawn.append(how) or draw(*how))
         for seed in range(2):
             random_world(2, 17, 1, seed=seed).mirflow.intervals(replicates=311, rng=5)
-        assert drawn and len(drawn) == len(set(drawn))
+        assert drawn
+        assert len(drawn) == len(set(drawn))
 
     def test_chunks_do_not_change_what_is_drawn(self, monkeypatch):
         ds = random_world(3, 40, 2)
