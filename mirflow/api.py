@@ -104,7 +104,7 @@ def query(
     UnknownNameError
         For a name that is not there, with a suggestion.
     StoreError
-        If a path is no result store.
+        If a path is not a result store.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def query(
     listed = worst is not None or best is not None
     if listed:
         options = {"undefined": "skip", **options}
-    # People look for the best one, unless they named systems in an order of their own.
+    # The best system comes first, unless systems were named in another order.
     if options.get("sort") is None and not (listed or agreement or options.get("system")):
         options = {**options, "sort": BEST}
     asked = make_query("query", metric, aggregate, by, **options)
@@ -310,7 +310,7 @@ def compare(
     UnknownNameError
         For a name that is not there, with a suggestion.
     StoreError
-        If a path is no result store.
+        If a path is not a result store.
     """
     how = {"test": test, "correction": correction, "cluster": cluster, "replicates": replicates, "rng": rng}
     how = {name: value for name, value in how.items() if value is not None}
@@ -410,7 +410,7 @@ def show(scores: ScoresLike, group: str | None = None) -> Tabulation[xr.Dataset]
     Raises
     ------
     StoreError
-        If a path is no result store.
+        If a path is not a result store.
     UnknownNameError
         For another group.
     """
@@ -444,7 +444,7 @@ def problems(scores: ScoresLike, group: str | None = None) -> Tabulation[CellPro
     Raises
     ------
     StoreError
-        If a path is no result store.
+        If a path is not a result store.
     UnknownNameError
         For another group.
     """
@@ -537,7 +537,7 @@ def diff(
         Metrics of a and the one of b that each is compared with, ``{"f_measure": "f_measure(matching=greedy)"}``; then
         no others are compared unless `metric` names some. Such a metric is called ``A=B``.
     root : path or None
-        Where the patterns of mapping files start, instead of what these say.
+        Folder in which the patterns of mapping files start, instead of the ones that they name.
     worst : int or None
         Show so many of the cells of each metric that differ most, too.
     every : bool
@@ -668,11 +668,11 @@ def report(
     Raises
     ------
     QueryError
-        If there are no scores, or the file cannot be written.
+        Without scores, or if the file cannot be written.
     UnknownNameError
         For a metric that no evaluation has.
     StoreError
-        If a path is no result store.
+        If a path is not a result store.
     PluginError
         If a plugin cannot be imported.
     """

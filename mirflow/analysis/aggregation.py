@@ -74,7 +74,7 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     # The same products in the same order as xarray's weighted mean, so that a pooled score equals it to the bit.
     # What weighs nothing adds nothing, an infinite score too.
     known = np.where(included & (above != 0), score, 0.0)
-    with np.errstate(invalid="ignore"):  # of both infinities there is no mean, and NaN says so
+    with np.errstate(invalid="ignore"):  # the mean of both infinities is NaN
         total: Float = np.einsum("stm,stm->sm", known, np.where(included, above, 0.0))
     whole: Float = np.einsum("stm,stm->sm", included.astype(np.float64), np.where(included, below, 0.0))
     return np.divide(total, whole, out=np.full_like(total, np.nan), where=whole != 0)
@@ -141,7 +141,7 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     ds : xr.Dataset
     query : Query
     single : bool
-        Each name stands for one metric, as where systems are compared: of several parameters for the default ones.
+        Take one metric for each name, as comparisons do: of several parameters the default ones.
 
     Returns
     -------
@@ -303,7 +303,7 @@ def count_gaps(missing: Bool, undefined: Bool) -> dict[str, str]:
 
 
 def ranked(value: Float, orientation: str) -> list[int]:
-    """The best first. The sort is stable: what is equal stays in order, and what has no value comes last."""
+    """Sort values stably from the best to the worst, NaN last."""
     places: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
     return places
 

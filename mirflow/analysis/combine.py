@@ -57,7 +57,7 @@ def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
     """
     known = {store: attrs[CLASSES] for store, attrs in given.items() if CLASSES in attrs}
     if not all(attrs.get("task") in _DECIDED for attrs in given.values()):
-        # Without credits there is no metric that depends on them.
+        # No metric depends on credits that are not given.
         known = {store: kept for store, kept in known.items() if kept["credits"]}
         differ = _other_credits
     else:
@@ -70,11 +70,11 @@ def _other_names(known: Mapping[str, Mapping[str, Any]], a: str, b: str) -> str:
     one, other = known[a]["names"], known[b]["names"]
     if bool(one) != bool(other):
         has, lacks = (a, b) if one else (b, a)
-        return f"the tags that there are are named in {has} and not in {lacks}"
+        return f"the vocabulary of tags is named in {has} and not in {lacks}"
     for here, there, has, lacks in ((one, other, a, b), (other, one, b, a)):
         only = next((name for name in here if name not in set(there)), None)
         if only is not None:
-            return f"{only!r} is one of the tags that there are in {has} and none of those in {lacks}"
+            return f"{only!r} is in the vocabulary of tags of {has} and not in that of {lacks}"
     return ""
 
 
@@ -163,7 +163,7 @@ def _other_files(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set
 
 
 def _reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
-    """The digests of the references of some tracks, as far as they are known."""
+    """Known digests of the references of some tracks."""
     found: dict[str, str] = {}
     if DIGEST not in ds.data_vars:
         return found
@@ -187,7 +187,7 @@ def _other_durations(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple
         if DURATION not in ds.data_vars:
             continue
         for track, seconds in zip(_tracks(ds), ds[DURATION].values.tolist(), strict=True):
-            # 0 stands where no reference was usable.
+            # The duration is 0 where no reference was usable.
             if track in shared and seconds > 0:
                 found.setdefault(track, {})[store] = seconds
     differing = {track: own for track, own in found.items() if np.ptp(list(own.values())) > TOLERANCE}
@@ -410,7 +410,7 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     import xarray as xr
 
     _check_settings(name, given)
-    # Each store tells of its own failures: those of several would be one variable with the names of all metrics.
+    # Failures stay with their store: joined, they would be one variable with the names of all metrics.
     given = {store: ds.drop_dims(FAILED_METRIC, errors="ignore") for store, ds in given.items()}
     labels = {dim: union(names_of(ds, dim) for ds in given.values()) for dim in CELL}
     meeting = _check_cells(name, given, labels)
@@ -612,7 +612,7 @@ def _origin(parts: Sequence[StorePart], count: int) -> Array:
 def _along_tracks(name: str, key: str, parts: Sequence[StorePart], tracks: Sequence[str]) -> Array:
     """Values of whole tracks, which all stores that know them have alike, but for durations of references.
 
-    Of a duration that differs nobody can say which one counts: it is NaN, as one that is not known.
+    A duration that differs between stores is NaN, like an unknown one.
     """
     found, differing = np.full(len(tracks), np.nan), np.zeros(len(tracks), dtype=bool)
     for part in parts:

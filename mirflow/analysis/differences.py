@@ -67,7 +67,7 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
     given : path, xr.DataTree or xr.Dataset
         A path may name a group behind a colon: ``stores/x.zarr:chord``.
     root : path or None
-        Where the patterns of a mapping file start, instead of what it says.
+        Folder in which the patterns of a mapping file start, instead of the one that it names.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def differing_inputs(
 
 
 def _digests(ds: xr.Dataset, systems: Sequence[str], tracks: Sequence[str]) -> list[str]:
-    """Digests of what was scored, cell by cell."""
+    """Digests of the scored annotations, cell by cell."""
     whole = np.broadcast_to(cell_texts(ds, "digest"), (ds.sizes["system"], ds.sizes["track"]))
     rows = [names_of(ds, "system").index(name) for name in systems]
     place = {name: at for at, name in enumerate(names_of(ds, "track"))}
@@ -350,7 +350,7 @@ def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False)
     else:
         missing = ds["missing_a"].values + missing
     limit = ds["tolerance"].values if most is None else most
-    # Written so that NaN, which is no small difference, counts as too large.
+    # Written so that NaN counts as too large.
     far = ~(largest <= limit) | (missing > 0)
     names = zip(names_of(ds, "metric"), far.tolist(), orientations, strict=True)
     return [name for name, one, way in names if one and not (worse and way == "none")]
@@ -381,7 +381,7 @@ def compare_sides(
     Raises
     ------
     QueryError
-        If they have no system, no track or no metric in common, or a name to pair stands for several metrics.
+        If they have no system, no track or no metric in common, or a name to pair is that of several metrics.
     UnknownNameError
         For a name that one of them does not have, with a suggestion.
     """
@@ -427,7 +427,7 @@ def compare_sides(
 
 
 def _single(side: ComparedScores, name: str) -> str:
-    """The only metric that a name stands for."""
+    """Find the only metric of a name."""
     return names_of(side.ds, "metric")[find_single(side.ds, name)]
 
 
@@ -520,7 +520,7 @@ def differences(
     metric, system, track, tolerance, pair
         See :func:`compare_sides`.
     root : path or None
-        Where the patterns of mapping files start, instead of what these say.
+        Folder in which the patterns of mapping files start, instead of the ones that they name.
 
     Returns
     -------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def _sum(values: Float) -> Float:
     there = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):  # of both infinities there is no sum, and NaN says so
+    with np.errstate(invalid="ignore"):  # the sum of both infinities is NaN
         total = np.where(there, values, 0.0).sum(axis=0)
     return np.where(there.any(axis=0), total, np.nan)
 
@@ -56,11 +56,11 @@ def _most(values: Float) -> Float:
 REDUCTIONS: Mapping[str, Callable[[Float], Float]] = MappingProxyType(
     {"mean": _mean, "median": _median, "sum": _sum, "min": _least, "max": _most}
 )
-"""What can be done along a dim; what has no value is left out, and of nothing there is none."""
+"""Reductions along a dim, without NaN; the reduction of no value at all is NaN."""
 
 
 def reduce_along(values: Float, axis: int, how: str) -> Float:
-    """One reduction along an axis; NaN stands for no value and is left out.
+    """Reduce an axis, leaving out NaN.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def reduce_along(values: Float, axis: int, how: str) -> Float:
     Returns
     -------
     float64, with one axis less
-        NaN where there is no value.
+        NaN without any value.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[s
     Raises
     ------
     QueryError
-        If there are no dims at all.
+        If the metric has no dims.
     UnknownNameError
         With a suggestion.
     """
@@ -212,7 +212,7 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
         if measure.metric.nominal:
             raise QueryError(refuse_nominal(measure))
         values = _reduce_table(table, over, score=measure.metric.orientation != "none")
-        # What no system has, as a track without that instrument, is nothing to measure, and nobody's fault.
+        # A track of which no system has a value, as one without that instrument, has nothing to measure.
         there = np.broadcast_to(~np.isnan(values).all(axis=0), values.shape)
         scores.append(values[..., np.newaxis])
         weights.append(there[..., np.newaxis].astype(np.float64))
@@ -237,9 +237,7 @@ def refuse_annotators(ds: xr.Dataset, query: Query, metric: str) -> None:
     """
     asked = query.annotator is not None or ANNOTATOR in (as_names(query.by) or [])
     if asked and ANNOTATOR not in coords_of(ds, "track"):
-        raise QueryError(
-            f"annotators: only scores are kept for each of them, and metric {metric!r} has dims of its own"
-        )
+        raise QueryError(f"annotators: only scores are kept for each of them, and metric {metric!r} has extra dims")
 
 
 def refuse_nominal(measure: Measure) -> str:

@@ -24,7 +24,7 @@ def evaluations_of(scores: ScoresLike) -> dict[str, xr.Dataset]:
     Raises
     ------
     StoreError
-        If a path is no result store.
+        If a path is not a result store.
     QueryError
         For anything else, and if stores cannot be joined.
     """
@@ -50,7 +50,7 @@ def open_store(path: Stores) -> xr.DataTree:
         The store, or a plain copy of one. Several stores, such as the campaigns of several years, are joined along
         systems and tracks where groups have the same name; the coordinate ``store`` along tracks says where each comes
         from. The keys of a mapping are put before the systems' names, ``2013/KO1``, so that the same system may be in
-        several stores. What is open already, or in memory, is joined as a store is; a single dataset is the group of
+        several stores. Open trees and datasets in memory are joined in the same way; a single dataset is the group of
         its task, as :func:`mirflow.save` names it.
 
     Returns
@@ -95,7 +95,7 @@ def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
     Raises
     ------
     QueryError
-        If there is none, or the same one twice, or one that is no path.
+        Without a store, for the same one twice, and for scores in memory.
     """
     if not paths:
         raise QueryError("no store to open")

@@ -1,4 +1,4 @@
-"""Graders: how far they agree, what they mean by their categories, and how much can be asked of them."""
+"""Graders: their agreement, the fine scores that they give within each category, and their workload."""
 
 from __future__ import annotations
 
@@ -400,7 +400,7 @@ class Workload:
         Parameters
         ----------
         factor : str
-            Its name; the others stay as they are.
+            Its name; the others keep theirs.
 
         Raises
         ------

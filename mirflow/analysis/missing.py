@@ -33,7 +33,7 @@ class Gaps:
     undefined : bool (systems, tracks, metrics)
         Scored, but with weight 0: there was nothing to measure.
     without_reference : bool (systems, tracks)
-        Missing because the track has no usable reference, which is no system's fault.
+        Missing because the track has no usable reference, for any system.
     """
 
     missing: Bool
@@ -75,7 +75,7 @@ def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undef
     score, weight : float64 (systems, tracks, metrics)
     gaps : Gaps
     missing : {"raise", "zero", "skip", "common"}
-        ``raise`` counts like ``skip``: whoever calls has raised before if anything is missing.
+        ``raise`` counts like ``skip``: the caller has raised an error before if anything is missing.
     undefined : {"keep", "skip"}
 
     Returns
@@ -101,7 +101,7 @@ def are_apart(attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> bool
 
 
 def check_policies(missing: str, undefined: str) -> None:
-    """Refuse names that are no policies."""
+    """Raise an UnknownNameError for an unknown policy."""
     if missing not in MISSING:
         raise UnknownNameError("policy for missing scores", missing, MISSING)
     if undefined not in UNDEFINED:
@@ -150,7 +150,7 @@ class CellProblem:
 
 
 def find_problems(ds: Scores) -> list[CellProblem]:
-    """The cells without a score or that of some metrics, of what is empty, or with a warning, system by system."""
+    """List the cells that lack scores, are empty or have a warning, system by system."""
     bare = ds if isinstance(ds, GroupContent) else ds.isel(metric=[])
     status, messages = arrays_of(bare)[2], cell_texts(ds, "message")
     partly = (status == Status.ok) & (messages != "")

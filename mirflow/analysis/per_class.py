@@ -124,7 +124,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
 
 
 def _of_matches(counts: Float, labels: Labels, axis: int) -> tuple[Float, Labels]:
-    """Outcomes of events or notes: what was matched, and what each side has; nothing is rightly left out."""
+    """Outcomes of events or notes from the numbers of matches and of items of each side; without true negatives."""
     dim = list(labels)[axis]
     matched, reference, estimate = (
         np.take(counts, labels[dim].index(name), axis=1 + axis) for name in ("matched", "reference", "estimate")
@@ -205,12 +205,12 @@ class TableSelection:
 
     @property
     def is_ratio(self) -> bool:
-        """True if values are ratios of what was counted."""
+        """True if values are ratios of counts."""
         return self.kind in RATIO_AGGREGATES
 
     @property
     def adds_up(self) -> bool:
-        """True if values are read off sums over the tracks: ratios of what was counted, and means of scores."""
+        """True if values are read off sums over the tracks: ratios of counts, and means of scores."""
         return self.is_ratio or (self.kind == MEAN and self.measure.metric.orientation != "none")
 
     @property
@@ -252,7 +252,7 @@ class TableSelection:
     def read(self, system: int) -> Iterator[tuple[Int, Float]]:
         """The tracks that count and their entries, some tracks at a time: dense values are large.
 
-        NaN is no entry of a score or an affinity; of what is counted, as of a class that does not occur, it is 0.
+        Scores and affinities are NaN where they lack an entry; counts, as of a class that does not occur, are 0.
         """
         metric = self.measure.metric
         valued = self.kind in ORDER_AGGREGATES or metric.nominal or metric.orientation != "none"
@@ -353,7 +353,7 @@ def _has_means(ds: xr.Dataset, variable: str, query: Query) -> bool:
 
 
 def rated_variables(ds: xr.Dataset, query: Query) -> list[str]:
-    """The variables of a query about metrics with classes or tags: those of all stored parameters, or of its own.
+    """The variables of a query about metrics with classes or tags: all stored parameters or the named ones.
 
     Empty where it also names metrics that are one number.
     """
@@ -423,7 +423,7 @@ def _sayings(ds: xr.Dataset, kind: str, words: set[str], mean: bool) -> Iterable
             continue
         if not mean and kind not in RATIO_AGGREGATES:
             continue
-        # The accuracy of a class is that of its own tracks, which is their recall; of all classes they are the same.
+        # The accuracy of a class is the recall of its tracks; over all classes the two are the same.
         own = "recall" if kind == "accuracy" and dims == CONFUSED else kind
         dim = classes_of(dims)
         if dim:
@@ -467,7 +467,7 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     _, _, status, duration = arrays_of(part)
     missing = query.policy(len(systems), apart=are_apart(ds.attrs, status))
     check_policies(missing, query.undefined)
-    # There is no weight here; what has a reference that lasts would have had one.
+    # The table has no weights; every track with a reference of some duration would have one.
     weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
     score = np.zeros_like(weight)
     gaps = find_gaps(score, weight, status, duration)
@@ -575,14 +575,14 @@ def _sorted_systems(ds: xr.Dataset, variable: str, query: Query) -> Names:
     found = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
     left = ", ".join(str(dim) for dim in found["value"].dims[1:])
     if left:
-        raise QueryError(f"sort {query.sort!r}: it has dims of its own ({left}); reduce them with over, --over")
+        raise QueryError(f"sort {query.sort!r}: it has extra dims ({left}); reduce them with over, --over")
     if found.attrs["orientation"] == "none" and "nominal" not in found.attrs:
         raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
     return names_of(found, "system", ranked(found["value"].values, found.attrs["orientation"]))
 
 
 def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
-    """The systems by the mean of their values; of counts, and of what is neither better nor worse, as they are."""
+    """Sort systems by the mean of their values; keep the order for counts and metrics without orientation."""
     measure = find_measures(ds)[variable].metric
     if measure.orientation == "none" and query.aggregate not in CLASS_AGGREGATES:
         return query.system

@@ -49,7 +49,7 @@ _SPOKEN = {
 
 
 def say_test(test: str, correction: str) -> str:
-    """A test and its correction, as they are named beside what they say.
+    """Name a test and its correction.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def _deviation(values: Float) -> Float:
     there = ~np.isnan(values)
     count = there.sum(axis=0)
     mean = np.where(there, values, 0.0).sum(axis=0) / np.maximum(count, 1)
-    with np.errstate(invalid="ignore"):  # of infinities there is no deviation, and NaN says so
+    with np.errstate(invalid="ignore"):  # the deviation of infinities is NaN
         square = np.where(there, (values - mean) ** 2, 0.0).sum(axis=0)
     return np.where(count > 1, np.sqrt(square / np.maximum(count - 1, 1)), np.nan)
 
@@ -74,7 +74,7 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
     Raises
     ------
     UnknownNameError
-        For a dim that the result does not have, or a reduction that there is not.
+        For an unknown dim or reduction.
     """
     groupings = {str(dim).removeprefix("track_"): str(dim) for dim in result["n_tracks"].dims}
     groupings |= {dim: dim for dim in groupings.values()}
@@ -95,7 +95,7 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
         if own not in dims:
             raise UnknownNameError("dim of the answer", dim, (*others, *dims))
         result = _reduced(result, own, _names(text))
-    # The same tracks stand in every one of several values.
+    # Each of several values is about the same tracks.
     times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
     said = {dim if dim in groupings else name_dim(dim, dims): _names(text) for dim, text in asked.items()}
     text = "; ".join(f"{dim}={','.join(names)}" for dim, names in said.items())
@@ -108,7 +108,7 @@ def repeats(attrs: Mapping[str, str]) -> int:
 
 
 def _named_groups(result: xr.Dataset, dim: str) -> xr.Dataset:
-    """A result without the tracks that have no value of a coordinate: these are no fold."""
+    """Leave out the tracks without a value of a coordinate: they are not a fold."""
     lacking = without_value(result[dim].values)
     if not lacking.any():
         return result
@@ -142,7 +142,7 @@ def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
 
 
 def names_across(asked: Across | None) -> dict[str, list[str]]:
-    """The reductions of each dim, as they are named."""
+    """Names of the reductions of each dim."""
     return {dim: _names(text) for dim, text in (asked or {}).items()}
 
 
@@ -195,7 +195,7 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
     UnknownNameError
         For a group, or a metric that no group has.
     QueryError
-        If there is no evaluation at all, or none has all of the metrics.
+        Without any evaluation, or if none has all of the metrics.
     """
     if not boards:
         raise QueryError("there are no scores in this store")
@@ -319,7 +319,7 @@ def _query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     found = evaluate_query(ds, query, group)
     if len(found) > 1:
         names = ", ".join(one.attrs["metric"] for one in found if "metric" in one.attrs)
-        raise QueryError(f"each of these metrics has dims of its own; ask for it alone: {names}")
+        raise QueryError(f"each of these metrics has extra dims; ask for one alone: {names}")
     return found[0]
 
 

@@ -163,7 +163,7 @@ class Query:
     """Order of the systems: a metric, the best first by its value over all tracks of the query; ``best``, the best
     first by the first metric of the result; or ``name``. None or ``stored``: the order of the store, or of `system`."""
     exact: bool = False
-    """Whether metrics are named by their stored identities; a bare name then stands for the default parameters only."""
+    """Whether metrics are named by their stored identities; a bare name then means the default parameters only."""
 
     def policy(self, systems: int, *, apart: bool = False) -> str:
         """Policy for cells without a score when so many systems are compared, perhaps on different tracks.

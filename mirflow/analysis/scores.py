@@ -190,7 +190,7 @@ def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array]
     QueryError
         For a coordinate along another dim.
     UnknownNameError
-        For a name that is no coordinate.
+        For an unknown coordinate.
     """
     codes = np.zeros(ds.sizes["track"], dtype=np.int64)
     values = {}
@@ -213,7 +213,7 @@ def without_value(values: Array) -> Bool:
 
 
 def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int]:
-    """The values of a coordinate, sorted, what stands for no value last; and the place of each entry among them."""
+    """Sorted values of a coordinate, the missing one last, and the position of each entry among them."""
     values, inverse = np.unique(column, return_inverse=True)
     places = inverse.astype(np.int64)
     if values.dtype.kind == "U" and len(values) and values[0] == "":

@@ -55,9 +55,9 @@ def holds(expression: str, columns: Mapping[str, Column], count: int) -> Bool:
         Names of coordinates, texts in quotes, numbers, ``True``, ``False``; ``==``, ``!=``, ``<``, ``<=``, ``>``,
         ``>=`` (also chained); ``in`` and ``not in`` a list, or a text in a coordinate (``'live' in title``); ``and``,
         ``or``, ``not``, parentheses. ``x is None`` and ``x is not None`` ask for what has no value; every comparison
-        with it is false. A name that is no word is written ``col('opus number')``.
+        with it is false. Other names than words are written ``col('opus number')``.
     columns : mapping of str to array (count,)
-        Numbers and texts; NaN and the empty text stand for no value.
+        Numbers and texts; NaN and the empty text are missing values.
     count : int
 
     Returns
@@ -118,7 +118,7 @@ class _ExpressionReader:
             return np.full(self.count, node.value)
         if isinstance(node, ast.Name | ast.Call) and self.column(node).dtype.kind == "b":
             return self.column(node)
-        raise self.wrong(node, "is no condition; compare it with something")
+        raise self.wrong(node, "is not a condition; compare it with a value")
 
     def compare(self, kind: ast.cmpop, left: ast.expr, right: ast.expr) -> Bool:
         """Mark the tracks for which one comparison holds; it is false where a side has no value."""
@@ -150,7 +150,7 @@ class _ExpressionReader:
             return found, ~_missing(one) & np.ones(self.count, dtype=np.bool_)
         other = self.value(right)
         if one.dtype.kind != "U" or other.dtype.kind != "U":
-            raise self.wrong(right, "is no list and no text to look into; write like year in [1971, 1972]")
+            raise self.wrong(right, "is neither a list nor a text; write like year in [1971, 1972]")
         return np.strings.find(other, one) >= 0, np.asarray(~_missing(one) & ~_missing(other))
 
     def value(self, node: ast.expr) -> Column:
@@ -207,7 +207,7 @@ _MARKS = frozenset("@(")
 
 
 def metric_names(names: Names) -> list[str] | None:
-    """Names of metrics as a list, in which a sweep (``f_measure@[0.5,3.0]``) stands for each of its metrics."""
+    """List the names of metrics, with each metric of a sweep (``f_measure@[0.5,3.0]``)."""
     found = as_names(names)
     return None if found is None else list(dict.fromkeys(one for name in found for one in expand(name)))
 
@@ -232,7 +232,7 @@ def headline_metric(ds: Scores) -> str | None:
 def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
     """Positions of names along ``system`` or ``track``; all of them for None.
 
-    What is no name but has ``*``, ``?`` or ``[`` is a pattern that stands for all names that match.
+    An unknown name with ``*``, ``?`` or ``[`` is a pattern: it selects all names that match.
 
     Raises
     ------
@@ -268,10 +268,10 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
     ----------
     ds : xr.Dataset
     names : str, sequence of str or None
-        A metric's bare name or an alias of it, which stands for all its stored parameters, or a name with parameters,
-        which stands for these alone, the defaults too: ``raw_pitch_accuracy@50``; for several ``f_measure@[0.5,3.0]``.
+        A metric's bare name or alias selects all its stored parameters. A name with parameters selects only these,
+        including the defaults: ``raw_pitch_accuracy@50``, or for several ``f_measure@[0.5,3.0]``.
     exact : bool
-        The names are identities as they are stored, of which the bare one is that of the defaults alone.
+        The names are stored identities, of which the bare one has the default parameters.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
 
 
 def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -> int:
-    """The position of the one metric that a name stands for where only one can: of several that of the defaults.
+    """Find the position of one metric: of several parameters the default ones.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -
     Raises
     ------
     QueryError
-        If the name stands for several, and none of them has the default parameters.
+        If several metrics have the name, and none of them the default parameters.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
@@ -311,7 +311,7 @@ def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -
     default = [place for place in found if _MARKS.isdisjoint(metrics[place])]
     if len(default) != 1:
         some = ", ".join(metrics[place] for place in found[:_LISTED]) + (", ..." if found[_LISTED:] else "")
-        raise QueryError(f"{name!r} stands for {len(found)} metrics; say one of: {some}")
+        raise QueryError(f"{name!r} is the name of {len(found)} metrics; choose one of: {some}")
     return default[0]
 
 
@@ -398,7 +398,7 @@ def _rated(measure: Measure) -> str:
 
 CLASS = "class"
 _CLASSES = (CLASS, "tag", "instrument", "label")
-"""What metrics call their classes; ``class`` stands for any of them."""
+"""Names of the dim of classes; ``class`` means any of them."""
 
 
 def classes_of(dims: Collection[str]) -> str:
@@ -475,8 +475,7 @@ def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[l
     """Names in a query, apart: those of metrics that are one number, and the variables of those with extra dims.
 
     A metric with extra dims is named by its bare name for all its stored parameters, by a name with parameters for
-    these alone, or by its variable; `exact` as for :func:`find_metrics`. What is not there counts as the name of a
-    number.
+    these alone, or by its variable; `exact` as for :func:`find_metrics`. An unknown name counts as that of a number.
     """
     chosen = metric_names(names) or []
     metrics = set(names_of(ds, "metric"))
@@ -514,7 +513,7 @@ def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
     Raises
     ------
     QueryError
-        For an expression that is none, or annotators of an evaluation that does not keep their scores.
+        For an invalid expression, or annotators of an evaluation that does not keep their scores.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
@@ -551,7 +550,7 @@ def restrict(ds: xr.Dataset, expression: str) -> xr.Dataset:
     Raises
     ------
     QueryError
-        For an expression that is none.
+        For an invalid expression.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
@@ -583,7 +582,7 @@ def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list
     Raises
     ------
     UnknownNameError
-        For a name that is no parameter, with a suggestion.
+        For an unknown parameter, with a suggestion.
     QueryError
         For a value that no metric has.
     """

@@ -1,4 +1,4 @@
-"""Sentences above and below tables: what is measured, on how many tracks, and what values mean."""
+"""Captions and notes of tables: metrics, numbers of tracks, and the meaning of values."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
 
 
 def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
-    """Name the units of values that are no ratios.
+    """Name the units of values other than ratios.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def nothing_notes(attrs: Mapping[str, Any], tracks: int) -> tuple[str, ...]:
-    """Say why there is no value at all."""
+    """Say why all values are missing."""
     if tracks:
         return ()
     narrowed = [name for name in ("where", "annotator") if attrs.get(name)]
@@ -281,7 +281,7 @@ def origin_in_words(attrs: Mapping[str, Any]) -> str:
 
 
 def plural(dim: str) -> str:
-    """The plural of what lies along a dim.
+    """The plural of the name of a dim.
 
     Examples
     --------

@@ -453,7 +453,7 @@ def _difference_title(ds: xr.Dataset) -> str:
 
 
 def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
-    """Notes on the computation of what is shown, on items that are not compared, and on settings that differ."""
+    """Notes on computation, on items that are not compared, and on settings that differ."""
     if shown:
         yield "change: average of |a - b| / ((|a| + |b|) / 2), 0 where both are 0; mean, largest: of |a - b|"
     low, high = float(ds["tolerance"].min()), float(ds["tolerance"].max())

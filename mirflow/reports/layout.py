@@ -93,12 +93,12 @@ def wide_table(ds: xr.Dataset, across: str) -> Table:
     Raises
     ------
     QueryError
-        If nothing is grouped, there are intervals or marks, which have columns of their own, or a system, metric or
+        If nothing is grouped, for intervals or marks, which have columns themselves, or if a system, metric or
         label is called like another column.
     """
     long = long_table(ds)
     if {INTERVAL[0], MARKS[0]} & set(long.columns):
-        raise QueryError(f"pivot {across!r}: intervals and marks have columns of their own; leave out one of both")
+        raise QueryError(f"pivot {across!r}: intervals and marks already have columns; leave out one of both")
     before = long.columns[: long.columns.index("value")]
     labels = [str(dim) for dim in ds["value"].dims if dim not in ("system", "metric", *ds["n_tracks"].dims)]
     groupings = before[before.index("system") + 1 : len(before) - len(labels)]

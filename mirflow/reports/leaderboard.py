@@ -30,7 +30,7 @@ VERSION = 1
 """Version of the schema; a field that is added does not raise it, one that is removed or changes its meaning does."""
 
 Value = float | Literal["inf", "-inf"] | None
-"""A number; JSON has no infinities, which are text; null where there is no value."""
+"""A number; infinities, which JSON does not have, are text; null for a missing value."""
 
 
 class AggregatedScore(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The stores that a page is about, and the annotation files behind them as far as they are still there."""
+"""Stores of a page, and the annotation files behind them that still exist."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Plans = Mapping[str, EvaluationFiles]
 
 
 def find_plans(ds: xr.Dataset, root: str | Path | None = None, trusted: bool = False) -> tuple[Plans, str]:
-    """Find the files of a store's pipeline that there are now.
+    """Find the existing files of a store's pipeline.
 
-    A store holds digests of what was scored, but no paths: only its pipeline says where files are. That of a store
+    A store holds digests of the scored files, but no paths: only its pipeline says where they are. That of a store
     which a run of this user wrote here is followed as it was then. Any other is a stranger's text: it sees no
     environment, and no file outside of a root that the user names.
 
@@ -101,7 +101,7 @@ class Shelf:
         return self._read[source][0]
 
     def digest(self, source: Source) -> str:
-        """Give the digest of the file; empty where there is no annotation."""
+        """Give the digest of the file; empty without an annotation."""
         self.read(source)
         return self._read[source][1]
 
@@ -126,9 +126,9 @@ class Files:
     ds : xr.Dataset
         What was scored, as this store holds it: its systems, and the digests of the files.
     plan : EvaluationFiles
-        The files that there are now.
+        The existing files.
     store : str
-        What the store is called; empty where there is no other.
+        Name of the store; empty for a single one.
     prefix : str
         What stands before its systems' names where several stores are one.
     """
@@ -163,13 +163,13 @@ class Origin:
     Parameters
     ----------
     name : str
-        Empty where there is no other.
+        Empty for a single one.
     prefix : str
         What stands before its systems' names.
     boards : mapping of str to xr.Dataset
         Its evaluations, as it holds them.
     plans : mapping of str to EvaluationFiles
-        The files that there are now.
+        The existing files.
     lost : str
         Why there are none.
     """
@@ -181,13 +181,13 @@ class Origin:
     lost: str
 
     def files(self, evaluation: str) -> Files | None:
-        """Give the files of an evaluation, as far as they are there."""
+        """Give the existing files of an evaluation."""
         if evaluation not in self.plans or evaluation not in self.boards:
             return None
         return Files(self.boards[evaluation], self.plans[evaluation], self.name, self.prefix)
 
     def reason(self, evaluation: str) -> str:
-        """Say why there are no files of an evaluation that it has; empty: there are."""
+        """Say why the files of an evaluation are missing; empty if they exist."""
         if evaluation not in self.boards or evaluation in self.plans:
             return ""
         reason = self.lost or "The pipeline no longer has this evaluation."
@@ -213,7 +213,7 @@ def read_origins(
     StoreError
         If there is no such store.
     QueryError
-        If there are no scores in it, stores cannot be joined, or there are not as many roots as stores.
+        Without scores, if stores cannot be joined, or if the numbers of roots and stores differ.
     """
     paths = _paths(store)
     if paths is None:
@@ -286,5 +286,5 @@ def store_names(store: ScoresLike) -> str:
         return str(getattr(store, "name", None) or IN_MEMORY)
     folders = [Path(one).absolute().name.removesuffix(".zarr") for one in paths.values()]
     name = " + ".join(paths if isinstance(store, Mapping) else folders)
-    # The name of a folder may hold bytes that are no text.
+    # The name of a folder may hold bytes that cannot be decoded.
     return name.encode("utf-8", "replace").decode("utf-8")

@@ -370,7 +370,7 @@ def escape(text: str) -> str:
 
 
 NAMES = ("titles", "identifiers")
-"""How papers name metrics: as the literature does, or as they are asked for."""
+"""Names of metrics in papers: those of the literature, or identifiers."""
 
 
 def check_names(names: str) -> None:
@@ -399,13 +399,13 @@ def to_latex(
     stacked : bool
         Intervals below their values instead of behind them.
     caption : str or None
-        LaTeX, as it is, instead of the table's own; without text there is no caption.
+        LaTeX code instead of the table's caption; empty: no caption.
     label : str or None
         To refer to the table by.
     notes : bool
         Whether the notes are wanted.
     names : {"titles", "identifiers"}
-        Metrics as the literature calls them, ``F-measure (onset, pitch)``, or as they are asked for.
+        Metrics as the literature calls them, ``F-measure (onset, pitch)``, or by their identifiers.
 
     Raises
     ------

@@ -468,12 +468,12 @@ class TestClassesThatDifferAreRefused:
     def test_of_which_one_decides_on_more_tags(self, tmp_path):
         few, more = ["jazz", "rock", "blues"], ["jazz", "rock", "blues", "pop"]
         stores = labelled(tmp_path, "e", few, "tagging"), labelled(tmp_path, "f", more, "tagging")
-        with pytest.raises(QueryError, match="'pop' is one of the tags that there are in f and none of those in e, so"):
+        with pytest.raises(QueryError, match="'pop' is in the vocabulary of tags of f and not in that of e, so"):
             quiet_open(stores)
 
     def test_of_which_one_decides_only_on_tags_that_are_listed(self, tmp_path):
         stores = labelled(tmp_path, "e", ["jazz", "rock", "blues"], "tagging"), labelled(tmp_path, "f", None, "tagging")
-        with pytest.raises(QueryError, match="the tags that there are are named in e and not in f, so"):
+        with pytest.raises(QueryError, match="the vocabulary of tags is named in e and not in f, so"):
             quiet_open(stores)
 
 

@@ -186,7 +186,7 @@ class TestRefused:
             separated().mirflow.compare("source_sdr", test="t")
 
     def test_annotators(self):
-        with pytest.raises(QueryError, match="metric 'source_sdr' has dims of its own"):
+        with pytest.raises(QueryError, match="metric 'source_sdr' has extra dims"):
             separated().mirflow.intervals("source_sdr", over=VOCALS, by="annotator")
 
     def test_order_of_sources_over_tracks(self):
@@ -439,7 +439,7 @@ class TestSorted:
         assert self.order(sort="frame_sdr", by="genre")["system"].values.tolist() == expected.index.tolist()
 
     def test_dims_that_are_left_have_no_order(self):
-        with pytest.raises(QueryError, match=r"sort 'frame_sdr': it has dims of its own \(source\); reduce them"):
+        with pytest.raises(QueryError, match=r"sort 'frame_sdr': it has extra dims \(source\); reduce them"):
             framewise().mirflow.query("frame_sdr", over={"frame": "median"}, sort="frame_sdr")
         with pytest.raises(
             QueryError,

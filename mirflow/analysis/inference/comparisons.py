@@ -64,7 +64,7 @@ def compare(
     ----------
     ds : xr.Dataset
     query : Query or None
-        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each name stands for one metric:
+        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each name means one metric:
         where several parameters are stored, for the default ones.
     test : {"auto", "permutation", "wilcoxon", "t"}
         ``permutation`` swaps what two systems have on a unit (score times weight, and weight), and looks at the
@@ -339,7 +339,7 @@ def mark_best(
     ds : xr.Dataset
     query : Query
     result : xr.Dataset
-        Of the query. Of values of classes or tags each one has a best system of its own.
+        Of the query. Each class or tag has its best system.
     level, correction, cluster
         As for :func:`mirflow.analysis.inference.comparisons.compare`.
 

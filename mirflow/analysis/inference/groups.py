@@ -21,7 +21,7 @@ def significance_groups(different: Bool, order: Sequence[int] | None = None) -> 
     different : bool (systems, systems)
         Symmetric; the diagonal does not matter.
     order : sequence of int or None
-        The systems from the best to the worst; None: as they are numbered.
+        The systems from the best to the worst; None: by their numbers.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def significance_groups(different: Bool, order: Sequence[int] | None = None) -> 
     sets: list[list[int]] = []
     for first in range(len(ranked)):
         while (waiting := np.flatnonzero(open_pairs[first, first:])).size:
-            # A system alone is a set of its own only if no other set has taken it.
+            # A system alone makes a set only if no other set has taken it.
             second = first + int(waiting[-1])
             members = _extend(alike, [first, second])
             open_pairs[np.ix_(members, members)] = False

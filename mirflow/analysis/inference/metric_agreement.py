@@ -94,7 +94,7 @@ def rank_correlations(value: Float) -> tuple[Float, Float, Int]:
     Parameters
     ----------
     value : float64 (systems, metrics)
-        Higher is better; NaN where there is no value.
+        Higher is better; NaN where a value is missing.
 
     Returns
     -------

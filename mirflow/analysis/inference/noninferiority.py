@@ -25,7 +25,7 @@ VERDICTS = (*PASSED, "worse", "perhaps worse", "too few tracks", "lacks tracks")
 
 
 def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 0.0, **options: Any) -> xr.Dataset:
-    """Decide whether systems are no worse than a baseline, on the tracks that the two have in common.
+    """Test systems for noninferiority to a baseline on the tracks that the two have in common.
 
     A system is *not worse* where the lower end of the interval of the difference (towards better values) is at least
     ``-margin``; as the interval is two-sided, its lower end at 95 % is a one-sided bound at 97.5 %.

@@ -74,7 +74,7 @@ def correct(p: Float, method: str = "holm") -> Float:
     Parameters
     ----------
     p : float64 (n,)
-        NaN is no comparison, and stays.
+        NaN, where nothing was compared, stays.
     method : {"holm", "bh", "none"}
 
     Returns
@@ -153,7 +153,7 @@ def _standardised(difference: Float) -> Float:
     units, pairs = difference.shape
     if units < 2:
         return np.full(pairs, np.nan)
-    with np.errstate(invalid="ignore"):  # of infinite differences there is no spread
+    with np.errstate(invalid="ignore"):  # the spread of infinite differences is NaN
         mean, spread = difference.mean(axis=0), difference.std(axis=0, ddof=1)
         constant = settle(np.ptp(difference, axis=0)) == 0
     none = np.where(settle(mean) == 0, 0.0, np.nan)
@@ -267,7 +267,7 @@ def p_values(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling
     Returns
     -------
     float64 (pairs,)
-        1 where no unit differs; NaN where there is no unit, or, for Student's test, only one, and for means of
+        1 where no unit differs; NaN without units, or, for Student's test, with only one, and for means of
         infinite scores.
     """
     if sample.score.shape[1] == 0:
@@ -515,7 +515,7 @@ def step_down(
 
 
 def _half_difference(sums: Float, left: Int, right: Int) -> Float:
-    """Half of what some rows have more than others."""
+    """Half the differences of pairs of rows."""
     found: Float = sums[left]
     found -= sums[right]
     found /= 2

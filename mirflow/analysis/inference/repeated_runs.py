@@ -105,7 +105,7 @@ def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resa
         Its systems are runs.
     metric : int
     runs : mapping of str to int64 arrays
-        The systems that are runs of each model, at least two. What is drawn of a model depends on its name, and not on
+        The systems that are runs of each model, at least two. The draws of a model depend on its name, and not on
         the other models.
     how : Resampling
     """

@@ -156,7 +156,7 @@ def least_units(level: float) -> int:
 
 
 def check_level(level: float) -> None:
-    """Refuse a confidence level that is none."""
+    """Raise a QueryError for a level outside of (0, 1)."""
     if not 0 < level < 1:
         raise QueryError(f"level {level:g}: a confidence level lies between 0 and 1, as 0.95")
 
@@ -199,7 +199,7 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
     with np.errstate(invalid="ignore"):  # the difference of infinite medians
         fixed = np.maximum(np.abs(first - value), np.abs(last - value)) <= _NEAR * np.abs(value)
     low, high = (np.where(fixed, value, end) for end in ends)
-    # Where there is no value there is no interval, though some replicates may have one.
+    # A missing value has no interval, though some replicates may have a value.
     return np.where(np.isnan(value), np.nan, low), np.where(np.isnan(value), np.nan, high)
 
 
@@ -306,7 +306,7 @@ class Ratios:
         denominator = np.empty(len(columns), dtype=np.int64)
         for place, column in enumerate(columns):
             top, bottom = (_add_up(each, sample.cluster, count) for each in sample.terms(*column))
-            # An infinite score is in no sum: NaN, so that there is no interval and no test.
+            # An infinite score makes the sum NaN, so that the value has neither interval nor test.
             above[:, place] = top if np.isfinite(top).all() else np.nan
             denominator[place] = different.setdefault(bottom.tobytes(), len(denominators))
             if denominator[place] == len(denominators):
@@ -333,7 +333,7 @@ class Ratios:
 
 @dataclass(frozen=True)
 class OrderedScores:
-    """Statistics over units that are no ratios of sums, such as the median.
+    """Statistics over units that are not ratios of sums, such as the median.
 
     Parameters
     ----------
@@ -445,7 +445,7 @@ class Rates:
 
 
 def without_rounding(sums: Float, scale: Float) -> Float:
-    """Sums of entries in which those that should be 0 are: what is left after taking away all of it is rounding."""
+    """Sums of entries, with 0 for those that differ from it by rounding only, after all terms were taken away."""
     sums[np.abs(sums) <= _CANCELLED * scale] = 0.0
     return sums
 

@@ -128,9 +128,9 @@ def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, t
     Raises
     ------
     QueryError
-        For a track without a value of `unit`, or a cluster of units that are no tracks.
+        For a track without a value of `unit`, or a cluster of units other than tracks.
     UnknownNameError
-        For a name that is no coordinate, with a suggestion.
+        For an unknown coordinate, with a suggestion.
     """
     if unit != TRACK and cluster is not None:
         raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
@@ -177,7 +177,7 @@ def clusters(ds: xr.Dataset, name: str, alone: Int) -> Int:
     name : str
         A coordinate along the tracks.
     alone : int64 (tracks,)
-        What is drawn together where there is no value of it.
+        The cluster of tracks without a value of it.
     """
     values, codes = group_tracks(ds, [name])
     lacking = without_value(values[name])[codes]
@@ -208,7 +208,9 @@ def signs_of(metrics: list[str], orientations: list[str]) -> Float:
     """
     for name, orientation in zip(metrics, orientations, strict=True):
         if orientation == "none":
-            raise QueryError(f"metric {name!r} ranks nobody: neither high nor low values of it are better; name others")
+            raise QueryError(
+                f"metric {name!r} cannot rank systems: neither high nor low values of it are better; name others"
+            )
     return np.array([-1.0 if orientation == "lower" else 1.0 for orientation in orientations])
 
 

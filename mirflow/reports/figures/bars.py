@@ -107,12 +107,12 @@ def groups(
 
 
 def _with_intervals(result: Result, ds: xr.Dataset, query: Query, how: dict[str, Any]) -> Result:
-    """The same values with the ends of their intervals; what is not shown is not resampled."""
-    if ANNOTATOR in result.groupings:  # which are no tracks that could be named
+    """Add intervals to the values that are shown."""
+    if ANNOTATOR in result.groupings:  # annotations cannot be named like tracks
         return keep_best(Result.of(intervals(ds, query, **how)), len(CYCLE))[0]
     tracks = query.tracks
     if result.attrs["missing"] == "common":
-        # Common to all systems that were asked for, whoever is shown.
+        # Common to all systems of the query, not only the ones shown.
         part = select(ds, query)
         tracks = names_of(part, "track", np.flatnonzero(part["_included"].values.any(axis=(0, 2))))
     asked = replace(query, system=result.systems, tracks=tracks, missing=result.attrs["missing"])

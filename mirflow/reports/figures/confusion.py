@@ -40,7 +40,7 @@ def confusion(
     scores : path, xr.DataTree or xr.Dataset
         With a confusion matrix, such as chord's ``confusion@majmin`` or classification's ``confusion``.
     metric : str or None
-        None: the only one that there is.
+        None: the only one.
     most : int
         Classes to show; the others are put together as ``(rest)``.
     **options
@@ -65,7 +65,7 @@ def confusion(
     options["system"] = system
     result = Result.of(aggregate_table(select_table(ds, variable, query_of(options, None)), None, group))
     if tuple(result.dims) != CONFUSED:
-        raise FigureError(f"{result.metrics[0]} is no confusion of classes: it lies along {', '.join(result.dims)}")
+        raise FigureError(f"{result.metrics[0]} is not a confusion of classes: its dims are {', '.join(result.dims)}")
     values, labels = _fold(*_square(result), most)
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.8) as page:
@@ -85,9 +85,9 @@ def _variable(ds: xr.Dataset, metric: str | None) -> str:
     if metric is not None and not found:
         raise UnknownNameError("confusion", metric, tables.values())
     if not found:
-        raise FigureError("there is no confusion here; ask for it in the pipeline, as in metrics: [confusion@majmin]")
+        raise FigureError("the scores hold no confusion; ask for it in the pipeline, as in metrics: [confusion@majmin]")
     if len(found) > 1:
-        raise FigureError(f"several metrics have dims of their own; say one: {', '.join(tables[one] for one in found)}")
+        raise FigureError(f"several metrics have extra dims; choose one: {', '.join(tables[one] for one in found)}")
     return found[0]
 
 

@@ -57,7 +57,7 @@ def critical_difference(
         Kramer's critical difference.
     unit : str
         What counts once: ``track``, or a coordinate of the tracks such as ``genre``, within whose values tracks are
-        put together by the aggregate. Of values of classes and tags, which ranks alone can compare, also their dim.
+        put together by the aggregate. For values of classes and tags, which only ranks can compare, also their dim.
     level : float
         Of the simultaneous comparisons.
     **options

@@ -129,7 +129,7 @@ def _draw(page: Sheet, campaigns: list[_Campaign]) -> None:
 
 
 def _draw_box(ax: Axes, place: float, fine: Float, box: xr.Dataset) -> None:
-    """One category; nothing where nobody chose it."""
+    """Draw one category, if a grader chose it."""
     if not len(fine):
         return
     low, first, middle, third, high, mean = (

@@ -40,9 +40,9 @@ def heatmap(
     aggregate : str or None
         What orders the systems; None: the metric's standard one.
     order : {"difficulty", "stored"}
-        Of the tracks: by the mean of the systems' scores, the hardest first, or as they stand in the store.
+        Of the tracks: by the mean of the systems' scores, the hardest first, or in the order of the store.
     **options
-        As for :func:`mirflow.reports.figures.distributions`; by default each score that there is is shown
+        As for :func:`mirflow.reports.figures.distributions`; by default every existing score is shown
         (``missing="skip"``).
 
     Returns

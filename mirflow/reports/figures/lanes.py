@@ -38,7 +38,7 @@ class Lanes:
     start, end : float, seconds
         What is shown.
     points : float
-        Width of what is shown on paper.
+        Width on paper.
     pitches : (float, float)
         The lowest and the highest pitch of all lanes, as logarithms to base 2 of Hz (or as the annotations have them);
         where a score is followed, positions in it.
@@ -218,7 +218,7 @@ def _draw_multipitch(lanes: Lanes, one: Annotation, at: float) -> None:
 
 
 def _draw_following(lanes: Lanes, one: Annotation, at: float) -> None:
-    """Notes by when they are played and, upwards, where they stand in the score: a good follower climbs steadily."""
+    """Notes by the time at which they are played and, upwards, by their place in the score."""
     time = one.columns["time"]
     inside = lanes.inside(time)
     y = lanes.height(one.columns["position"][inside], at)
@@ -276,7 +276,7 @@ SIGNS = MappingProxyType(
         "none": ("not comparable", "not relevant", "judged", "unjudged"),
     }
 )
-"""The verdicts of all metrics by their sign. An unknown word has none: it is no error."""
+"""The verdicts of all metrics by their sign; an unknown word has none."""
 GOOD, HALF, BAD = (SIGNS[name] for name in ("good", "half", "bad"))
 
 BAND = (BOTTOM + 0.02, 0.14)
@@ -400,7 +400,7 @@ def _spans(lanes: Lanes, evidence: Mapping[str, Column], chosen: Bool) -> list[t
 
 
 def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    """Hits and false alarms where the estimate has them, what is missed where the reference has it."""
+    """Draw hits and false alarms at the times of the estimate, misses at those of the reference."""
     middle = np.full(len(evidence["verdict"]), at + BAND[0] + BAND[1] / 2)
     if "class" in evidence:
         middle = _on_staff(lanes, evidence["class"].tolist(), at)
@@ -417,7 +417,7 @@ def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
 def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """Notes over those of the estimate, and the missed ones where the reference has them.
 
-    In grey a hit is thick and whole, what is too much thin and dashed, what is missed dotted.
+    In grey a hit is thick and solid, a false alarm thin and dashed, a miss dotted.
     """
     for names, side, colour, style, width in (
         (MISSED, "reference", GREY, (0, (1, 0.7)), 0.7),

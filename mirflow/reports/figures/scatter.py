@@ -58,7 +58,7 @@ def scatter(
         Differences up to this one are ties.
     **options
         As for :func:`mirflow.reports.figures.distributions`. ``system`` names two, across and up; without it the two
-        that there are, or the two best ones, are taken. Tracks that both have are shown. Of two metrics ``system``
+        in the store, or the two best ones, are taken. Tracks that both have are shown. Of two metrics ``system``
         names any number; without it the seven best by the first metric are taken.
 
     Returns

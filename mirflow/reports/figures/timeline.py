@@ -278,7 +278,7 @@ def _add_legend(ax: Axes, rows: Sequence[_Lane]) -> None:
 
 
 def _has_band(lane: _Lane) -> bool:
-    """Whether the verdicts of a lane stand in a band below it."""
+    """Whether the verdicts of a lane are in a band below it."""
     one, evidence = lane.annotation, lane.evidence
     return isinstance(one, Annotation) and evidence is not None and form_of(one.kind, evidence) == "band"
 
@@ -294,7 +294,7 @@ def _span(read: Sequence[Annotation], start: float | None, end: float | None) ->
 
 
 def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[float, float]:
-    """Between which pitches nearly all of what is shown of every annotation lies: slips must not press the rest."""
+    """Range that holds nearly all pitches of every annotation, so that a few slips do not compress the rest."""
     found = []
     for one in read:
         if one.schema.height:

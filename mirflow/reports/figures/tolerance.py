@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ALL = 14
-"""Systems up to which each has a look of its own; of more the best have."""
+"""Number of systems with colours and markers that differ; of more, only the best are drawn in colour."""
 
 
 @figure("a metric over a parameter that was swept", place=5)
@@ -64,7 +64,7 @@ def tolerance(
     Raises
     ------
     FigureError
-        If there are not two values of the parameter, or they are no numbers.
+        If the parameter has fewer than two values, or other values than numbers.
     QueryError, UnknownNameError
         As for any query.
     """
@@ -131,7 +131,7 @@ def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | 
             if all(one[name] == wanted[name] for name in one.parameters if name != swept):
                 exact.append(family)
     if not bare:
-        raise FigureError(f"{metric!r} has no parameter {parameter or 'of its own'!r} that is a number")
+        raise FigureError(f"{metric!r} has no parameter{f' {parameter!r}' if parameter else ''} that is a number")
     return (exact or bare)[0] if len(exact) == 1 or len(bare) == 1 else _largest(bare)
 
 

@@ -54,7 +54,7 @@ def frame_of(options: FigureOptions, width: Width = "column") -> Frame:
 
 
 def query_of(options: FigureOptions, metric: Names, aggregate: str | None = None, by: Names = None) -> Query:
-    """The query of a figure about metrics as they are stored, of what was given by keyword."""
+    """Make the query of a figure about stored metrics from its keyword arguments."""
     given: dict[str, Any] = {**options}
     names = ("system", "tracks", "missing", "undefined", "where", "over")
     return Query(metric, aggregate, by, exact=True, **{name: given[name] for name in names if name in given})
@@ -93,17 +93,17 @@ def one_metric(ds: xr.Dataset, metric: str | None) -> str:
     Raises
     ------
     FigureError
-        If the name stands for several, none of which has the default parameters.
+        If several metrics have the name, and none of them the default parameters.
     """
     metric = headline_metric(ds) if metric is None else metric
     if metric is None:
-        raise FigureError("there are no metrics here that are one number")
+        raise FigureError("no metric of these scores is one number a track")
     if not isinstance(metric, str):
         raise FigureError(f"one metric makes this figure, not {len(metric)}: say one name")
     tables = [find_tables(ds)[variable] for variable in split_names(ds, metric)[1]]
     if tables:
         if len(tables) > 1 and metric not in tables:
-            raise FigureError(f"{metric!r} stands for {len(tables)} metrics; say one of: {', '.join(tables)}")
+            raise FigureError(f"{metric!r} is the name of {len(tables)} metrics; choose one of: {', '.join(tables)}")
         return metric if metric in tables else tables[0]
     try:
         return names_of(ds, "metric")[find_single(ds, metric)]

@@ -110,7 +110,7 @@ def write_page(
         The folder of the annotations, where they are no longer where they were; of several stores one for all of them
         or one for each.
     title : str or None
-        None: what was evaluated, and how many systems and tracks there are.
+        None: the task and the numbers of systems and tracks.
     references : bool
         Whether the annotations that the page holds include the references. Without them timelines show the estimates
         alone, nothing is judged item by item, and messages that may quote a reference are left out; scores stay.
@@ -135,7 +135,7 @@ def write_page(
     StoreError
         If there is no such store.
     QueryError
-        If there are no scores in it, stores cannot be joined, `timelines` is none of the choices, or the output cannot
+        Without scores, if stores cannot be joined, `timelines` is none of the choices, or the output cannot
         be written, `where` is not an expression, or no track is so.
     UnknownNameError
         For a metric, or a name in `where`, that no evaluation has.

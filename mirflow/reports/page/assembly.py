@@ -54,7 +54,7 @@ def order_modules(sources: Mapping[str, str], start: str = START) -> list[str]:
 
 
 def join_modules(sources: Mapping[str, str], start: str = START) -> str:
-    """Join modules to one script, each in a scope of its own.
+    """Join modules to one script, each in its own scope.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def assemble(title: str, contents: str, blocks: Sequence[str], links: Sequence[t
     title : str
         Plain text that was escaped for HTML.
     contents : str
-        JSON that was made fit to stand in a page.
+        JSON, escaped for a page.
     blocks : sequence of str
         Base64.
     links : sequence of (str, str)

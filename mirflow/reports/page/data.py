@@ -41,11 +41,11 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW)
 VALUES = 1_000_000
 """Values of all systems together that one metric may have to be in the page."""
 LABELS = {1: 2_000, 2: 400}
-"""Labels along each extra dim that can be drawn, by the number of dims, without those that nobody has a value for."""
+"""Labels along each extra dim that can be drawn, by the number of dims; labels without any value do not count."""
 
 
 def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra") -> list[dict[str, Any]]:
-    """The metrics with extra dims of an evaluation; their numbers are parts of their own.
+    """Describe the metrics with extra dims of an evaluation; their numbers become separate parts.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra") -> li
     -------
     list of dict
         ``name``, ``title``, ``unit``, ``aggregate``, ``missing`` (the policy), ``score`` (whether values are scores,
-        not counts), ``dims`` (names and labels, without those that nobody has a value for), ``value``: the part, or
+        not counts), ``dims`` (names and labels, without those of no value), ``value``: the part, or
         ``why`` there is none.
     """
     described = []
@@ -253,7 +253,7 @@ def describe_evaluation(
     shown: Shown = ALL,
     number: int = 0,
 ) -> dict[str, Any]:
-    """One evaluation for the page; its numbers are parts of their own.
+    """Describe an evaluation for the page; its numbers become separate parts.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def describe_words() -> dict[str, Any]:
 
 
 def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]]:
-    """Of each store that has an evaluation: its number, what it holds, when and with what it was scored."""
+    """Describe the stores that hold an evaluation: number, size, date and versions."""
     described = []
     for number, origin in enumerate(origins):
         ds = origin.boards.get(name)
@@ -390,10 +390,10 @@ def _warnings(attrs: Mapping[str, Any], shown: Shown) -> list[str]:
 
 
 def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:
-    """Cells without a score, or of what is empty, and how many of them have a score.
+    """List cells without a score and empty ones, and count them by whether they have a score.
 
     Each has the positions of system and track, status, whether there is a score, and the number of a message.
-    Where stores are joined, tracks that a system's store does not have are no problems. A message about the contents of
+    Tracks that the store of a system does not have are not problems of joined stores. A message about the contents of
     a file may quote a reference.
     """
     joined = STORES in scores.attrs

@@ -43,7 +43,7 @@ def to_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Only what JSON has: what is not finite is null."""
+    """Replace NaN and infinities, which JSON does not have, by null."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -182,7 +182,7 @@ _MILLI = 1000
 
 
 def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded:
-    """One annotation; what is not finite is left out.
+    """Pack one annotation without values that are not finite.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class LivePage:
     name : str or None
         What the store is called; None: as its folder.
     references : bool
-        Without them there are no timelines, and no messages that may quote a reference.
+        Without them the page has neither timelines nor messages that may quote a reference.
     only_aggregates : bool
         Whether no scores by track are sent, as for :func:`mirflow.reports.page.write_page`.
     trusted : bool
@@ -107,7 +107,7 @@ class LivePage:
         contents: str = "report/contents.json",
         links: Sequence[tuple[str, str]] = (),
     ) -> str:
-        """The page as HTML without any data: no script and no style stands in it.
+        """The page as HTML without data, scripts and styles.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class LivePage:
 
 
 def _described(timelines: Timelines, track: str) -> dict[str, Any]:
-    """A track for the page, with labels, verdicts and rules of its own."""
+    """Describe a track for the page, with its labels, verdicts and rules."""
     found = timelines.tracks.get(track)
     described: dict[str, Any] = found.described() if found else {"annotations": [], "evaluations": []}
     rules = timelines.evaluations

@@ -1,4 +1,4 @@
-"""The numbers of an evaluation that the page reads: scores, weights, what counts, and aggregates."""
+"""Numbers of an evaluation for the page: scores, weights, flags of cells, and aggregates."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class EvaluationNumbers:
         self._gaps = find_gaps(self.score, self.weight, self.status, self.duration)
 
     def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
-        """The parts with the scores of a metric, its weights, what counts, and aggregates that are no ratios of sums.
+        """Put the scores of a metric, its weights, flags, and the aggregates that are not ratios of sums.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class EvaluationNumbers:
         return pack_floats(self._statistic(metric, kind))
 
     def _statistic(self, metric: int, kind: str) -> Float:
-        """An aggregate that is no ratio of sums, which the page does not compute (policies, groups, systems)."""
+        """An aggregate that is not a ratio of sums, which the page does not compute (policies, groups, systems)."""
         own, gaps = [metric], self._gaps_of([metric])
         score, weight = self.score[..., own], self.weight[..., own]
         each = [included_scores(score, weight, gaps, policy, "keep") for policy in self.policies]
@@ -106,6 +106,6 @@ class EvaluationNumbers:
 def _policies(scores: xr.Dataset, status: Array) -> list[str]:
     """Policies for missing scores, as in a query, the default first."""
     if STORES in scores.attrs and (status == Status.not_computed).any():
-        # Nobody knows what scores would weigh that no store has.
+        # The weights of scores that no store has are not known.
         return ["skip", "common"] if are_apart(scores.attrs, status) else ["common", "skip"]
     return ["common", "skip", "zero"]

@@ -105,7 +105,7 @@ class Explainer:
         found: Sequence[Mapping[str, Column] | MirflowError | None] = [None] * len(estimates)
         try:
             measure = parse(rule, convention.metrics)
-        except MirflowError:  # one from outside of mirflow, of which there is no evidence
+        except MirflowError:  # a convention from outside of mirflow has no evidence
             return [None] * len(estimates)
         if convention.explain_many is not None:
             with suppress(MirflowError):
@@ -172,7 +172,7 @@ class _Estimate:
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compares the annotations of a track, from the files that there are now.
+    """Compare the annotations of a track, from the existing files.
 
     Parameters
     ----------
@@ -314,11 +314,11 @@ class EvaluationOrigin:
     Parameters
     ----------
     files : sequence of Files
-        Those that there are now.
+        The existing ones.
     lost : collection of str
         Systems of stores whose files cannot be found.
     note : str
-        Why there are no files of some stores, or nothing to draw.
+        Why files of some stores are missing, or nothing can be drawn.
     """
 
     files: Sequence[Files]

@@ -115,7 +115,7 @@ class TestFriedman:
     def test_a_metric_of_which_no_way_is_better_ranks_nobody(self):
         board = group_of(random_scores(3, 9, 2)[0], orientation=["higher", "none"])
         for ask in (board.mirflow.friedman, board.mirflow.agreement):
-            with pytest.raises(QueryError, match="metric 'root' ranks nobody: neither high nor low values"):
+            with pytest.raises(QueryError, match="metric 'root' cannot rank systems: neither high nor low values"):
                 ask()
         assert board.mirflow.friedman("majmin")["n"].values.tolist() == [9]
 

@@ -120,7 +120,7 @@ class TestEveryFigure:
 
     def test_a_name_of_several_metrics_asks_which(self) -> None:
         ds = make_group(np.ones((1, 2, 2)), metrics=["f_measure@0.01", "f_measure@0.02"])
-        with pytest.raises(FigureError, match=r"'f_measure' stands for 2 metrics; say one of: f_measure@0\.01"):
+        with pytest.raises(FigureError, match=r"'f_measure' is the name of 2 metrics; choose one of: f_measure@0\.01"):
             figures.distributions(ds, "f_measure")
         with pytest.raises(FigureError, match="one metric makes this figure, not 2"):
             figures.distributions(ds, ["f_measure@0.01", "f_measure@0.02"])

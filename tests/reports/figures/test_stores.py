@@ -89,7 +89,7 @@ class TestConfusion:
                 figures.confusion(tree, **options)
         with pytest.raises(UnknownNameError, match="unknown metric 'confusoin'; did you mean 'confusion'"):
             figures.confusion(tree, "confusoin", system="ada")
-        with pytest.raises(FigureError, match=r"there is no confusion here; ask for it in the pipeline"):
+        with pytest.raises(FigureError, match=r"the scores hold no confusion; ask for it in the pipeline"):
             figures.confusion(random_group(1, 2, 1))
 
 
