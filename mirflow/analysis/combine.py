@@ -200,20 +200,13 @@ _FILLS: Mapping[str, object] = {"score": np.nan, "weight": 0.0, "status": 0, "re
 
 @dataclass(frozen=True)
 class StorePart:
-    """One evaluation of one store, and where its systems, tracks and metrics are in the whole.
-
-    Parameters
-    ----------
-    store : str
-        Its name.
-    ds : xr.Dataset
-    places : mapping of str to int64
-        For each dim, the place in the whole of each of its labels; -1 for one that is not in it.
-    """
+    """One evaluation of one store, and where its systems, tracks and metrics are in the whole."""
 
     store: str
+    """Its name."""
     ds: xr.Dataset
     places: Mapping[str, Array]
+    """For each dim, the place in the whole of each of its labels; -1 for one that is not in it."""
 
 
 def joined_variable(

@@ -37,19 +37,12 @@ MAPPING_SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class ComparedScores:
-    """One of two evaluations that are compared.
-
-    Parameters
-    ----------
-    label : str
-        What messages and tables call it.
-    group : str
-        Name of the evaluation; empty for a dataset.
-    ds : xr.Dataset
-    """
+    """One of two evaluations that are compared."""
 
     label: str
+    """What messages and tables call it."""
     group: str
+    """Name of the evaluation; empty for a dataset."""
     ds: xr.Dataset
     printed_step: Mapping[str, float] = field(default_factory=dict)
 

@@ -46,33 +46,23 @@ SOURCE = "judged_file"
 
 @dataclass(frozen=True, slots=True)
 class AllJudged:
-    """Every judgement of a collection.
-
-    Parameters
-    ----------
-    pair : int64 (judgements,)
-        Numbers of the pairs of a query and a candidate, from 0.
-    level : float64 (judgements,)
-        0 for NS, 1 for SS, 2 for VS; NaN without a broad category.
-    fine : float64 (judgements,)
-        NaN without a fine judgement.
-    query : int64 (judgements,)
-        Numbers of the queries.
-    grader : str (judgements,)
-        Empty: not told.
-    copied : bool (judgements,)
-        True for copies: the same judgement of the query that graders heard is also listed for an earlier query.
-    source : str
-        What they were read from; empty: a collection.
-    """
+    """Every judgement of a collection."""
 
     pair: Int
+    """Numbers of the pairs of a query and a candidate, from 0: int64 (judgements,)."""
     level: Float
+    """float64 (judgements,). 0 for NS, 1 for SS, 2 for VS; NaN without a broad category."""
     fine: Float
+    """NaN without a fine judgement: float64 (judgements,)."""
     query: Int
+    """Numbers of the queries: int64 (judgements,)."""
     grader: Column
+    """str (judgements,). Empty: not told."""
     copied: Bool
+    """bool (judgements,). True for copies: the same judgement of the query that graders heard is also listed for an
+    earlier query."""
     source: str
+    """What they were read from; empty: a collection."""
 
     def once(self) -> AllJudged:
         """Keep the judgements that graders made: one for a query and all of its mutations."""
@@ -320,23 +310,6 @@ _DIGITS = 9
 class Workload:
     """An evaluation by graders, and whether it can be done: (A * Q * C * M * P) / G <= 240 minutes.
 
-    Parameters
-    ----------
-    algorithms : float
-        A: how many systems return candidates.
-    queries : float
-        Q
-    candidates : float
-        C: how many each system returns for a query.
-    graders : float
-        G: how many people judge.
-    minutes : float
-        M: how long a judgement of one pair takes.
-    graders_per_pair : float
-        P: how many people judge the same pair.
-    limit : float
-        Minutes that each of them can be asked for.
-
     Raises
     ------
     MetricError
@@ -358,12 +331,19 @@ class Workload:
     """
 
     algorithms: float
+    """A: how many systems return candidates."""
     queries: float
+    """Q"""
     candidates: float
+    """C: how many each system returns for a query."""
     graders: float
+    """G: how many people judge."""
     minutes: float = 1.0
+    """M: how long a judgement of one pair takes."""
     graders_per_pair: float = 1.0
+    """P: how many people judge the same pair."""
     limit: float = LIMIT
+    """Minutes that each of them can be asked for."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -24,21 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Missing and undefined scores among (systems, tracks, metrics).
-
-    Parameters
-    ----------
-    missing : bool (systems, tracks, metrics)
-        No score: the cell was not scored, or the score is NaN although there was something to measure.
-    undefined : bool (systems, tracks, metrics)
-        Scored, but with weight 0: there was nothing to measure.
-    without_reference : bool (systems, tracks)
-        Missing because the track has no usable reference, for any system.
-    """
+    """Missing and undefined scores among (systems, tracks, metrics)."""
 
     missing: Bool
+    """bool (systems, tracks, metrics). No score: the cell was not scored, or the score is NaN although there was
+    something to measure."""
     undefined: Bool
+    """bool (systems, tracks, metrics). Scored, but with weight 0: there was nothing to measure."""
     without_reference: Bool
+    """Missing because the track has no usable reference, for any system: bool (systems, tracks)."""
 
 
 def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duration: Float) -> Gaps:

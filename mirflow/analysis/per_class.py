@@ -174,34 +174,23 @@ def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
 
 @dataclass(frozen=True)
 class TableSelection:
-    """Selection of a query of a metric with extra dims.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Systems and tracks, with ``_included`` and ``_missing`` over (system, track): the cells that count, and those
-        without a score.
-    table : xr.DataArray
-        Values over (system, all tracks of the evaluation, extra dims), which are read a slice of tracks at a time.
-    places : int64 (tracks,)
-        Where the tracks are in the table.
-    measure : Measure
-    kind : str
-        The aggregate over tracks.
-    over : mapping of str to str
-        Reductions within each track, by the dims of the variable.
-    classes : str
-        Of ratios that are read off a confusion: ``sum`` adds up the outcomes of all classes, a class is the only one;
-        empty: each has its own.
-    """
+    """Selection of a query of a metric with extra dims."""
 
     ds: xr.Dataset
+    """Systems and tracks, with ``_included`` and ``_missing`` over (system, track): the cells that count, and those
+    without a score."""
     table: xr.DataArray
+    """Values over (system, all tracks of the evaluation, extra dims), which are read a slice of tracks at a time."""
     places: Int
+    """Where the tracks are in the table: int64 (tracks,)."""
     measure: Measure
     kind: str
+    """The aggregate over tracks."""
     over: Mapping[str, str]
+    """Reductions within each track, by the dims of the variable."""
     classes: str = ""
+    """Of ratios that are read off a confusion: ``sum`` adds up the outcomes of all classes, a class is the only one;
+    empty: each has its own."""
 
     @property
     def is_ratio(self) -> bool:

@@ -34,134 +34,85 @@ Value = float | Literal["inf", "-inf"] | None
 
 
 class AggregatedScore(msgspec.Struct, frozen=True):
-    """The aggregate of one system by one metric.
-
-    Parameters
-    ----------
-    value : number, "inf", "-inf" or null
-        The aggregate over the tracks, in the metric's unit.
-    low, high : number, "inf", "-inf" or null
-        Ends of its confidence interval; null where there is none.
-    n, n_missing, n_undefined : int
-        Tracks that count, tracks without a score, and tracks with nothing to measure.
-    """
+    """The aggregate of one system by one metric."""
 
     value: Value
+    """The aggregate over the tracks, in the metric's unit."""
     low: Value
     high: Value
+    """Ends of its confidence interval; null where there is none."""
     n: int
     n_missing: int
     n_undefined: int
+    """Tracks that count, tracks without a score, and tracks with nothing to measure."""
 
 
 class RankedMetric(msgspec.Struct, frozen=True):
-    """A metric of an evaluation.
-
-    Parameters
-    ----------
-    name : str
-        Its identity, such as ``f_measure@window=0.05``.
-    title : str
-        What the literature calls it; empty where that is not known.
-    aggregate : str
-        How scores of tracks are aggregated, such as ``mean`` or ``wcsr``.
-    orientation : {"higher", "lower", "none"}
-        Which values are better.
-    unit : str
-        Empty for ratios.
-    """
+    """A metric of an evaluation."""
 
     name: str
+    """Its identity, such as ``f_measure@window=0.05``."""
     title: str
+    """What the literature calls it; empty where that is not known."""
     aggregate: str
+    """How scores of tracks are aggregated, such as ``mean`` or ``wcsr``."""
     orientation: str
+    """Which values are better: {"higher", "lower", "none"}."""
     unit: str
+    """Empty for ratios."""
 
 
 class RankedSystem(msgspec.Struct, frozen=True):
-    """A system of an evaluation.
-
-    Parameters
-    ----------
-    name : str
-    rank : int or null
-        1 for the best by the headline metric; equal values have the same rank. Null without a value.
-    like_best : bool or null
-        Whether it does not differ significantly from the best by the headline metric; null where that was not tested.
-    letters : str
-        Systems that share a letter are not told apart by the headline metric; empty where that was not tested.
-    metadata : mapping of str to str, number or null
-        The coordinates of the system in the store.
-    scores : mapping of str to AggregatedScore
-        By the names of the metrics.
-    """
+    """A system of an evaluation."""
 
     name: str
     rank: int | None
+    """1 for the best by the headline metric; equal values have the same rank. Null without a value."""
     like_best: bool | None
+    """Whether it does not differ significantly from the best by the headline metric; null where that was not tested."""
     letters: str
+    """Systems that share a letter are not told apart by the headline metric; empty where that was not tested."""
     metadata: dict[str, str | int | float | bool | None]
+    """The coordinates of the system in the store."""
     scores: dict[str, AggregatedScore]
+    """By the names of the metrics."""
 
 
 class RankedEvaluation(msgspec.Struct, frozen=True):
-    """One evaluation, its systems from the best to the worst.
-
-    Parameters
-    ----------
-    name, task, convention, grid : str
-    created : str
-        When it was scored, ISO 8601; empty where the store does not say.
-    tracks : int
-    missing, undefined : str
-        Treatment of tracks without a score, and of those with nothing to measure.
-    headline : str
-        The metric that ranks the systems.
-    level : float or null
-        Level of the intervals; null without intervals.
-    comparison : str
-        How the systems were compared by the headline metric, in words; empty where they were not.
-    metrics : list of RankedMetric
-    systems : list of RankedSystem
-    final : str, optional
-        Since when the true scores of a hidden split are public, ISO 8601; left out of all other rankings.
-    """
+    """One evaluation, its systems from the best to the worst."""
 
     name: str
     task: str
     convention: str
     grid: str
     created: str
+    """When it was scored, ISO 8601; empty where the store does not say."""
     tracks: int
     missing: str
     undefined: str
+    """Treatment of tracks without a score, and of those with nothing to measure."""
     headline: str
+    """The metric that ranks the systems."""
     level: float | None
+    """Level of the intervals; null without intervals."""
     comparison: str
+    """How the systems were compared by the headline metric, in words; empty where they were not."""
     metrics: list[RankedMetric]
     systems: list[RankedSystem]
     final: str | msgspec.UnsetType = msgspec.UNSET
+    """Since when the true scores of a hidden split are public, ISO 8601; left out of all other rankings."""
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
-    """The leaderboards of a store.
-
-    Parameters
-    ----------
-    schema : str
-    version : int
-        Of the schema.
-    mirflow : str
-        Version of mirflow that wrote it.
-    title : str
-        Usually the name of the store.
-    evaluations : list of RankedEvaluation
-    """
+    """The leaderboards of a store."""
 
     schema: Literal["mirflow-leaderboard"]
     version: int
+    """Of the schema."""
     mirflow: str
+    """Version of mirflow that wrote it."""
     title: str
+    """Usually the name of the store."""
     evaluations: list[RankedEvaluation]
 
 

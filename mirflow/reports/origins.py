@@ -158,27 +158,18 @@ class Files:
 
 @dataclass(frozen=True)
 class Origin:
-    """One of the stores that a page is about.
-
-    Parameters
-    ----------
-    name : str
-        Empty for a single one.
-    prefix : str
-        What stands before its systems' names.
-    boards : mapping of str to xr.Dataset
-        Its evaluations, as it holds them.
-    plans : mapping of str to EvaluationFiles
-        The existing files.
-    lost : str
-        Why there are none.
-    """
+    """One of the stores that a page is about."""
 
     name: str
+    """Empty for a single one."""
     prefix: str
+    """What stands before its systems' names."""
     boards: Mapping[str, xr.Dataset]
+    """Its evaluations, as it holds them."""
     plans: Plans
+    """The existing files."""
     lost: str
+    """Why there are none."""
 
     def files(self, evaluation: str) -> Files | None:
         """Give the existing files of an evaluation."""

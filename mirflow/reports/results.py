@@ -35,66 +35,48 @@ class Result:
     """The arrays of a dataset of a query.
 
     The metrics that are one number a track lie along the last axis, as do the labels of the last dim of another metric.
-
-    Parameters
-    ----------
-    attrs : mapping
-        Those of the dataset.
-    has_dims : bool
-        Whether the result is that of one metric with extra dims.
-    adds_up : bool
-        Whether entries are counts or seconds along extra dims, of which those that are 0 do not occur.
-    metrics : list of str
-        The metrics, or the one that has dims.
-    systems : list of str
-    groupings : list of str
-        The coordinates that group the tracks.
-    groups : list of tuples
-        The values of these coordinates, for each group that has tracks; one empty tuple where nothing is grouped.
-    labels : mapping of str to list of str
-        The labels along each axis behind the groups: ``metric``, or the dims of one metric. A metric without any dim
-        left has an axis without a name.
-    aggregates, units, orientations : list of str
-        One of each metric; of a metric with dims one for all entries.
-    titles : list of str
-        What the literature calls the metrics; empty where that is not known.
-    shown : list of str
-        The metrics as tables head them: beside other values of a parameter with that of the default.
-    value : float64 (systems, groups, ...)
-    counts : mapping of str to int64 (systems, groups, ...)
-        ``n``, scores that count; of metrics that are one number also ``n_missing`` and ``n_undefined``.
-    n_tracks : int64 (groups,)
-    tracks : int
-        How many tracks the query is about; each counts once, in however many groups it is.
-    n_counted, n_missing : int64 (systems, groups, metrics or 1)
-        Tracks that count, and tracks without a score.
-    ends : tuple of float64 (systems, groups, ...)
-        The lower and the upper ends of intervals, if any.
-    like_best : bool (systems, groups, ...) or None
-        Whether a system does not differ significantly from the best one.
     """
 
     attrs: Mapping[str, Any]
+    """Those of the dataset."""
     has_dims: bool
+    """Whether the result is that of one metric with extra dims."""
     adds_up: bool
+    """Whether entries are counts or seconds along extra dims, of which those that are 0 do not occur."""
     metrics: list[str]
+    """The metrics, or the one that has dims."""
     systems: list[str]
     groupings: list[str]
+    """The coordinates that group the tracks."""
     groups: list[tuple[object, ...]]
+    """The values of these coordinates, for each group that has tracks; one empty tuple where nothing is grouped."""
     labels: dict[str, list[str]]
+    """The labels along each axis behind the groups: ``metric``, or the dims of one metric. A metric without any dim
+    left has an axis without a name."""
     aggregates: list[str]
     units: list[str]
     orientations: list[str]
+    """One of each metric; of a metric with dims one for all entries."""
     titles: list[str]
+    """What the literature calls the metrics; empty where that is not known."""
     shown: list[str]
+    """The metrics as tables head them: beside other values of a parameter with that of the default."""
     value: Float
+    """float64 (systems, groups, ...)."""
     counts: dict[str, Int]
+    """mapping of str to int64 (systems, groups, ...). ``n``, scores that count; of metrics that are one number also
+    ``n_missing`` and ``n_undefined``."""
     n_tracks: Int
+    """int64 (groups,)."""
     tracks: int
+    """How many tracks the query is about; each counts once, in however many groups it is."""
     n_counted: Int
     n_missing: Int
+    """Tracks that count, and tracks without a score: int64 (systems, groups, metrics or 1)."""
     ends: tuple[Float, ...]
+    """The lower and the upper ends of intervals, if any: tuple of float64 (systems, groups, ...)."""
     like_best: Bool | None
+    """Whether a system does not differ significantly from the best one: bool (systems, groups, ...) or None."""
 
     @classmethod
     def of(cls, ds: xr.Dataset) -> Result:

@@ -88,26 +88,6 @@ Entry = str | int | float | None
 class Table:
     """Rows under named columns, with title, notes and caption.
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Every row has an entry for each. Without columns there is only text: the title and the notes.
-    rows : tuple of tuples
-        Text (values for people too), numbers, or None where there is nothing. NaN is written as nothing.
-    title : str
-        One line above.
-    notes : tuple of str
-        Lines below: how the numbers came about.
-    folds : tuple of str
-        Columns of prose, which may break over lines.
-    caption : callable
-        Gives the sentences above the table in a paper, if there are others than the title.
-    keys : int
-        How many of the first columns name a row: on a terminal that is too narrow the others break into blocks, each
-        with these again. 0: the table stays whole.
-    titles : mapping of str to str
-        Titles of metrics, which LaTeX shows, by their names in the column ``metric`` or, without one, in the headings.
-
     Examples
     --------
     >>> print(to_markdown(Table(("system", "majmin"), (("KO2", "0.7926"), ("a|b", None)))), end="")
@@ -118,13 +98,23 @@ class Table:
     """
 
     columns: tuple[str, ...]
+    """Every row has an entry for each. Without columns there is only text: the title and the notes."""
     rows: tuple[tuple[Entry, ...], ...]
+    """Text (values for people too), numbers, or None where there is nothing. NaN is written as nothing."""
     title: str = ""
+    """One line above."""
     notes: tuple[str, ...] = field(default=())
+    """Lines below: how the numbers came about."""
     folds: tuple[str, ...] = field(default=())
+    """Columns of prose, which may break over lines."""
     caption: Callable[[], str] = str
+    """Gives the sentences above the table in a paper, if there are others than the title."""
     keys: int = 0
+    """How many of the first columns name a row: on a terminal that is too narrow the others break into blocks, each
+    with these again. 0: the table stays whole."""
     titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of metrics, which LaTeX shows, by their names in the column ``metric`` or, without one, in the
+    headings."""
 
     def __post_init__(self) -> None:
         for row in self.rows:

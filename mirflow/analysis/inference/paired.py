@@ -232,20 +232,13 @@ def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str |
 
 @dataclass(frozen=True)
 class Swaps:
-    """Differences of pairs of statistics when the results of the two systems are swapped, cluster by cluster.
-
-    Parameters
-    ----------
-    difference : callable
-        Signs float64 (replicates, clusters), -1 for swapped, to float64 (replicates, pairs, values).
-    clusters : int
-    near : float64 (pairs, values)
-        Differences up to this one are rounding.
-    """
+    """Differences of pairs of statistics when the results of the two systems are swapped, cluster by cluster."""
 
     difference: Callable[[Float], Float]
+    """Signs float64 (replicates, clusters), -1 for swapped, to float64 (replicates, pairs, values)."""
     clusters: int
     near: Float
+    """Differences up to this one are rounding: float64 (pairs, values)."""
 
     def observed(self) -> Float:
         """Observed absolute differences: float64 (pairs, statistics)."""

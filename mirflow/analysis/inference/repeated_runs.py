@@ -41,25 +41,18 @@ def is_about_runs(ds: xr.Dataset, query: Query) -> bool:
 
 @dataclass(frozen=True)
 class RunMeans:
-    """The mean of one metric over the runs of each of some models, and how it varies with the units and the runs.
-
-    Parameters
-    ----------
-    value : float64 (models,)
-    replicates : float64 (models, replicates)
-        Of means over drawn runs on drawn units, which are the same for all models.
-    left_out : float64 (clusters, models)
-        The means without each cluster of units.
-    between : float64 (models,)
-        Variance of each mean with the runs.
-    runs : int64 (models,)
-    """
+    """The mean of one metric over the runs of each of some models, and how it varies with the units and the runs."""
 
     value: Float
+    """float64 (models,)."""
     replicates: Float
+    """Of means over drawn runs on drawn units, which are the same for all models: float64 (models, replicates)."""
     left_out: Float
+    """The means without each cluster of units: float64 (clusters, models)."""
     between: Float
+    """Variance of each mean with the runs: float64 (models,)."""
     runs: Int
+    """int64 (models,)."""
 
     def spread(self, first: int, second: int | None = None) -> tuple[float, float]:
         """Variance of a mean, or of the difference of two, and its degrees of freedom."""

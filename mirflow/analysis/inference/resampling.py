@@ -32,22 +32,15 @@ _NEAR = 1e-12
 
 @dataclass(frozen=True)
 class Resampling:
-    """Options of intervals.
-
-    Parameters
-    ----------
-    level : float
-        The share of intervals that are to hold the true value.
-    method : {"bca", "percentile"}
-    replicates : int
-    seed : int
-        Every bootstrap starts from it, so that the same query gives the same answer.
-    """
+    """Options of intervals."""
 
     level: float
+    """The share of intervals that are to hold the true value."""
     method: str
+    """{"bca", "percentile"}."""
     replicates: int
     seed: int
+    """Every bootstrap starts from it, so that the same query gives the same answer."""
 
     @classmethod
     def of(cls, level: float, method: str, replicates: int, rng: Seed) -> Resampling:
@@ -281,20 +274,15 @@ class Statistics(Protocol):
 
 @dataclass(frozen=True)
 class Ratios:
-    """Values that are ratios of sums over units.
-
-    Parameters
-    ----------
-    above : float64 (clusters, values)
-    below : float64 (clusters, different denominators)
-        Systems often share their denominators, as that of a chord symbol recall depends on the reference alone.
-    denominator : int64 (values,)
-        The column of `below` of each value.
-    """
+    """Values that are ratios of sums over units."""
 
     above: Float
+    """float64 (clusters, values)."""
     below: Float
+    """Systems often share their denominators, as that of a chord symbol recall depends on the reference alone: float64
+    (clusters, different denominators)."""
     denominator: Int
+    """The column of `below` of each value: int64 (values,)."""
 
     @classmethod
     def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Ratios:
@@ -333,22 +321,14 @@ class Ratios:
 
 @dataclass(frozen=True)
 class OrderedScores:
-    """Statistics over units that are not ratios of sums, such as the median.
-
-    Parameters
-    ----------
-    aggregate : Aggregate
-        With a ``statistic``.
-    ordered : float64 (values, units)
-        Scores from the smallest to the largest.
-    order : int64 (values, units)
-        The cluster that each of them belongs to.
-    clusters : int
-    """
+    """Statistics over units that are not ratios of sums, such as the median."""
 
     aggregate: Aggregate
+    """With a ``statistic``."""
     ordered: Float
+    """Scores from the smallest to the largest: float64 (values, units)."""
     order: Int
+    """The cluster that each of them belongs to: int64 (values, units)."""
     clusters: int
 
     @classmethod
@@ -405,17 +385,12 @@ _CANCELLED = 1e-12
 
 @dataclass(frozen=True)
 class Rates:
-    """Sums of some systems over the same clusters of tracks.
-
-    Parameters
-    ----------
-    counts : float64 (systems, clusters, entries)
-    ratio : callable
-        The values, float64 (n, values), of sums of entries, float64 (n, entries); NaN where there are none.
-    """
+    """Sums of some systems over the same clusters of tracks."""
 
     counts: Float
+    """float64 (systems, clusters, entries)."""
     ratio: Callable[[Float], Float]
+    """The values, float64 (n, values), of sums of entries, float64 (n, entries); NaN where there are none."""
 
     @property
     def clusters(self) -> int:
@@ -487,19 +462,14 @@ def add_up(entries: Float, cluster: Int) -> Float:
 
 @dataclass(frozen=True)
 class Tag:
-    """The tracks that are about a tag, from the highest affinity to the lowest.
-
-    Parameters
-    ----------
-    cluster : int64 (tracks,)
-    relevant : bool (tracks,)
-    ends : int64 (different affinities,)
-        Where the last track of each affinity stands.
-    """
+    """The tracks that are about a tag, from the highest affinity to the lowest."""
 
     cluster: Int
+    """int64 (tracks,)."""
     relevant: Bool
+    """bool (tracks,)."""
     ends: Int
+    """Where the last track of each affinity stands: int64 (different affinities,)."""
 
     @classmethod
     def of(cls, relevance: Float, affinity: Float, cluster: Int) -> Tag:
@@ -520,22 +490,14 @@ class Tag:
 
 @dataclass(frozen=True)
 class Orders:
-    """The values of the tags of one system.
-
-    Parameters
-    ----------
-    tags : tuple of Tag
-    reached : callable
-        As that of an aggregate.
-    clusters : int
-    finish : callable
-        What is done across the values, float64 (n, tags).
-    """
+    """The values of the tags of one system."""
 
     tags: tuple[Tag, ...]
     reached: Callable[[Float, Float], Float]
+    """As that of an aggregate."""
     clusters: int
     finish: Callable[[Float], Float]
+    """What is done across the values, float64 (n, tags)."""
 
     @classmethod
     def of(cls, values: Float, side: int, cluster: Int, kind: str, finish: Callable[[Float], Float]) -> Orders:

@@ -52,25 +52,20 @@ _DECIMALS = 10
 
 @dataclass(frozen=True)
 class Sample:
-    """Scores on units (tracks, or folds, classes, queries, ... whose tracks were aggregated before).
-
-    Parameters
-    ----------
-    kinds : list of str
-        The aggregate over the units, of each metric.
-    score, weight : float64 (systems, units, metrics)
-    included : bool (systems, units, metrics)
-    duration : float64 (units,), seconds
-    cluster : int64 (units,)
-        Units of the same cluster are drawn together; counted from 0, each unit its own where nothing is clustered.
-    """
+    """Scores on units (tracks, or folds, classes, queries, ... whose tracks were aggregated before)."""
 
     kinds: list[str]
+    """The aggregate over the units, of each metric."""
     score: Float
     weight: Float
+    """float64 (systems, units, metrics)."""
     included: Bool
+    """bool (systems, units, metrics)."""
     duration: Float
+    """float64 (units,), seconds."""
     cluster: Int
+    """int64 (units,). Units of the same cluster are drawn together; counted from 0, each unit its own where nothing is
+    clustered."""
 
     def values(self) -> Float:
         """The values: float64 (systems, metrics)."""

@@ -39,24 +39,16 @@ KINDS: dict[str, FigureKind] = {}
 
 @dataclass(frozen=True)
 class FigureKind:
-    """A kind of figure.
-
-    Parameters
-    ----------
-    name : str
-        On the command line.
-    words : str
-        Contents in a phrase.
-    draw : callable
-        From scores, and options by keyword, to axes.
-    place : int
-        Place in lists.
-    """
+    """A kind of figure."""
 
     name: str
+    """On the command line."""
     words: str
+    """Contents in a phrase."""
     draw: Draw
+    """From scores, and options by keyword, to axes."""
     place: int
+    """Place in lists."""
 
 
 class Plots:
@@ -177,27 +169,18 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 
 @dataclass(frozen=True)
 class Frame:
-    """Axes and size of a figure.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        Axes of the user's own; None: a new figure.
-    width : {"column", "page"} or float
-        Of a new figure: a column or the whole width of a paper, or inches.
-    height : float or None
-        Of a new figure, in inches, without the lines above; None: as much as its content needs.
-    caption : bool
-        Whether the title and the line that says what is shown are above.
-    venue : {"ieee", "ismir", "tismir"}
-        Whose columns and pages a new figure is made for.
-    """
+    """Axes and size of a figure."""
 
     ax: Axes | None = None
+    """Axes of the user's own; None: a new figure."""
     width: Width = "column"
+    """{"column", "page"} or float. Of a new figure: a column or the whole width of a paper, or inches."""
     height: float | None = None
+    """Of a new figure, in inches, without the lines above; None: as much as its content needs."""
     caption: bool = True
+    """Whether the title and the line that says what is shown are above."""
     venue: str = "ieee"
+    """Whose columns and pages a new figure is made for: {"ieee", "ismir", "tismir"}."""
 
     @property
     def inches(self) -> float:

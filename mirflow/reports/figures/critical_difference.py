@@ -97,30 +97,19 @@ def critical_difference(
 
 @dataclass(frozen=True)
 class _Shown:
-    """Places of systems on the axis, and groups without significant differences.
-
-    Parameters
-    ----------
-    systems : list of str
-    place : float64 (systems,)
-        The best on the left: 1 and more are ranks, and values of which large ones are better run the other way.
-    order : list of int
-        The systems from the best to the worst; those without a value are not among them.
-    groups : list of list of int
-    difference : float
-        From which on mean ranks are told apart; NaN for values.
-    reverse : bool
-        Whether the axis runs from large to small.
-    decimals : int
-    title, about : str
-    """
+    """Places of systems on the axis, and groups without significant differences."""
 
     systems: list[str]
     place: Float
+    """float64 (systems,). The best on the left: 1 and more are ranks, and values of which large ones are better run the
+    other way."""
     order: list[int]
+    """The systems from the best to the worst; those without a value are not among them."""
     groups: list[list[int]]
     difference: float
+    """From which on mean ranks are told apart; NaN for values."""
     reverse: bool
+    """Whether the axis runs from large to small."""
     decimals: int
     title: str
     about: str

@@ -30,34 +30,23 @@ TOP, BOTTOM = 0.4, 0.18
 
 @dataclass(frozen=True)
 class Lanes:
-    """Axes with lanes, and what has to be known to draw in them.
-
-    Parameters
-    ----------
-    ax : Axes
-    start, end : float, seconds
-        What is shown.
-    points : float
-        Width on paper.
-    pitches : (float, float)
-        The lowest and the highest pitch of all lanes, as logarithms to base 2 of Hz (or as the annotations have them);
-        where a score is followed, positions in it.
-    names : mapping of str to int
-        Places of the labels, in order of appearance.
-    chords : bool
-        Whether labels are chords.
-    bottom : float
-        How far below the middle of a lane pitches reach, in lanes.
-    """
+    """Axes with lanes, and what has to be known to draw in them."""
 
     ax: Axes
     start: float
     end: float
+    """What is shown: float, seconds."""
     points: float
+    """Width on paper."""
     pitches: tuple[float, float]
+    """(float, float). The lowest and the highest pitch of all lanes, as logarithms to base 2 of Hz (or as the
+    annotations have them); where a score is followed, positions in it."""
     names: Mapping[str, int]
+    """Places of the labels, in order of appearance."""
     chords: bool
+    """Whether labels are chords."""
     bottom: float = BOTTOM
+    """How far below the middle of a lane pitches reach, in lanes."""
 
     def fits(self, text: str, seconds: float, size: float) -> bool:
         """True if a text has room in so many seconds."""

@@ -57,23 +57,15 @@ TIMELINES = ("auto", "all", "worst", "none")
 
 @dataclass(frozen=True)
 class PageReport:
-    """Result of writing a page; it may be used as the page's path.
-
-    Parameters
-    ----------
-    path : Path
-    size : int
-        Bytes.
-    tracks : int
-        Tracks with a timeline.
-    notes : tuple of str
-        Reason why there are not more.
-    """
+    """Result of writing a page; it may be used as the page's path."""
 
     path: Path
     size: int
+    """Bytes."""
     tracks: int
+    """Tracks with a timeline."""
     notes: tuple[str, ...]
+    """Reason why there are not more."""
 
     def __fspath__(self) -> str:
         return str(self.path)

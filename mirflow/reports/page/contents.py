@@ -24,32 +24,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """Subject of a page.
-
-    Parameters
-    ----------
-    title, name, where : str
-        Heading; names of the stores; the expression that holds for the tracks, or nothing.
-    boards : mapping of str to xr.Dataset
-        The evaluations, in the order of the pipeline.
-    origins : sequence of Origin
-        The stores that they come from.
-    asked : mapping of str to sequence of str
-        Of each evaluation the metrics that were named.
-    first : mapping of str to sequence of int
-        Of each evaluation the positions of its main metrics.
-    notes : tuple of str
-        What was left out.
-    """
+    """Subject of a page."""
 
     title: str
     name: str
     where: str
+    """Heading; names of the stores; the expression that holds for the tracks, or nothing."""
     boards: Mapping[str, xr.Dataset]
+    """The evaluations, in the order of the pipeline."""
     origins: Sequence[Origin]
+    """The stores that they come from."""
     asked: Mapping[str, Sequence[str]]
+    """Of each evaluation the metrics that were named."""
     first: Mapping[str, Sequence[int]]
+    """Of each evaluation the positions of its main metrics."""
     notes: tuple[str, ...] = ()
+    """What was left out."""
 
 
 def read_subject(

@@ -212,28 +212,19 @@ _ORIGIN = ("task", "convention", "grid", "combine")
 
 @dataclass(frozen=True)
 class Shown:
-    """The part of the evaluations that a page shows.
-
-    Parameters
-    ----------
-    references : bool
-        Messages that may quote a reference.
-    by_track : bool
-        Names of tracks, their scores, and why some are missing.
-    aggregates : bool
-        Aggregates over all tracks, so that the first table needs no scores; with scores by track, intervals are parts
-        of their own too.
-    inference : bool
-        Intervals and letters.
-    folders : bool
-        Absolute paths of the pipeline file.
-    """
+    """The part of the evaluations that a page shows."""
 
     references: bool = True
+    """Messages that may quote a reference."""
     by_track: bool = True
+    """Names of tracks, their scores, and why some are missing."""
     aggregates: bool = False
+    """Aggregates over all tracks, so that the first table needs no scores; with scores by track, intervals are parts of
+    their own too."""
     inference: bool = True
+    """Intervals and letters."""
     folders: bool = True
+    """Absolute paths of the pipeline file."""
 
 
 ALL = Shown()

@@ -42,22 +42,15 @@ Evidence = list[Encoded | None]
 
 @dataclass
 class ShownMetrics:
-    """The metrics whose evidence is shown for an evaluation.
-
-    Parameters
-    ----------
-    asked, others : sequence of str
-        Metrics that shall explain, and those that are tried where none of them can.
-    rules : list of str
-        The metrics that do explain.
-    able : list of str or None
-        All metrics that could, as far as the first pair shows it that any of them explains; None before that.
-    """
+    """The metrics whose evidence is shown for an evaluation."""
 
     asked: Sequence[str]
     others: Sequence[str]
+    """Metrics that shall explain, and those that are tried where none of them can."""
     rules: list[str] = field(default_factory=list)
+    """The metrics that do explain."""
     able: list[str] | None = None
+    """All metrics that could, as far as the first pair shows it that any of them explains; None before that."""
 
     def settle(self, able: Sequence[str]) -> None:
         """Take over which metrics can explain."""
@@ -67,24 +60,16 @@ class ShownMetrics:
 
 @dataclass(frozen=True)
 class Explainer:
-    """Evidence of the scores of an evaluation.
-
-    Parameters
-    ----------
-    conventions : sequence of Convention
-        Those of its stores, whose classes may differ.
-    kind : str
-        Of the annotations.
-    rules : ShownMetrics
-        Settled by the first pair that any of them explains.
-    verdicts : dict of str to int
-        It grows.
-    """
+    """Evidence of the scores of an evaluation."""
 
     conventions: Sequence[Convention]
+    """Those of its stores, whose classes may differ."""
     kind: str
+    """Of the annotations."""
     rules: ShownMetrics
+    """Settled by the first pair that any of them explains."""
     verdicts: dict[str, int]
+    """It grows."""
 
     def explain(self, reference: Annotation, estimates: Sequence[Annotation], convention: int) -> list[Evidence]:
         """Give the evidence for each estimate; the first pair that any metric explains settles which of them do."""
@@ -172,34 +157,22 @@ class _Estimate:
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compare the annotations of a track, from the existing files.
-
-    Parameters
-    ----------
-    systems : sequence of str
-        In the order of the evaluation.
-    files : sequence of Files
-        Of each store that it comes from.
-    explainer : Explainer
-    rules : sequence of int
-        The explainer's convention for each of these stores.
-    shelf : Shelf
-    vocabulary : PageLabels
-        It grows.
-    lost : collection of str
-        Systems of stores whose files cannot be found.
-    shows_references : bool
-        Whether references are shown, and what follows from them: evidence, and estimates that are references.
-    """
+    """Compare the annotations of a track, from the existing files."""
 
     systems: Sequence[str]
+    """In the order of the evaluation."""
     files: Sequence[Files]
+    """Of each store that it comes from."""
     explainer: Explainer
     rules: Sequence[int]
+    """The explainer's convention for each of these stores."""
     shelf: Shelf
     vocabulary: PageLabels
+    """It grows."""
     lost: Collection[str]
+    """Systems of stores whose files cannot be found."""
     shows_references: bool
+    """Whether references are shown, and what follows from them: evidence, and estimates that are references."""
 
     def compare(self, name: str, track: Track) -> dict[str, Any]:
         """Compare the estimates of a track with each reference.
@@ -309,21 +282,14 @@ def tracks_wanted(ds: xr.Dataset, first: int, wanted: str, share: float) -> list
 
 @dataclass(frozen=True)
 class EvaluationOrigin:
-    """The files of an evaluation, of each store that has it.
-
-    Parameters
-    ----------
-    files : sequence of Files
-        The existing ones.
-    lost : collection of str
-        Systems of stores whose files cannot be found.
-    note : str
-        Why files of some stores are missing, or nothing can be drawn.
-    """
+    """The files of an evaluation, of each store that has it."""
 
     files: Sequence[Files]
+    """The existing ones."""
     lost: Collection[str]
+    """Systems of stores whose files cannot be found."""
     note: str
+    """Why files of some stores are missing, or nothing can be drawn."""
 
 
 def find_evaluation_files(name: str, origins: Sequence[Origin]) -> EvaluationOrigin:
