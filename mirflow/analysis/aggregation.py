@@ -324,15 +324,7 @@ def _metrics(ds: xr.Dataset, query: Query, single: bool) -> tuple[xr.Dataset, li
 
 
 def sort_systems(ds: xr.Dataset, query: Query) -> Names:
-    """The systems of a query in the order that it asks for.
-
-    Raises
-    ------
-    QueryError
-        If the metric to sort by is several without default parameters, or none of its values is better than another.
-    UnknownNameError
-        For a metric that is not there, with a suggestion.
-    """
+    """The systems of a query in the order that it asks for."""
     if query.sort is None or query.sort in (BEST, STORED):
         return query.system
     every = names_of(ds, "system")

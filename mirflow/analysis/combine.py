@@ -229,11 +229,6 @@ def joined_variable(
         Of the whole; it gets the labels of extra dims.
     taken : collection of str
         Names that no dim may have.
-
-    Raises
-    ------
-    QueryError
-        If there is no name for a dim.
     """
     from ..lazy_array import lazy_variable
 

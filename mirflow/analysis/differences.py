@@ -61,13 +61,6 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
         A path may name a group behind a colon: ``stores/x.zarr:chord``.
     root : path or None
         Folder in which the patterns of a mapping file start, instead of the one that it names.
-
-    Raises
-    ------
-    UnknownNameError
-        If it has no such group.
-    QueryError
-        If it has no scores at all.
     """
     label, boards, wanted = _boards(given, root)
     if wanted is not None:
@@ -370,13 +363,6 @@ def compare_sides(
     pair : mapping of str to str or None
         Metrics of a and the one of b that each is compared with, whatever their names; then no others are compared
         unless `metric` names some.
-
-    Raises
-    ------
-    QueryError
-        If they have no system, no track or no metric in common, or a name to pair is that of several metrics.
-    UnknownNameError
-        For a name that one of them does not have, with a suggestion.
     """
     asked = {"system": system, "track": track, "metric": metric}
     chosen = [{dim: _chosen(one, dim, asked[dim]) for dim in asked} for one in (a, b)]
@@ -520,13 +506,6 @@ def differences(
     list of xr.Dataset
     (list of str, list of str)
         The evaluations that only a, or only b has.
-
-    Raises
-    ------
-    QueryError
-        If they have nothing in common.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
     """
     sides = sides_of(a, root), sides_of(b, root)
     pairs = _pairs(*sides)

@@ -92,13 +92,6 @@ def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[s
     labels : mapping of str to sequence of str
         The labels along each dim.
     over : mapping of str to str
-
-    Raises
-    ------
-    QueryError
-        If the metric has no dims.
-    UnknownNameError
-        With a suggestion.
     """
     for dim, how in over.items():
         if not labels:
@@ -156,13 +149,7 @@ def name_dim(asked: str, dims: Collection[str]) -> str:
 
 
 def over_of(table: xr.DataArray, metric: str, query: Query) -> dict[str, str]:
-    """The reductions and choices within each track, by the dims of the variable.
-
-    Raises
-    ------
-    UnknownNameError
-        For a dim that the metric does not have, and for what is neither a reduction nor a label along it.
-    """
+    """The reductions and choices within each track, by the dims of the variable."""
     labels = labels_of(table)
     over = {name_dim(dim, labels): how for dim, how in (query.over or {}).items()}
     check_over(metric, labels, over)
@@ -188,13 +175,6 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
         The same one where nothing is reduced.
     query : Query
         Without ``over`` if that was used.
-
-    Raises
-    ------
-    QueryError
-        For a metric of which dims are left.
-    UnknownNameError
-        For a dim or a label that is not there, with a suggestion.
     """
     if not query.over or query.metric is None:
         return ds, query
@@ -228,13 +208,7 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
 
 
 def refuse_annotators(ds: xr.Dataset, query: Query, metric: str) -> None:
-    """Refuse annotators, for whom only scores are kept.
-
-    Raises
-    ------
-    QueryError
-        If the query is about them.
-    """
+    """Refuse annotators, for whom only scores are kept."""
     asked = query.annotator is not None or ANNOTATOR in (as_names(query.by) or [])
     if asked and ANNOTATOR not in coords_of(ds, "track"):
         raise QueryError(f"annotators: only scores are kept for each of them, and metric {metric!r} has extra dims")

@@ -90,13 +90,7 @@ def _tree_of(scores: str | Path | xr.DataTree | xr.Dataset) -> xr.DataTree:
 
 
 def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
-    """Stores by the names of their folders, or by their paths where these are alike.
-
-    Raises
-    ------
-    QueryError
-        Without a store, for the same one twice, and for scores in memory.
-    """
+    """Stores by the names of their folders, or by their paths where these are alike."""
     if not paths:
         raise QueryError("no store to open")
     if not all(isinstance(one, str | Path) for one in paths):

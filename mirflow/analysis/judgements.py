@@ -98,12 +98,6 @@ def all_judged(judgements: Judgements) -> AllJudged:
     ----------
     judgements : Collection or path
         Of kind judgements. A file holds query, candidate, grader, broad and fine.
-
-    Raises
-    ------
-    AnnotationError
-        For another kind, and for judgements that contradict themselves, with the query, and with file and line if they
-        were read by `read_judgements`.
     """
     if not isinstance(judgements, Collection):
         judgements = read_judgements(judgements)
@@ -381,11 +375,6 @@ class Workload:
         ----------
         factor : str
             Its name; the others keep theirs.
-
-        Raises
-        ------
-        MetricError
-            For another factor.
         """
         known = ("algorithms", "queries", "candidates", "graders_per_pair")
         if factor not in known:

@@ -92,11 +92,6 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
         In the order of :data:`mirflow.kernels.agreement.COUNTED`; for an aggregate along a dim, this dim comes last.
     labels : mapping of str to tuple of str
         Confusions are left with the dim ``class``, outcomes without their own.
-
-    Raises
-    ------
-    QueryError
-        If a dim that the ratio is read off was reduced.
     """
     names, along = list(labels), DECLARED[kind].along
     if along in names:
@@ -435,13 +430,6 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     query : Query
         Its metric and its parameters are not looked at. ``zero`` lets missing cells count as tracks without any time;
         of scores it is refused where something is missing.
-
-    Raises
-    ------
-    QueryError
-        For an aggregate that such a metric does not have, cells missing under ``raise``, or annotators.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
     """
     measure, table = find_measures(ds)[variable], table_of(ds, variable)
     kind = _aggregate_of(query.aggregate, measure)

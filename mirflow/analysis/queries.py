@@ -70,11 +70,6 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
     xr.Dataset
         With those names in the place of the groups or classes. Tracks without a value of a coordinate are in none of
         its groups and do not count; the attribute ``ungrouped`` says how many these are.
-
-    Raises
-    ------
-    UnknownNameError
-        For an unknown dim or reduction.
     """
     groupings = {str(dim).removeprefix("track_"): str(dim) for dim in result["n_tracks"].dims}
     groupings |= {dim: dim for dim in groupings.values()}
@@ -188,15 +183,7 @@ def boards_of(tree: xr.DataTree) -> dict[str, xr.Dataset]:
 
 
 def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None) -> dict[str, xr.Dataset]:
-    """The evaluations that a query is about: the one of that name, else all that have the metrics.
-
-    Raises
-    ------
-    UnknownNameError
-        For a group, or a metric that no group has.
-    QueryError
-        Without any evaluation, or if none has all of the metrics.
-    """
+    """The evaluations that a query is about: the one of that name, else all that have the metrics."""
     if not boards:
         raise QueryError("there are no scores in this store")
     every = boards
@@ -223,15 +210,7 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
 def choose_one(
     boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None
 ) -> tuple[str, xr.Dataset]:
-    """The only evaluation that a query can be about, with its name.
-
-    Raises
-    ------
-    QueryError
-        If several answer, and as :func:`choose`.
-    UnknownNameError
-        For a group, or a metric that no group has.
-    """
+    """The only evaluation that a query can be about, with its name."""
     chosen = choose(boards, metric, group)
     if len(chosen) > 1:
         listed = ", ".join(f"{name!r} (convention {one.attrs.get('convention', '?')})" for name, one in chosen.items())

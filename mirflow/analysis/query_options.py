@@ -200,11 +200,6 @@ def make_query(
 ) -> Query:
     """Make a query from the arguments of the function of that name.
 
-    Raises
-    ------
-    TypeError
-        For an unknown option, with the nearest one.
-
     Examples
     --------
     >>> make_query("query", "majmin", wher="year < 1980")

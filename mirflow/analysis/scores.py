@@ -42,11 +42,6 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
     -------
     xr.Dataset
         With ``system`` and ``track`` in front, text where xarray filled coordinates with NaN, and nested attributes.
-
-    Raises
-    ------
-    QueryError
-        If it lacks some of them, or a dim.
     """
     lacking = [name for name in (*_VARIABLES, *_COORDINATES) if name not in ds.variables and name not in _DIMS]
     if lacking:
@@ -163,13 +158,7 @@ def _filled_text(values: Array) -> Array:
 
 
 def read_store(path: str | Path) -> dict[str, xr.Dataset]:
-    """The evaluations of a store, by name.
-
-    Raises
-    ------
-    StoreError
-        If there is no such store, or it cannot be read.
-    """
+    """The evaluations of a store, by name."""
     from ..store.read import read_scores
 
     return {name: as_scores(ds) for name, ds in read_scores(path).items()}
@@ -184,13 +173,6 @@ def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array]
         The distinct values of each coordinate, sorted; an empty text and NaN are values like others, and the last.
     codes : int64 (tracks,)
         The group of each track, counted through the product with the last coordinate fastest.
-
-    Raises
-    ------
-    QueryError
-        For a coordinate along another dim.
-    UnknownNameError
-        For an unknown coordinate.
     """
     codes = np.zeros(ds.sizes["track"], dtype=np.int64)
     values = {}
@@ -256,11 +238,6 @@ def by_annotator(ds: xr.Dataset) -> xr.Dataset:
     xr.Dataset
         Over the annotations that any system has a score for: what nobody scored is known of the whole track only. A
         track's duration and its statuses are those of the whole track.
-
-    Raises
-    ------
-    QueryError
-        If the evaluation does not keep scores by annotator.
     """
     if not has_annotators(ds):
         raise QueryError(f"by {ANNOTATOR!r}: this evaluation keeps no scores by annotator; run it with combine: each")

@@ -233,13 +233,6 @@ def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
     """Positions of names along ``system`` or ``track``; all of them for None.
 
     An unknown name with ``*``, ``?`` or ``[`` is a pattern: it selects all names that match.
-
-    Raises
-    ------
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    QueryError
-        For a pattern that no name matches.
     """
     known = {label: place for place, label in enumerate(names_of(ds, dim))}
     chosen = as_names(names)
@@ -272,13 +265,6 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
         including the defaults: ``raw_pitch_accuracy@50``, or for several ``f_measure@[0.5,3.0]``.
     exact : bool
         The names are stored identities, of which the bare one has the default parameters.
-
-    Raises
-    ------
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    QueryError
-        For a metric with extra dims.
     """
     known = {label: place for place, label in enumerate(names_of(ds, "metric"))}
     chosen = metric_names(names)
@@ -296,13 +282,6 @@ def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -
     name : str
     among : sequence of int or None
         The metrics that are left by what else is asked; None: all.
-
-    Raises
-    ------
-    QueryError
-        If several metrics have the name, and none of them the default parameters.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
     """
     found = [place for place in find_metrics(ds, name) if among is None or place in among]
     if len(found) == 1:
@@ -509,13 +488,6 @@ def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
     -------
     xr.Dataset
         Its attributes name what narrows the query down.
-
-    Raises
-    ------
-    QueryError
-        For an invalid expression, or annotators of an evaluation that does not keep their scores.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
     """
     if query.tracks is not None:
         ds = ds.isel(track=find_labels(ds, "track", query.tracks))
@@ -545,15 +517,7 @@ def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
 
 
 def restrict(ds: xr.Dataset, expression: str) -> xr.Dataset:
-    """Select the tracks for which an expression holds; the attribute ``where`` of the result names it.
-
-    Raises
-    ------
-    QueryError
-        For an invalid expression.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    """
+    """Select the tracks for which an expression holds; the attribute ``where`` of the result names it."""
     return ds.isel(track=np.flatnonzero(_holds(ds, expression))).assign_attrs(where=expression)
 
 
@@ -577,15 +541,7 @@ def _holds(ds: xr.Dataset, expression: str) -> Bool:
 
 
 def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list[int]:
-    """The metrics among some that have the parameters of a query.
-
-    Raises
-    ------
-    UnknownNameError
-        For an unknown parameter, with a suggestion.
-    QueryError
-        For a value that no metric has.
-    """
+    """The metrics among some that have the parameters of a query."""
     for name, wanted in (param or {}).items():
         known = [one for one in coords_of(ds, "metric") if one not in _ABOUT]
         if name not in known:

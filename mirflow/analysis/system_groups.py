@@ -30,13 +30,7 @@ def has_runs(ds: xr.Dataset) -> bool:
 
 
 def group_systems(ds: xr.Dataset, coordinate: str) -> tuple[list[str], Int]:
-    """The values of a coordinate of the systems in order of appearance, and the place of each system's among them.
-
-    Raises
-    ------
-    QueryError
-        If the systems do not have it, or one has no value of it.
-    """
+    """The values of a coordinate of the systems in order of appearance, and the place of each system's among them."""
     known = coords_of(ds, "system")
     if coordinate not in known:
         how = "a pattern of estimates with {run} names runs" if coordinate == MODEL else "metadata of systems name it"

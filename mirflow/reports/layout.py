@@ -89,12 +89,6 @@ def wide_table(ds: xr.Dataset, across: str) -> Table:
         The result of a query.
     across : {"system", "metric", "group"}
         What runs across: of scores along extra dims ``metric`` are the labels of the last one.
-
-    Raises
-    ------
-    QueryError
-        If nothing is grouped, for intervals or marks, which have columns themselves, or if a system, metric or
-        label is called like another column.
     """
     long = long_table(ds)
     if {INTERVAL[0], MARKS[0]} & set(long.columns):
@@ -156,11 +150,6 @@ def readable_tables(
         More lines below.
     across : {"metric", "system", "group"} or None
         What runs across; None: what fits.
-
-    Raises
-    ------
-    QueryError
-        If groups are to run across where nothing is grouped or labels do, or anything across a table of counts.
     """
     result = (ds if isinstance(ds, Result) else Result.of(ds)).as_shown()
     if result.adds_up and len(result.dims) > 1:

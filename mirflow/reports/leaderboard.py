@@ -142,11 +142,6 @@ def leaderboard(
     Returns
     -------
     Leaderboard
-
-    Raises
-    ------
-    QueryError
-        If tracks are grouped, or no evaluation is left.
     """
     query = query or Query()
     if query.by or query.across:
@@ -249,11 +244,6 @@ def to_codabench(board: Leaderboard) -> tuple[str, list[str]]:
         than letters, digits, ``_`` and ``-``: ``chord_majmin``.
     left_out : list of str
         Keys without a finite value, which the platform does not take.
-
-    Raises
-    ------
-    QueryError
-        For more than one system, and for two metrics of one key.
     """
     scores: dict[str, float] = {}
     left_out: list[str] = []

@@ -198,13 +198,6 @@ def read_origins(
         Where the annotations are now: one for all stores, or one for each.
     trusted : bool
         As for `find_plans`.
-
-    Raises
-    ------
-    StoreError
-        If there is no such store.
-    QueryError
-        Without scores, if stores cannot be joined, or if the numbers of roots and stores differ.
     """
     paths = _paths(store)
     if paths is None:

@@ -144,11 +144,6 @@ class Result:
         content : GroupContent
         metrics : sequence of str
             As they are stored.
-
-        Raises
-        ------
-        QueryError
-            For an aggregate over durations that are not known.
         """
         columns = {name: names_of(content, name) for name in ("metric", "unit", "orientation", "title")}
         places = [columns["metric"].index(name) for name in metrics]

@@ -539,13 +539,7 @@ def numeric_columns(table: Table) -> list[bool]:
 
 
 def write_parquet(table: Table, path: Path) -> None:
-    """Write the rows of a table: text, whole numbers and float64, null for what is not there.
-
-    Raises
-    ------
-    QueryError
-        If pyarrow is not installed.
-    """
+    """Write the rows of a table: text, whole numbers and float64, null for what is not there."""
     made = to_arrow(table)
     import pyarrow.parquet
 
@@ -553,13 +547,7 @@ def write_parquet(table: Table, path: Path) -> None:
 
 
 def to_arrow(table: Table) -> Any:
-    """The rows of a table as one of pyarrow: text, whole numbers and float64, null for what is not there.
-
-    Raises
-    ------
-    QueryError
-        If pyarrow is not installed.
-    """
+    """The rows of a table as one of pyarrow: text, whole numbers and float64, null for what is not there."""
     try:
         import pyarrow as arrow
     except ImportError:

@@ -156,13 +156,7 @@ def _compare_scores(
 
 
 def comparable(ds: xr.Dataset, query: Query) -> xr.Dataset:
-    """Select scores on which systems can be compared.
-
-    Raises
-    ------
-    QueryError
-        For fewer than two systems, for groups of tracks, and as a plain query.
-    """
+    """Select scores on which systems can be compared."""
     _check_groups(query)
     part = select_numbers(ds, query, single=True)
     _check_systems(part)
@@ -347,11 +341,6 @@ def mark_best(
     -------
     xr.Dataset
         The result with ``like_best``.
-
-    Raises
-    ------
-    QueryError
-        If tracks are grouped, or systems cannot be compared by such values.
     """
     if set(result["n_tracks"].dims) - {RUN}:
         raise QueryError("significance is that of values over all tracks; ask without groups (by, --by)")

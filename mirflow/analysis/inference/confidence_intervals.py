@@ -124,13 +124,7 @@ def intervals(
 
 
 def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
-    """Select what values of classes or tags, or means of scores along dims, are read off, and aggregate it.
-
-    Raises
-    ------
-    QueryError
-        For another unit than the track, several metrics, and values across groups of tracks.
-    """
+    """Select what values of classes or tags, or means of scores along dims, are read off, and aggregate it."""
     kind = rated_kind(ds, query)
     if unit != TRACK:
         what = f"aggregate {kind!r} is read off all tracks"

@@ -53,13 +53,6 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
         interval is above 0), ``not worse``, ``worse`` (below 0), ``perhaps worse``, ``too few tracks`` for an interval,
         or ``lacks tracks``, unless the policy for missing scores is ``zero``. Over (system): ``baseline``.
 
-    Raises
-    ------
-    QueryError
-        For a negative margin, a metric without better values, and as ``compare``.
-    UnknownNameError
-        If the baseline is neither a system nor a label.
-
     References
     ----------
     G. Piaggio et al., "Reporting of noninferiority and equivalence randomized trials", JAMA 308(24), 2012.

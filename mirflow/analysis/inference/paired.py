@@ -39,13 +39,6 @@ def choose_correction(correction: str, tests: Sequence[str]) -> str:
         ``auto``: what the test allows, ``max-t`` of permutations, ``holm`` of others; or one of `CORRECTIONS`.
     tests : sequence of str
         One a metric.
-
-    Raises
-    ------
-    QueryError
-        For ``max-t`` where no results are swapped.
-    UnknownNameError
-        For another one.
     """
     swapped = all(test == "permutation" for test in tests)
     if correction == "auto":
@@ -207,13 +200,6 @@ def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str |
     ----------
     test : {"auto", "permutation", "wilcoxon", "t"}
         ``auto`` is the permutation test, the only one that is about the value itself for every aggregate.
-
-    Raises
-    ------
-    QueryError
-        For a test that is about something else than the value, or that cannot know of clusters.
-    UnknownNameError
-        For another test.
     """
     name = DEFAULT_TEST if test == "auto" else test
     if name not in TESTS or name == "runs":

@@ -135,13 +135,7 @@ def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resa
 def intervals_of_runs(
     ds: xr.Dataset, query: Query, how: Resampling, unit: str, cluster: str | None, group: str
 ) -> xr.Dataset:
-    """Means over the runs of each model with intervals over tracks and runs; other reductions have none.
-
-    Raises
-    ------
-    QueryError
-        For other reductions across, and as a plain query.
-    """
+    """Means over the runs of each model with intervals over tracks and runs; other reductions have none."""
     plain, names = _plain(query)
     (result,) = evaluate_query(ds, replace(query, across={RUN: names}), group)
     part = select_numbers(ds, plain)
@@ -185,13 +179,7 @@ def compare_runs(
     *,
     sizes: bool = True,
 ) -> xr.Dataset:
-    """Compare every two models by the means over their runs, on the tracks that all runs have.
-
-    Raises
-    ------
-    QueryError
-        For fewer than two models, a model with one run, another test than ``auto``, and as a plain query.
-    """
+    """Compare every two models by the means over their runs, on the tracks that all runs have."""
     plain, _ = _plain(query)
     if query.by:
         raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
@@ -232,13 +220,7 @@ def compare_runs(
 
 
 def _runs_of_models(part: xr.Dataset) -> dict[str, Int]:
-    """Positions of the runs of each model.
-
-    Raises
-    ------
-    QueryError
-        For fewer than two models, and a model with one run.
-    """
+    """Positions of the runs of each model."""
     models, codes = group_systems(part, MODEL)
     runs = {name: np.flatnonzero(codes == place) for place, name in enumerate(models)}
     if len(runs) < 2:

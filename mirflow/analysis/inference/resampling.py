@@ -44,15 +44,7 @@ class Resampling:
 
     @classmethod
     def of(cls, level: float, method: str, replicates: int, rng: Seed) -> Resampling:
-        """Check what was asked for.
-
-        Raises
-        ------
-        QueryError
-            For a level outside of (0, 1), or no replicates.
-        UnknownNameError
-            For an unknown method.
-        """
+        """Check what was asked for."""
         check_level(level)
         if method not in METHODS:
             raise UnknownNameError("interval method", method, METHODS)

@@ -92,13 +92,7 @@ class Sample:
 
 
 def select_numbers(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
-    """Selection of a query of metrics that are one number; `single` as for ``select``.
-
-    Raises
-    ------
-    QueryError
-        For a metric of which dims are left, and as :func:`mirflow.analysis.aggregation.select`.
-    """
+    """Selection of a query of metrics that are one number; `single` as for ``select``."""
     if not ds.sizes["metric"] and query.metric is None:
         raise QueryError("inference needs metrics that are one number for each track, and here are none")
     return select(ds, query, single=single)
@@ -119,13 +113,6 @@ def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, t
         several annotators have of a track is always drawn together.
     tracks : int64 (n,) or None
         Positions in `part`; None: all.
-
-    Raises
-    ------
-    QueryError
-        For a track without a value of `unit`, or a cluster of units other than tracks.
-    UnknownNameError
-        For an unknown coordinate, with a suggestion.
     """
     if unit != TRACK and cluster is not None:
         raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
@@ -194,13 +181,7 @@ def settle(values: Float) -> Float:
 
 
 def signs_of(metrics: list[str], orientations: list[str]) -> Float:
-    """1 for metrics of which high values are better, -1 where low ones are.
-
-    Raises
-    ------
-    QueryError
-        For a metric of which neither are.
-    """
+    """1 for metrics of which high values are better, -1 where low ones are."""
     for name, orientation in zip(metrics, orientations, strict=True):
         if orientation == "none":
             raise QueryError(
@@ -254,13 +235,6 @@ def values_of_units(
     -------
     result : xr.Dataset
     score : float64 (systems, units)
-
-    Raises
-    ------
-    QueryError
-        For fewer than two systems, further dims, groups, tracks without a value of the coordinate, and as a query.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
     """
     if query.by:
         raise QueryError(f"systems are ranked on each {unit} over all tracks of a question; name those of one group")

@@ -268,11 +268,6 @@ def sheet(frame: Frame, height: float) -> Iterator[Sheet]:
     frame : Frame
     height : float
         Inches that the content of a new figure needs.
-
-    Raises
-    ------
-    FigureError
-        For sizes that cannot be, and where matplotlib is not installed.
     """
     matplotlib = need_matplotlib()
     with matplotlib.rc_context(_STYLE if frame.ax is None else {}):
@@ -280,12 +275,7 @@ def sheet(frame: Frame, height: float) -> Iterator[Sheet]:
 
 
 def need_matplotlib() -> Any:
-    """The package, or an error that says how to get it.
-
-    Raises
-    ------
-    FigureError
-    """
+    """The package, or an error that says how to get it."""
     try:
         import matplotlib
     except ImportError as error:
@@ -384,13 +374,7 @@ def save_caption(ax: Axes, path: str | Path) -> Path:
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's suffix says.
-
-    Raises
-    ------
-    FigureError
-        For one that figures are not written in.
-    """
+    """The format that a file's suffix says."""
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMATS:
         known = ", ".join(f".{name}" for name in FORMATS)

@@ -70,13 +70,6 @@ def board_of(scores: Stored, metric: Names, options: FigureOptions) -> tuple[str
         Requirement.
     options : FigureOptions
         Without a group it is the only evaluation that has the metrics; by identifiers the metrics have no titles.
-
-    Raises
-    ------
-    QueryError
-        If there are several, or for anything else.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
     """
     group, names = options.get("group"), options.get("names", NAMES[0])
     check_names(names)
@@ -89,11 +82,6 @@ def one_metric(ds: xr.Dataset, metric: str | None) -> str:
     """The identity of the metric that is meant; None: the headline of the evaluation.
 
     Of several parameters those of the defaults are meant.
-
-    Raises
-    ------
-    FigureError
-        If several metrics have the name, and none of them the default parameters.
     """
     metric = headline_metric(ds) if metric is None else metric
     if metric is None:
@@ -122,13 +110,6 @@ def scores_of(
     tracks : list of str
     score : float64 (systems, tracks)
         NaN where it does not count under the policies.
-
-    Raises
-    ------
-    FigureError
-        If nothing is left to show.
-    QueryError, UnknownNameError
-        As for any query.
     """
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate)

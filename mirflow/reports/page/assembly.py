@@ -25,11 +25,6 @@ def read_asset(name: str) -> str:
 def order_modules(sources: Mapping[str, str], start: str = START) -> list[str]:
     """Order the modules that a module needs, each after those that it needs itself.
 
-    Raises
-    ------
-    ValueError
-        If modules import each other in a circle.
-
     Examples
     --------
     >>> order_modules({"main": 'import { a } from "./a.js";\\n', "a": ""})
