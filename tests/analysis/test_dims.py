@@ -231,7 +231,9 @@ class TestBareNames:
         assert ds.mirflow.plot.distributions("f_measure").get_xlabel() == "F_Measure"
 
     def test_without_the_default_one_has_to_be_named(self):
-        with pytest.raises(QueryError, match=r"'f_measure' stands for 2 metrics; say one of: f_measure@0\.02, f_m"):
+        with pytest.raises(
+            QueryError, match=r"'f_measure' is the name of 2 metrics; choose one of: f_measure@0\.02, f_m"
+        ):
             self.beats(("f_measure@0.02", "f_measure@0.1")).mirflow.compare("f_measure", replicates=100)
 
     def test_the_primary_metric_is_the_stored_identity(self, tmp_path):

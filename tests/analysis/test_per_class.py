@@ -98,7 +98,7 @@ class TestNames:
             matrices().mirflow.query("confusion", "smu")
 
     def test_it_is_asked_for_alone(self):
-        with pytest.raises(QueryError, match="ask for it alone: confusion"):
+        with pytest.raises(QueryError, match="ask for one alone: confusion"):
             matrices().mirflow.query(["majmin", "confusion"])
 
     def test_the_command_shows_one_table_for_each(self, tmp_path):

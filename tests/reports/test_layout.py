@@ -140,7 +140,7 @@ class TestWide:
             wide_table(answer_to(ds, "csr"), "group")
         with pytest.raises(QueryError, match="'track' is the name of another column"):
             wide_table(answer_to(ds, "csr", by="track"), "system")
-        with pytest.raises(QueryError, match="intervals and marks have columns of their own"):
+        with pytest.raises(QueryError, match="intervals and marks already have columns"):
             mirflow.query(ds, "csr", pivot="system", ci=0.95).to_csv()
 
 
