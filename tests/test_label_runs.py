@@ -19,14 +19,14 @@ from sklearn.metrics import (
 )
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.errors import PipelineError, QueryError
-from mirflow.ragged import Bool, Float
 
 CLASSES = ("blues", "classical", "jazz", "rock")
 TAGS = ("dance", "guitar", "loud", "piano", "sad", "slow")
 CLIPS = 60
+Tagged = tuple[Path, np.ndarray, np.ndarray]
+"""A store of clips; which tags they have, and with which affinity: (clips, tags)."""
 
 
 def write_classes(folder: Path, tracks: int = 90) -> dict[str, list[str]]:
@@ -65,6 +65,12 @@ def classified(tmp_path: Path) -> tuple[Path, dict[str, list[str]]]:
     sides = write_classes(tmp_path)
     mirflow.run(write_pipeline(tmp_path, CLASSIFICATION))
     return tmp_path, sides
+
+
+def statuses(report: Any) -> dict[str, int]:
+    """Cells of the evaluation, by their statuses."""
+    (evaluation,) = report.evaluations
+    return {status.name: number for status, number in evaluation.status.items()}
 
 
 def query(folder: Path, *words: Any, **options: Any) -> xr.Dataset:
@@ -131,7 +137,7 @@ def test_a_changed_row_makes_its_track_stale_and_no_other(classified: tuple[Path
     report = mirflow.run(pipeline)
     counts = {name: count for name, count in report.evaluations[0].counts.items() if count}
     assert counts == {"changed": 2, "reused": 178}
-    assert report.evaluations[0].status == {Status.ok: 179, Status.missing_estimate: 1}
+    assert statuses(report) == {"ok": 179, "missing_estimate": 1}
     lines = (folder / "reference.tsv").read_text().replace("t007\t", "t007 \t").split("\n")
     (folder / "reference.tsv").write_text("\n".join(lines))
     counts = {name: count for name, count in mirflow.run(pipeline).evaluations[0].counts.items() if count}
@@ -159,15 +165,15 @@ def test_a_class_outside_of_the_tree_is_invalid_with_file_and_line(tmp_path: Pat
     assert "ada.tsv:3 [t002]: a class without a name" in messages
     second = "a track has one class, and this is another one: 'jazz'; the first is 'rock' on line 4"
     assert f"ada.tsv:5 [t003]: {second}" in messages
-    assert report.evaluations[0].status[Status.invalid] == 3
-    assert report.evaluations[0].status[Status.missing_estimate] == 1
+    assert statuses(report)["invalid"] == 3
+    assert statuses(report)["missing_estimate"] == 1
 
 
 def test_a_table_that_cannot_be_read_costs_its_system_and_no_other(tmp_path: Path) -> None:
     write_classes(tmp_path, 5)
     (tmp_path / "ada.tsv").write_bytes(b"t000\t\xff\xfe\n")
     report = mirflow.run(write_pipeline(tmp_path, CLASSIFICATION))
-    assert report.evaluations[0].status == {Status.ok: 5, Status.unreadable: 5}
+    assert statuses(report) == {"ok": 5, "unreadable": 5}
     assert any("ada.tsv:1" in one or "ada.tsv: cannot be decoded" in one for one in report.evaluations[0].messages)
     (tmp_path / "ada.tsv").write_text("")
     report = mirflow.run(tmp_path / "pipeline.yaml")
@@ -209,8 +215,7 @@ def test_one_table_may_hold_all_systems(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def tagged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Bool, Float]:
-    """A store of 60 clips; which tags they have, and with which affinity: (clips, tags)."""
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Tagged:
     folder = tmp_path_factory.mktemp("tags")
     rng = np.random.default_rng(11)
     has = rng.random((CLIPS, len(TAGS))) < np.linspace(0.1, 0.6, len(TAGS))
@@ -234,9 +239,7 @@ def tagged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Bool, Float]
 @pytest.mark.parametrize(
     ("average", "how"), [("macro", {"across": {"tag": "mean"}}), ("micro", {"over": {"tag": "sum"}})]
 )
-def test_macro_and_micro_averages_are_those_of_scikit_learn(
-    tagged: tuple[Path, Bool, Float], average: str, how: dict[str, Any]
-) -> None:
+def test_macro_and_micro_averages_are_those_of_scikit_learn(tagged: Tagged, average: str, how: dict[str, Any]) -> None:
     folder, has, affinity = tagged
     expected = precision_recall_fscore_support(has, affinity >= 0.5, average=average, zero_division=np.nan)
     for kind, value in zip(("precision", "recall", "f_measure"), expected, strict=False):
@@ -247,7 +250,7 @@ def test_macro_and_micro_averages_are_those_of_scikit_learn(
     assert query(folder, "outcomes", "accuracy", **how)["value"].item() == pytest.approx(accuracy, abs=1e-12)
 
 
-def test_every_tag_has_the_figures_of_scikit_learn(tagged: tuple[Path, Bool, Float]) -> None:
+def test_every_tag_has_the_figures_of_scikit_learn(tagged: Tagged) -> None:
     folder, has, affinity = tagged
     expected = precision_recall_fscore_support(has, affinity >= 0.5, average=None, zero_division=np.nan)
     for kind, values in zip(("precision", "recall", "f_measure"), expected, strict=False):
@@ -262,7 +265,7 @@ def test_every_tag_has_the_figures_of_scikit_learn(tagged: tuple[Path, Bool, Flo
     assert macro == pytest.approx(roc_auc_score(has, affinity, average="macro"), abs=1e-12)
 
 
-def test_clips_have_means_as_scikit_learns_averages_over_samples(tagged: tuple[Path, Bool, Float]) -> None:
+def test_clips_have_means_as_scikit_learns_averages_over_samples(tagged: Tagged) -> None:
     folder, has, affinity = tagged
     some = has.any(axis=1)
     expected = average_precision_score(has[some], affinity[some], average="samples")

@@ -13,11 +13,10 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.cli import cli
 from mirflow.errors import AnnotationError
-from mirflow.linter import FileCheck, check_paths
 
 
 def problems(path: Path, **how: str) -> list[tuple[str, str, int | None]]:
-    (check,) = check_paths([path], **how)
+    (check,) = mirflow.check([path], **how)
     return [(found.severity, found.rule, found.line) for found in check.problems]
 
 
@@ -29,7 +28,8 @@ def write(folder: Path, text: str, name: str = "a.lab") -> Path:
 
 def test_a_clean_file_has_no_problem(tmp_path: Path) -> None:
     path = write(tmp_path, "0 1 C:maj\n1 2 N\n")
-    assert list(check_paths([path])) == [FileCheck(str(path))]
+    (check,) = mirflow.check(path)
+    assert (check.path, check.problems) == (str(path), ())
 
 
 def test_every_problem_is_found_in_the_order_of_the_lines(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_every_problem_is_found_in_the_order_of_the_lines(tmp_path: Path) -> Non
 
 def test_a_reference_that_cannot_be_perfect_is_explained(tmp_path: Path) -> None:
     path = write(tmp_path, "0 1 C:sus4\n1 2 G:sus4\n")
-    (check,) = check_paths([path])
+    (check,) = mirflow.check([path])
     assert {found.severity for found in check.problems} == {"note"}
     assert "against itself it scores 0 on majmin, not 1" in check.problems[0].message
 
@@ -93,13 +93,13 @@ def test_the_command_names_file_and_line_and_ends_with_3(tmp_path: Path) -> None
 
 def test_a_path_without_annotations_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AnnotationError, match="no annotation files"):
-        list(check_paths([tmp_path]))
+        list(mirflow.check([tmp_path]))
     with pytest.raises(AnnotationError, match="no such file or folder"):
-        list(check_paths([tmp_path / "absent"]))
+        list(mirflow.check([tmp_path / "absent"]))
 
 
 def test_real_references_have_the_problems_that_are_known(shared_data: Path) -> None:
-    checks = list(check_paths([shared_data / "mirex2013-ace" / "reference"]))
+    checks = list(mirflow.check([shared_data / "mirex2013-ace" / "reference"]))
     rules = {(Path(check.path).stem[-6:], found.rule): found.line for check in checks for found in check.problems}
     assert len(checks) == 217
     assert rules["000120", "zero_length"] == 149
@@ -118,7 +118,7 @@ def test_keys_tempi_and_patterns_are_checked_by_their_rooms(tmp_path: Path) -> N
 def test_files_can_be_read_as_they_are_laid_out(tmp_path: Path) -> None:
     path = write(tmp_path, "0\tA\n4\tB\n4\tC\n9\tEnd\n", "a.txt")
     assert problems(path, task="segment") == [("error", "unreadable", 1)]
-    (check,) = check_paths([path], "segment", columns={"start": 0, "label": 1})
+    (check,) = mirflow.check([path], "segment", columns={"start": 0, "label": 1})
     assert [(found.severity, found.rule, found.line) for found in check.problems] == [("warning", "zero_length", 2)]
 
 
@@ -137,7 +137,7 @@ def test_every_namespace_of_a_jams_file_is_checked_once(tmp_path: Path) -> None:
     held = [annotation("key_mode", "H:minor"), annotation("tempo", 60, -1), annotation("multi_segment", *levels)]
     path = tmp_path / "a.jams"
     path.write_text(json.dumps({"annotations": held}))
-    (check,) = check_paths([path], schema=False)
+    (check,) = mirflow.check([path], schema=False)
     assert [found.message for found in check.problems if found.severity == "error"] == [
         "tempo is negative: -1.0 beats per minute",
         "not a key: 'H:minor'; keys are written like C, A minor, F#:maj or X",
@@ -147,7 +147,7 @@ def test_every_namespace_of_a_jams_file_is_checked_once(tmp_path: Path) -> None:
 
 def noted(folder: Path, task: str) -> list[tuple[str, str, str]]:
     """What a folder's check says: of what, how bad, why."""
-    checks = list(check_paths([folder], task))
+    checks = list(mirflow.check([folder], task))
     return [(Path(one.path).name, found.severity, found.message) for one in checks for found in one.problems]
 
 
@@ -161,7 +161,7 @@ def test_tables_in_a_folder_are_checked_as_tables(tmp_path: Path) -> None:
 
 def test_files_of_one_track_in_a_folder_are_still_that(tmp_path: Path) -> None:
     write(tmp_path, "blues\n", "a.txt")
-    assert [(one.what, one.problems) for one in check_paths([tmp_path], "classification")] == [("file", ())]
+    assert [(one.what, one.problems) for one in mirflow.check([tmp_path], "classification")] == [("file", ())]
 
 
 def test_runs_in_a_folder_are_checked_query_by_query(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_runs_in_a_folder_are_checked_query_by_query(tmp_path: Path) -> None:
 )
 def test_where_both_sides_differ_nothing_is_scored_against_itself(tmp_path: Path, task: str, text: str) -> None:
     path = write(tmp_path, text, "a.csv" if task == "similarity" else "a.txt")
-    assert [found for one in check_paths([path], task) for found in one.problems] == []
+    assert [found for one in mirflow.check([path], task) for found in one.problems] == []
 
 
 class TestLinksThatLeadNowhere:
@@ -206,7 +206,7 @@ class TestLinksThatLeadNowhere:
         (folder / "kind").mkdir()
         (folder / "kind" / name).symlink_to("gone")
         given = folder / "kind" if task == "separation" else folder / "kind" / name
-        (found,) = [problem for one in check_paths([given], task) for problem in one.problems]
+        (found,) = [problem for one in mirflow.check([given], task) for problem in one.problems]
         assert (found.severity, found.rule) == ("error", "unreadable")
         assert "is a link to 'gone', which is not there" in found.message
 
@@ -222,15 +222,15 @@ def test_jams_of_another_task_are_an_error(tmp_path: Path) -> None:
     jams = {"annotations": [{"namespace": "chord", "data": [observation], "annotation_metadata": {}}]}
     (tmp_path / "a.jams").write_text(json.dumps(jams))
     for asked in ({"task": "beat"}, {"namespace": "beat"}):
-        (found,) = check_paths([tmp_path], schema=False, **asked)
+        (found,) = mirflow.check([tmp_path], schema=False, **asked)
         assert [problem.severity for problem in found.problems] == ["error"]
         assert found.problems[0].message == "holds no annotation for 'beat'; it holds chord by 0: say task chord"
-    assert [one.worst for one in check_paths([tmp_path], "chord", schema=False)] == [None]
+    assert [one.worst for one in mirflow.check([tmp_path], "chord", schema=False)] == [None]
 
 
 def test_an_interval_that_stands_for_nothing_says_what_to_write(tmp_path: Path) -> None:
     (tmp_path / "a.lab").write_text("0 0 N\n")
-    (found,) = check_paths([tmp_path], "chord")
+    (found,) = mirflow.check([tmp_path], "chord")
     noted = "interval has no length: 0.0 s; write where it ends, such as 0 180 N for three minutes without a chord"
     assert noted in [problem.message for problem in found.problems]
 
@@ -245,7 +245,7 @@ class TestBeats:
         return write(tmp_path, self.TEXT, "a.txt")
 
     def test_what_is_odd_about_a_reference_is_noted(self, path: Path) -> None:
-        (check,) = check_paths([path], "beat")
+        (check,) = mirflow.check([path], "beat")
         assert [(one.severity, one.rule, one.line) for one in check.problems] == [
             ("note", "imperfect", None),
             ("note", "position", 4),
@@ -269,7 +269,7 @@ class TestBeats:
 def test_an_estimate_that_cannot_be_a_reference_is_a_warning_about_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, "0 900000000 A\n900000000 900000010 B\n", "a.txt")
     for role, severity in (("reference", "error"), ("estimate", "warning")):
-        (check,) = check_paths([path], "segment", role=role)
+        (check,) = mirflow.check([path], "segment", role=role)
         assert [(one.severity, one.rule) for one in check.problems] == [(severity, "refused")]
         assert check.problems[0].message.startswith("ends at 900000010.0 s, too late for frames of 0.1 s")
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis.policies import MISSING
 from mirflow.errors import FigureError, QueryError, UnknownNameError
 from mirflow.reports import figures
 
@@ -15,6 +14,10 @@ from ...groups import CODES, make_group, random_group
 from .looking import cut_off, overlapping, words
 
 NAN = np.nan
+MISSING = {
+    "common": "only the tracks that every system has",
+    "zero": "missing ones count as 0 with the weight of an empty estimate",
+}
 KINDS = ("distributions", "heatmap", "scatter", "critical_difference", "groups")
 
 
@@ -56,7 +59,7 @@ class TestEveryFigure:
         assert ("not shown" in words(ax)) == (kind != "heatmap")
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("missing", ["common", "zero"])
+    @pytest.mark.parametrize("missing", MISSING)
     def test_says_what_it_shows(self, kind: str, missing: str) -> None:
         shown = words(getattr(figures, kind)(world(4, 20, lacking=0.1), "majmin", missing=missing))
         assert "Majmin" in shown

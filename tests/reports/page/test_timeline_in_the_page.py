@@ -9,7 +9,6 @@ import pytest
 
 import mirflow
 from mirflow.reports.page import write_page
-from mirflow.reports.page.data import COLOURS
 from tests.datasets import score_files, write_dataset, write_patterns
 
 from .reading import choose, let_draw
@@ -414,7 +413,7 @@ def test_matched_patterns_share_a_colour_and_unmatched_ones_are_grey(tmp_path, v
     page = visit(tmp_path / "page.html", "#track=a")
     page.wait_for_selector("dialog canvas[tabindex]")
     let_draw(page)
-    first, second = (colour.lower() for colour in COLOURS[:2])
+    first, second = "#0072b2", "#e69f00"  # blue and orange
     assert {first, second} <= colours_in(page, "canvas.axis")
     none, faint = (
         page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('--{name}')")
