@@ -419,9 +419,7 @@ def test_thousands_of_labels_take_no_gigabytes(tmp_path: Path) -> None:
 def test_a_hierarchy_of_too_many_segments_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("".join(f"{row} {row + 1} s{row}\n" for row in range(10_000)))
-    with pytest.raises(
-        AnnotationError, match="10000 segments in the reference and 10000 in the estimate are more than"
-    ):
+    with pytest.raises(AnnotationError, match="too many segments: 10000 in the reference and 10000 in the estimate"):
         mirflow.evaluate(str(path), str(path), "hierarchy")
 
 

@@ -196,7 +196,7 @@ def test_what_is_wrong_with_classes_is_told_before_anything_runs(tmp_path: Path)
         with pytest.raises(PipelineError, match=f"{classes}:") as error:
             mirflow.run(write_pipeline(tmp_path, asked))
         assert len(error.value.problems) == 1, "that metrics have no classes is no second problem"
-    with pytest.raises(PipelineError, match="hierarchical_accuracy needs to know what errors are worth"):
+    with pytest.raises(PipelineError, match="hierarchical_accuracy needs credits of errors"):
         mirflow.run(write_pipeline(tmp_path, plain + "    metrics: [hierarchical_accuracy]\n"))
     with pytest.raises(PipelineError, match=r"not between 0 and 1: 3\.0"):
         mirflow.run(write_pipeline(tmp_path, plain + "    classes: {credit: {jazz: {blues: 3}}}\n"))
@@ -312,7 +312,7 @@ def test_two_tables_are_scored_and_checked_without_a_pipeline(tmp_path: Path) ->
     assert f"{accuracy:.4f}" in shown
     code, shown = invoke("evaluate", reference, estimate, "--task", "classification", "-m", "hierarchical_accuracy")
     assert code == 2
-    assert "needs to know what errors are worth" in shown
+    assert "needs credits of errors" in shown
     assert invoke("check", reference, "--task", "classification")[0] == 0
     reference.write_text("a\tjazz\nb\tjazz\nb\trock\n")
     code, shown = invoke("check", reference, "--task", "classification")

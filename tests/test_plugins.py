@@ -138,8 +138,8 @@ def test_a_metric_of_a_file_has_values_and_parameters(lab: Path, asked: str, exp
         ("my_lab.py:swing.lat", "my_lab.py:swing has no 'lat'; did you mean 'late'"),
         ("my_lab.py:NAMES", "my_lab.py:NAMES: is a list, neither a function over one pair nor a metric"),
         ("my_lab.py:three", r"takes 3 \(a, b, c\) in front, but functions over a pair of beat take 2: reference_times"),
-        ("my_lab.py:with_choice", "its parameter 'how' needs a default"),
-        ("my_lab.py:upwards", "orientation is one of higher, lower, none, not 'up'"),
+        ("my_lab.py:with_choice", ": parameter 'how' needs a default"),
+        ("my_lab.py:upwards", "orientation must be one of higher, lower, none, got 'up'"),
         ("my_lab.py:swing@x", "parameter 'window' needs a float, not 'x'"),
         ("my_lab.py:swing@-1", "parameter 'window' must be at least 0 s"),
         ("my_lab.py:swing(windw=1)", "unknown parameter of swing.early 'windw'; did you mean 'window'"),
@@ -147,7 +147,7 @@ def test_a_metric_of_a_file_has_values_and_parameters(lab: Path, asked: str, exp
         ("no_such_lab:swing", "no module 'no_such_lab'; a file is named with its suffix: no_such_lab.py"),
         ("broken.py:swing", r"broken.py: cannot be imported: SyntaxError: .* \(broken.py:2\)"),
         ("raising.py:swing", r"raising.py: cannot be imported: KeyError: 'x' \(raising.py:1\)"),
-        (3, "a metric is named by a text or is a function over one pair, not 3"),
+        (3, "expected the name of a metric or a function over one pair, got 3"),
     ],
 )
 def test_a_metric_that_cannot_be_is_refused(lab: Path, asked: Any, message: str) -> None:
@@ -166,19 +166,19 @@ def test_metrics_of_one_name_and_of_other_tasks_are_refused(lab: Path) -> None:
         select(lab, "my_lab.py:swing", task="onset")
     rules = get_task("beat").convention()
     measures = rules.select(["my_lab.py:count_error"], lab)
-    with pytest.raises(MetricError, match="count_error is a function over a pair, which has no grid"):
+    with pytest.raises(MetricError, match="count_error is a function over a pair, which cannot be scored on grid"):
         rules.demand_grid(measures, 0.1)
 
 
 @pytest.mark.parametrize(
     ("result", "message"),
     [
-        (None, "returned None (has it no return statement?)"),
-        ("high", "returned str 'high'; return a number, (score, weight), or a dict of such"),
+        (None, "returned None (missing return statement?)"),
+        ("high", "returned str 'high'; return a number, (score, weight), or a dict of these"),
         ((1.0, 2.0, 3.0), "returned tuple '(1.0, 2.0, 3.0)'; return a number"),
         (np.ones(2), "returned an array of shape (2,)"),
         ({"early": 1.0}, "returned a dict; declare its keys: @mirflow.pair_metric(values=[...])"),
-        ((1.0, -2.0), "returned the weight -2, which must be 0 or more and finite"),
+        ((1.0, -2.0), "returned the weight -2; weights must be finite and at least 0"),
         ((1.0, float("nan")), "returned the weight nan"),
     ],
 )

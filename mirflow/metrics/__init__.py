@@ -1,6 +1,6 @@
-"""Metrics: a package or module for each task, and what they share.
+"""Metrics: a package or module for each task, and shared code.
 
-``mirflow.metrics.beat`` is there after a bare ``import mirflow``: a module is imported when it is first used.
+Modules such as ``mirflow.metrics.beat`` are available after ``import mirflow`` and imported on first use.
 """
 
 from ..registration import modules_on_use

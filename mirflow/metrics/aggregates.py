@@ -1,6 +1,6 @@
-"""Aggregates over tracks: each is declared here once, and read by queries, inference, captions, commands and the page.
+"""Aggregates over tracks, declared once for queries, inference, captions, commands and the page.
 
-To add one, declare it; a module outside of the package does the same::
+Modules outside of the package declare further ones in the same way::
 
     declare(Aggregate("trimmed_mean", "mean over the tracks without the best and the worst tenth", statistic=...))
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..kernels.ranking import Ordered
     from ..ragged import Float, Int
 
-# The command line offers the names, so that numpy and kernels are imported when something is computed.
+# The command line lists the names; to keep it fast, numpy and kernels are imported when something is computed.
 
 Factor = Literal["one", "weight", "duration"]
 """The factor of a track: 1, the weight of its score, or the seconds of its reference."""
@@ -28,81 +28,65 @@ Requirement = Literal["scores", "weights", "recall"]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One way to make one number of the scores of many tracks.
+    """A way to combine the scores of many tracks into one number.
 
-    It is one of five: a ratio of sums (`above` and `below`), a `statistic` of the scores, a ratio of what was counted
-    of each class (`outcomes`), a statistic of what was added up along a dim (`of_sums` and `along`), or a value of each
-    tag from the order of all tracks (`ordered` and `reached`).
-
-    Parameters
-    ----------
-    name : str
-    words : str
-        Definition in a phrase.
-    title : str
-        Name in captions; empty: with spaces for underscores.
-    above, below : {"", "one", "weight", "duration"}
-        ``sum(score * above) / sum(below)`` over the tracks.
-    statistic : callable or None
-        From scores (..., tracks), sorted from the smallest to the largest, NaN behind, and how many there are of each
-        row (...), at least one, to float64 (...).
-    without_each : callable or None
-        A faster way to the statistic without each of the scores: from sorted scores (tracks,), at least two, to
-        float64 (tracks,). None: the statistic is computed that many times.
-    outcomes : callable or None
-        From :class:`mirflow.kernels.agreement.Outcomes`, summed over the tracks, to float64.
-    rejections : bool
-        Whether `outcomes` needs what was rightly left out, which counts of what was matched do not hold.
-    of_sums : callable or None
-        From values along a dim, the last one, that were added up over the tracks, to float64 without it.
-    along : str
-        That dim, as metrics call it; `CLASSES` of confusions, from which `mirflow.kernels.agreement.margins` are taken.
-    unit : str
-        Unit of what `of_sums` gives; empty for ratios.
-    lower : bool
-        Whether the smaller of two values of `of_sums` is the better one.
-    ordered, reached : callable or None
-        From :class:`mirflow.kernels.ranking.Ordered`; and the same from how many tracks with the tag, and of all,
-        have at least each affinity, float64 (replicates, affinities) each.
-    requires : {"scores", "weights", "recall"}
-        The metrics that have it: all whose scores are better or worse, those whose weighted mean means something, or
-        chord symbol recalls.
+    It is one of five kinds: a ratio of sums (`above` and `below`), a `statistic` of the scores, a ratio of counts by
+    class (`outcomes`), a statistic of sums along a dim (`of_sums` and `along`), or a value per tag computed from the
+    ranking of all tracks (`ordered` and `reached`).
     """
 
     name: str
     words: str
+    """Definition in a phrase."""
     title: str = ""
+    """Name in captions; empty: the name with spaces instead of underscores."""
     above: Factor | Literal[""] = ""
     below: Factor | Literal[""] = ""
+    """``sum(score * above) / sum(below)`` over the tracks."""
     statistic: Callable[[Float, Int], Float] | None = None
+    """(scores (..., tracks), counts (...)) -> float64 (...). Scores are sorted in ascending order with NaN at the end;
+    at least one of each row is a number."""
     without_each: Callable[[Float], Float] | None = None
+    """Fast leave-one-out statistic: sorted scores (tracks,), at least two -> float64 (tracks,). None: `statistic` is
+    called for each track."""
     outcomes: Callable[[Outcomes], Float] | None = None
+    """Function of :class:`mirflow.kernels.agreement.Outcomes`, summed over the tracks."""
     rejections: bool = False
+    """Whether `outcomes` needs true negatives, which counts of matched items do not include."""
     of_sums: Callable[[Float], Float] | None = None
+    """Function of sums over the tracks that reduces the last dim."""
     along: str = ""
+    """Name of that dim in metrics; `CLASSES` for confusions, which are passed as
+    `mirflow.kernels.agreement.margins`."""
     unit: str = ""
+    """Unit of the result of `of_sums`; empty for ratios."""
     lower: bool = False
+    """Whether smaller results of `of_sums` are better."""
     ordered: Callable[[Ordered], Float] | None = None
     reached: Callable[[Float, Float], Float] | None = None
+    """Functions of :class:`mirflow.kernels.ranking.Ordered`, and of the numbers of tracks with the tag and of all
+    tracks that reach each affinity, float64 (replicates, affinities) each."""
     requires: Requirement = "scores"
+    """Metrics for which it is defined: those with an orientation, those with a meaningful weighted mean, or chord
+    symbol recalls."""
 
     @property
     def written(self) -> str:
-        """The name in a sentence."""
+        """Name in running text."""
         return self.title or self.name.replace("_", " ")
 
     @property
     def needs_duration(self) -> bool:
-        """Need of the durations of the references."""
+        """Whether durations of the references are needed."""
         return "duration" in (self.above, self.below)
 
     @property
     def over_scores(self) -> bool:
-        """True of aggregates of scores, not of counts or orders."""
+        """Whether it aggregates scores, not counts or rankings."""
         return bool(self.below) or self.statistic is not None
 
     def factors(self, weight: Float, duration: Float) -> tuple[Float, Float]:
-        """Factors of a track's score above the fraction line, and what is added up below it.
+        """Factors of a track's score in the numerator, and summands of the denominator.
 
         Parameters
         ----------
@@ -116,13 +100,13 @@ class Aggregate:
         return _factor(self.above, weight, duration), _factor(self.below, weight, duration)
 
     def of_ordered(self, ordered: Float, count: Int) -> Float:
-        """The statistic of sorted scores (..., tracks), of which the first `count` (...) count; NaN of none."""
+        """Statistic of the first `count` (...) of sorted scores (..., tracks); NaN if there are none."""
         import numpy as np
 
         assert self.statistic is not None
         if not ordered.shape[-1]:
             return np.full(count.shape, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):  # of both infinities the mean is NaN
+        with np.errstate(divide="ignore", invalid="ignore"):  # the mean of both infinities is NaN
             return np.where(count > 0, self.statistic(ordered, count), np.nan)
 
 
@@ -141,21 +125,21 @@ DECLARED: dict[str, Aggregate] = {}
 
 
 def declare(aggregate: Aggregate) -> Aggregate:
-    """Make an aggregate known to queries, intervals, tests, captions, commands and the page.
+    """Declare an aggregate for queries, intervals, tests, captions, commands and the page.
 
     Raises
     ------
     MetricError
-        If the name is taken, or there is not exactly one way to compute it.
+        If the name is taken, or not exactly one kind of function is given.
 
     Examples
     --------
     >>> declare(Aggregate("mean", "something else", above="one", below="one"))
     Traceback (most recent call last):
-    mirflow.errors.MetricError: aggregate 'mean' is declared already; choose another name
+    mirflow.errors.MetricError: aggregate 'mean' is already declared; choose another name
     """
     if aggregate.name in DECLARED:
-        raise MetricError(f"aggregate {aggregate.name!r} is declared already; choose another name")
+        raise MetricError(f"aggregate {aggregate.name!r} is already declared; choose another name")
     ways = (aggregate.above, aggregate.statistic, aggregate.outcomes, aggregate.of_sums, aggregate.ordered)
     if sum(bool(way) for way in ways) != 1 or bool(aggregate.of_sums) != bool(aggregate.along):
         raise MetricError(
@@ -176,7 +160,7 @@ def _median(ordered: Float, count: Int) -> Float:
 
 
 def _middle(low: Float, high: Float) -> Float:
-    """The number between two, also where their sum is none."""
+    """Mean of two numbers, even if their sum overflows."""
     import numpy as np
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -257,12 +241,12 @@ for _one in (
     Aggregate("sum", "added up over the tracks", above="one"),
     Aggregate(
         "precision",
-        "share of what was estimated as a class or tag that is of it, over all tracks",
+        "share of the items estimated as a class or tag that belong to it, over all tracks",
         outcomes=methodcaller("precision"),
     ),
     Aggregate(
         "recall",
-        "share of what is of a class or tag that was estimated as such, over all tracks",
+        "share of the items of a class or tag that were estimated as such, over all tracks",
         outcomes=methodcaller("recall"),
     ),
     Aggregate(
@@ -273,7 +257,7 @@ for _one in (
     ),
     Aggregate(
         "iou",
-        "intersection over union of a class or tag: what is of it on both sides over what is of it on either, "
+        "intersection over union of a class or tag: items of it on both sides over items of it on either side, "
         "over all tracks",
         title="intersection over union",
         outcomes=methodcaller("iou"),
@@ -286,7 +270,7 @@ for _one in (
     ),
     Aggregate(
         "negative_accuracy",
-        "share of what is not of a class or tag that was not estimated as such, over all tracks",
+        "share of the items outside a class or tag that were not estimated as such, over all tracks",
         outcomes=methodcaller("negative_accuracy"),
         rejections=True,
     ),
@@ -299,7 +283,7 @@ for _one in (
     ),
     Aggregate(
         "information_gain",
-        "how far the histogram of all tracks is from a uniform one, in bits",
+        "distance of the histogram of all tracks from a uniform one, in bits",
         of_sums=_information_gain,
         along="bin",
         unit="bit",
@@ -331,7 +315,7 @@ _SHIPPED = frozenset(DECLARED)
 
 
 class _Some(Mapping[str, Aggregate]):
-    """Those of the declared aggregates for which something holds, also of those that are declared later."""
+    """A live view of the declared aggregates that meet a condition."""
 
     def __init__(self, holds: Callable[[Aggregate], bool]) -> None:
         self._holds = holds
@@ -349,25 +333,25 @@ class _Some(Mapping[str, Aggregate]):
 
 
 AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores)
-"""Of scores that are one number a track."""
+"""Aggregates of scores that are one number per track."""
 SCORE_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores and one.requires == "scores")
-"""Of scores along extra dims, such as those of single frames or instruments."""
+"""Aggregates of scores along extra dims, such as frames or instruments."""
 _OUTCOME_AGGREGATES = _Some(lambda one: one.outcomes is not None)
 RATIO_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.of_sums))
-"""Of what is counted by class of both sides, or by outcome, or along a dim; all are read off sums over tracks."""
+"""Aggregates of counts by class of both sides, by outcome, or along a dim, all computed from sums over tracks."""
 _MATCH_AGGREGATES = _Some(lambda one: one.outcomes is not None and not one.rejections)
 ORDER_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.ordered is not None)
-"""Of affinities; the first is the standard one."""
+"""Aggregates of affinities, the standard one first."""
 CLASS_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.of_sums or one.ordered))
 TABLE_AGGREGATES: Mapping[str, Aggregate] = {name: DECLARED[name] for name in ("sum", "mean")}
-"""Of what is counted along extra dims, such as a confusion matrix; the first is the standard one."""
+"""Aggregates of counts along extra dims, such as a confusion matrix, the standard one first."""
 
 
 def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[str, Aggregate]:
-    """The aggregates of a metric with extra dims: those of scores, where one way is better, or of counts.
+    """Aggregates of a metric with extra dims: those of scores if it has an orientation, else those of counts.
 
-    Counts by class of both sides, counts by outcome, and affinities also have values of each class or tag. Numbers of
-    what was matched, and of what either side has, do not hold what was rightly left out.
+    Counts by class of both sides, counts by outcome, and affinities also have values for each class or tag. Counts of
+    matched items and of the items of either side do not include true negatives.
     """
     if orientation != "none":
         return SCORE_AGGREGATES
@@ -385,11 +369,11 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
 
 
 _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}
-"""The aggregate that a store lists of a metric that meets a requirement."""
+"""The aggregate that stores list for metrics that meet a requirement."""
 
 
 def allowed_aggregates(listed: str) -> list[str]:
-    """The aggregates of a stored metric: those that its store lists, and those declared by others that it can have.
+    """Aggregates of a stored metric: those listed in the store, and applicable ones declared by other packages.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Alignment: reference and estimate are times of the same events in the same order, such as the words of a song.
+"""Alignment: reference and estimate are the times of the same events in the same order, such as the words of a song.
 
 The n-th time of the estimate belongs to the n-th of the reference. The functions are those of ``mir_eval.alignment``,
 with the same arguments, results and errors; `TASK` holds the metrics of whole datasets.
@@ -12,7 +12,7 @@ Conventions
 Metrics
 -------
 * ``percentage_correct`` (`percentage_correct`): share of the events within 0.3 s.
-* ``median_absolute_error``, ``mean_absolute_error`` (`absolute_error`): of the times, in seconds.
+* ``median_absolute_error``, ``mean_absolute_error`` (`absolute_error`): absolute errors of the times, in seconds.
 * ``percentage_correct_segments`` (`percentage_correct_segments`): overlap of the segments between events, as a share of
   the duration.
 * ``karaoke_perceptual`` (`karaoke_perceptual_metric`): mean of the synchrony that listeners perceive.
@@ -64,19 +64,13 @@ _SKEWNESS, _LOCATION, _SCALE, _LARGEST = 1.12244251, -0.22270315, 0.29779424, 1.
 
 @dataclass(frozen=True)
 class Timestamps:
-    """Events of pairs, the n-th of the reference beside the n-th of the estimate.
-
-    Parameters
-    ----------
-    reference, estimate : float64 (events,), seconds
-        Flat, pair after pair, in order of time within a pair.
-    counts : int64 (pairs,)
-        Number of events of each pair; at least one.
-    """
+    """Events of pairs; the n-th of the reference corresponds to the n-th of the estimate."""
 
     reference: Float
     estimate: Float
+    """Concatenated times of all pairs, in order of time within a pair: float64 (events,), seconds."""
     counts: Int
+    """int64 (pairs,): number of events of each pair; at least one."""
 
     @cached_property
     def owner(self) -> Int:
@@ -104,9 +98,8 @@ def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, 
     ----------
     stamps : Timestamps
     duration : float or None
-        Length of the recording in seconds: then the stretches before the first event and after the last one are
-        segments,
-        too. None: they are left out.
+        Length of the recording in seconds, which adds the segments before the first event and after the last one. None
+        leaves these out.
 
     Returns
     -------
@@ -135,11 +128,10 @@ def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, 
 
 
 def perceived_synchrony(stamps: Timestamps) -> Float:
-    """Mean synchrony that listeners perceive of the events of each pair: float64 (pairs,).
+    """Mean perceived synchrony of the events of each pair: float64 (pairs,).
 
-    The judgement of one event is the density of a skewed normal distribution at its offset, divided by the largest
-    value
-    of that density. An event that comes early is judged more kindly than one that is late.
+    The judgement of an event is the density of a skewed normal distribution at its offset, divided by the maximum of
+    that density. Early events are judged more kindly than late ones.
 
     Examples
     --------
@@ -164,23 +156,23 @@ _error = partial(
     "Percentage correct",
     key="pc",
     aliases=("PC", "percentage_of_correct_onsets"),
-    parameters=(Parameter("window", 0.3, "s", least=0.0, help="largest distance that is correct", mir_eval="window"),),
+    parameters=(Parameter("window", 0.3, "s", least=0.0, help="largest correct deviation", mir_eval="window"),),
 )
 def _percentage_correct(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Share of the events that lie within a window around their reference."""
+    """Share of the events within a window around their reference."""
     correct = stamps.error <= float(measure["window"])
     return stamps.mean(correct.astype(np.float64)), stamps.counts
 
 
 @_error("Median absolute error", key="mae", aliases=("median_asynchrony",), pooling="none")
 def _median_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Median of the seconds between the two times of an event."""
+    """Median of the absolute differences between the two times of each event."""
     return medians(stamps.error, stamps.counts), stamps.counts
 
 
 @_error("Mean absolute error", key="aae", aliases=("mean_asynchrony",))
 def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Mean of the seconds between the two times of an event."""
+    """Mean of the absolute differences between the two times of each event."""
     return stamps.mean(stamps.error), stamps.counts
 
 
@@ -190,7 +182,7 @@ def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, I
     key="pcs",
     aliases=("PCS",),
     pooling="micro",
-    perfect_exceptions="not defined where all events of the reference are at one time",
+    perfect_exceptions="undefined if all events of the reference are at the same time",
     parameters=(
         Parameter(
             "duration",
@@ -218,7 +210,7 @@ def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[
     literature="@masclef2021",
 )
 def _karaoke_perceptual(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Mean of how synchronous listeners find the events: a skewed normal distribution over the offset."""
+    """Mean perceived synchrony of the events, from a skewed normal distribution over the offset."""
     return perceived_synchrony(stamps), stamps.counts
 
 
@@ -226,14 +218,14 @@ METRICS = metrics_in(globals())
 
 
 _BATCH = 1 << 14
-"""Events of one round: its arrays stay in the processor's cache."""
+"""Events per round, so that its arrays fit into the processor's cache."""
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of aligned timestamps, equal to mir_eval's.
+    """Score pairs of aligned timestamps as mir_eval does.
 
-    Pairs whose sides differ in number are refused, as mir_eval refuses them, unless the estimate is empty: then its
-    errors are NaN and everything else is 0. An empty reference weighs 0.
+    As in mir_eval, pairs with different numbers of timestamps are refused, unless the estimate is empty: then errors
+    are NaN and other scores 0. An empty reference has weight 0.
     """
     refuse_grid(grid, "aligned events")
     counts, others = pairs.counts
@@ -258,7 +250,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _times(rows: Ragged, row: Int, counts: Int) -> Float:
-    """The times of some rows, one after the other; those of neighbours are not copied."""
+    """Concatenate the times of rows; consecutive rows are not copied."""
     time, starts = rows.columns["time"], rows.offsets[row]
     if (np.diff(row) == 1).all():
         return time[starts[0] : starts[-1] + counts[-1]]
@@ -281,7 +273,7 @@ def _refuse(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
 
 
 def differing(reference: int, estimate: int) -> str:
-    """The refusal of sides that differ in number."""
+    """Message for different numbers of timestamps."""
     return (
         "Number of timestamps must be the same in prediction and ground truth, but found "
         f"{estimate} in prediction and {reference} in ground truth"
@@ -289,12 +281,12 @@ def differing(reference: int, estimate: int) -> str:
 
 
 def too_late(side: str, latest: float, duration: float) -> str:
-    """The refusal of timestamps after the end of the recording."""
+    """Message for timestamps after the end of the recording."""
     return f"Expected largest {side} timestamp {latest} to not be larger than duration {duration}"
 
 
 def _seconds(pairs: Pairs, measure: Measure) -> Float:
-    """Normaliser of the overlap of segments: float64 (pairs,)."""
+    """Denominator of the overlap of segments: float64 (pairs,)."""
     references = pairs.references
     duration = float(measure["duration"]) or None
     filled = np.flatnonzero(references.counts[0] > 0)
@@ -309,16 +301,16 @@ _documented = documented(
     Parameters
     ----------
     reference_timestamps, estimated_timestamps : (n,), seconds
-        The n-th of both belong together.
+        Times of the same events in the same order.
     duration : float or None
-        Length of the recording in seconds: then the stretches before the first event and after the last one count as
-        segments. None: the time from the first to the last event of the reference counts.
+        Length of the recording in seconds, which adds the segments before the first event and after the last one. None:
+        only the time from the first to the last event of the reference counts.
 
     Raises
     ------
     ValueError
-        For what is no flat array, an empty reference, sides that differ in number, and times that decrease, are
-        negative or not finite.
+        For arrays that are not one-dimensional, an empty reference, different numbers of times, and times that are
+        decreasing, negative or not finite.
     """,
     METRICS,
 )
@@ -357,7 +349,7 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
 
 
 def _are_fit(times: Array) -> bool:
-    """True where what is in order is between 0 and the latest time, which both ends tell."""
+    """True if ascending times are between 0 and the latest allowed time."""
     return bool(times[0] >= 0 and times[-1] <= LATEST and (times[1:] >= times[:-1]).all())
 
 
@@ -407,7 +399,7 @@ def absolute_error(reference_timestamps: Array, estimated_timestamps: Array) -> 
 
 @_documented
 def percentage_correct(reference_timestamps: Array, estimated_timestamps: Array, window: float = 0.3) -> float:
-    """Share of the events that lie near enough, in [0, 1].
+    """Share of the events within a window around their reference, in [0, 1].
 
     Examples
     --------
@@ -426,8 +418,8 @@ def percentage_correct_segments(
     Raises
     ------
     ValueError
-        For a duration that is not positive or ends before the last event, and, without a duration, a reference whose
-        events are all at one time.
+        For a duration that is not positive or ends before the last event, and, without a duration, if all events of the
+        reference are at the same time.
 
     Examples
     --------
@@ -440,12 +432,12 @@ def percentage_correct_segments(
 
 @_documented
 def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps: Array) -> float:
-    """Mean synchrony of text and audio that listeners perceive.
+    """Mean perceived synchrony of text and audio.
 
     Returns
     -------
     float
-        In [0, 1]; 0.96 for a perfect alignment, because what comes 0.07 s early is judged best.
+        In [0, 1]; 0.96 for a perfect alignment, because listeners prefer events that are 0.07 s early.
 
     Examples
     --------
@@ -476,9 +468,9 @@ def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs:
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find the rows that cannot be aligned event by event; nothing is mended, as the order says what belongs together.
+    """Find rows that cannot be aligned event by event; nothing is repaired, because the order pairs the events.
 
-    Flaws are times that are negative, not finite or out of order. Times that repeat are counted in `repairs`.
+    Flaws are times that are negative, not finite or out of order. Repeated times are counted in `repairs`.
 
     Examples
     --------
@@ -491,7 +483,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """Every event with its error, and for ``percentage_correct`` the verdict on it.
+    """Return every event with its error, and its verdict for ``percentage_correct``.
 
     Returns
     -------
@@ -499,11 +491,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         ``reference``, ``estimate`` and ``deviation`` (estimate - reference), float64, seconds; for
         ``percentage_correct``
         also ``verdict``, ``right`` or ``wrong``.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored or the sides differ in number.
 
     Examples
     --------

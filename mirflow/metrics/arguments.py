@@ -17,7 +17,7 @@ Value = Callable[[Ragged], Any]
 
 
 def _column(name: str) -> Value:
-    """A column of numbers; NaN where the rows have none: float64 (items,)."""
+    """A column of numbers: float64 (items,), NaN if the rows do not have it."""
 
     def value(row: Ragged) -> Float:
         found = row.columns.get(name)
@@ -34,7 +34,7 @@ def _labels(row: Ragged) -> list[str]:
     codes = row.columns.get("label")
     if codes is None:
         return [""] * int(row.counts[-1].sum())
-    names = [*row.labels, ""]  # the last one serves items without a label
+    names = [*row.labels, ""]  # the last one is for items without a label
     return [names[code] for code in codes.tolist()]
 
 
@@ -43,7 +43,7 @@ def _label(row: Ragged) -> str:
 
 
 def _by_level(value: Value) -> Value:
-    """A list with the value of each item of the outermost dim."""
+    """List the value of each item of the outermost dim."""
 
     def values(row: Ragged) -> list[Any]:
         whole, ends = value(row), np.cumsum(row.counts[1])
@@ -53,7 +53,7 @@ def _by_level(value: Value) -> Value:
 
 
 def _patterns(row: Ragged) -> list[list[list[tuple[float, float]]]]:
-    """Patterns of occurrences of (onset, pitch), as ``mir_eval.io.load_patterns`` gives them."""
+    """Patterns of occurrences of (onset, pitch), as returned by ``mir_eval.io.load_patterns``."""
     notes = iter(zip(row.columns["onset"].tolist(), row.columns["pitch"].tolist(), strict=True))
     sizes = iter(row.counts[2].tolist())
     return [[[next(notes) for _ in range(next(sizes))] for _ in range(count)] for count in row.counts[1].tolist()]
@@ -65,26 +65,26 @@ def _tempi(row: Ragged) -> Float:
 
 
 def _estimated_tempi(row: Ragged) -> Float:
-    """Two tempi of an estimate; a single one stands for both."""
+    """Two tempi of an estimate; a single one is repeated."""
     given = np.array(row.columns["tempo"][:2], dtype=np.float64)
     return np.repeat(given, 2) if len(given) == 1 else given
 
 
 def _share(row: Ragged) -> float:
-    """Share of the first tempo in the salience; 1 for a single tempo."""
+    """Share of the first tempo in the total salience; 1 for a single tempo."""
     salience = _column("salience")(row)
     return float(first_share(salience[np.newaxis])[0]) if len(salience) == 2 else float(len(salience) > 0)
 
 
 def first_share(salience: Float) -> Float:
-    """Share of the first of two tempi in the salience of both: float64 (n,).
+    """Share of the first of two tempi in their total salience: float64 (n,).
 
-    Two tempi without a salience weigh the same. If only one has a salience it is the share of the whole.
+    Two tempi without a salience weigh the same. If only one has a salience, it is taken as its share.
 
     Parameters
     ----------
     salience : float64 (n, 2)
-        NaN where it is not given.
+        NaN if not given.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def first_share(salience: Float) -> Float:
 
 
 def _numbered(row: Ragged) -> list[str] | dict[str, float]:
-    """Names, or names to numbers where there are any."""
+    """Names, or a mapping of names to numbers if there are any."""
     names, numbers = _labels(row), row.columns.get("value")
     if numbers is None or np.isnan(numbers).all():
         return names
@@ -131,23 +131,18 @@ def _sources(row: Ragged) -> Float:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentLayout:
-    """Arguments of a function over one pair.
-
-    Parameters
-    ----------
-    reference, estimate : mapping of str to callable
-        Names of the arguments of either side, and the argument of a single row.
-    """
+    """Arguments of a function over one pair."""
 
     reference: Mapping[str, Value]
     estimate: Mapping[str, Value]
+    """Functions from a single row to an argument, by the name of the argument."""
 
     def __len__(self) -> int:
         return len(self.reference) + len(self.estimate)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all arguments in their order.
+        """Names of all arguments, in order.
 
         Examples
         --------
@@ -157,7 +152,7 @@ class ArgumentLayout:
         return (*(f"reference_{name}" for name in self.reference), *(f"estimated_{name}" for name in self.estimate))
 
     def arguments(self, reference: Ragged, estimate: Ragged) -> list[Any]:
-        """All arguments for a single row of either side, as copies.
+        """Make all arguments from a single row of either side, as copies.
 
         Examples
         --------
@@ -216,7 +211,7 @@ _OF_TASKS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType({"classific
 
 
 def layouts_of(task: str) -> Sequence[ArgumentLayout]:
-    """The forms that the arguments of a function over one pair may have, told apart by their number; the usual first.
+    """Possible arguments of functions over one pair, distinguished by their number; the usual form first.
 
     Examples
     --------

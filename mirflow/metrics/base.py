@@ -1,4 +1,4 @@
-"""Tasks and conventions: what scores a batch of pairs, and what comes out."""
+"""Tasks and their conventions, which score batches of pairs."""
 
 from __future__ import annotations
 
@@ -24,58 +24,39 @@ from .user_metrics import installed_metrics, is_reference, load_metrics, metrics
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """A result with extra dims, for many pairs, as coordinates and values.
-
-    Parameters
-    ----------
-    dims : tuple of str
-        The extra dims.
-    coords : tuple of tuples of str
-        Labels along each of them.
-    index : int64 (n, 1 + number of dims)
-        Pair and position along each dim.
-    value : float64 (n,)
-    attrs : mapping
-        ``long_name`` and ``units``.
-    fill : float
-        The value where there is no entry: 0 for seconds and counts, NaN for scores.
-    """
+    """A result with extra dims, for many pairs, as coordinates and values."""
 
     dims: tuple[str, ...]
+    """The extra dims."""
     coords: tuple[tuple[str, ...], ...]
+    """Labels along each extra dim."""
     index: Int
+    """Pair and position along each dim: int64 (n, 1 + number of dims)."""
     value: Float
+    """float64 (n,)"""
     attrs: Mapping[str, str] = field(default_factory=dict)
+    """``long_name`` and ``units``."""
     fill: float = 0.0
+    """Value of absent entries: 0 for seconds and counts, NaN for scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Scores of a batch of pairs.
-
-    Parameters
-    ----------
-    score, weight : float64 (pairs, measures)
-        In the order of the scalar measures asked for; a weight is never NaN.
-    extras : mapping of str to Sparse
-        Results with extra dims, by the name of their variable.
-    refused : mapping of int to str
-        Pairs that the convention cannot score, and why.
-    repairs : int64 (pairs,)
-        Irregularities that only the pair shows, such as an estimate that ends early.
-    partly : mapping of int to str
-        Pairs of which some measures have no score (NaN), and why.
-    broken : mapping of (int, int) to str
-        Pairs and measures, by their place among all of them, of which the computation of a score failed, and why.
-    """
+    """Scores of a batch of pairs."""
 
     score: Float
     weight: Float
+    """float64 (pairs, measures): one column for each requested scalar measure, in order; weights are never NaN."""
     extras: Mapping[str, Sparse] = field(default_factory=dict)
+    """Results with extra dims, keyed by variable name."""
     refused: Mapping[int, str] = field(default_factory=dict)
+    """Reasons why the convention cannot score a pair, keyed by pair."""
     repairs: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Irregularities that only show in the pair, such as an estimate that ends early: int64 (pairs,)."""
     partly: Mapping[int, str] = field(default_factory=dict)
+    """Reasons why some measures of a pair have no score (NaN), keyed by pair."""
     broken: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """Errors in the computation of single scores, keyed by the indices of pair and measure."""
 
 
 _UNION = "union"
@@ -84,18 +65,12 @@ Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
 
 MetricLike = str | Metric | Callable[..., Any]
-"""A metric as users name it."""
+"""Any form in which users specify a metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of rows: a reference and an estimate each.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        As `clean` of the convention leaves them.
-    reference_row, estimate_row : int64 (pairs,)
+    """Pairs of rows, one of the references and one of the estimates each.
 
     Examples
     --------
@@ -108,12 +83,14 @@ class Pairs:
 
     references: Ragged
     estimates: Ragged
+    """Rows after the convention's `clean`."""
     reference_row: Int
     estimate_row: Int
+    """int64 (pairs,)"""
 
     @classmethod
     def in_order(cls, references: Ragged, estimates: Ragged) -> Pairs:
-        """The first row of both sides, the second, and so on."""
+        """Pair the rows of both sides in order."""
         row = np.arange(len(references), dtype=np.int64)
         return cls(references, estimates, row, row)
 
@@ -125,7 +102,7 @@ class Pairs:
 
     @property
     def sides(self) -> tuple[tuple[Ragged, Int], tuple[Ragged, Int]]:
-        """Rows of references and the row of each pair, then those of estimates."""
+        """References with the row of each pair, and estimates with the row of each pair."""
         return (self.references, self.reference_row), (self.estimates, self.estimate_row)
 
     @property
@@ -135,128 +112,101 @@ class Pairs:
 
     @property
     def sizes(self) -> Int:
-        """Items of both sides of each pair together: int64 (pairs,)."""
+        """Total number of items of each pair: int64 (pairs,)."""
         reference, estimate = self.counts
         return reference + estimate
 
     def lay_out(self) -> tuple[Ragged, Ragged]:
-        """References and estimates with a row for each pair."""
+        """Expand references and estimates to one row per pair."""
         return self.references.take(self.reference_row), self.estimates.take(self.estimate_row)
 
 
 Scorer = Callable[[Pairs, Sequence[Measure], Grid], Scores]
 """(pairs, measures, grid) -> scores.
 
-A pair's numbers do not depend on what it is batched with, to the bit; a MetricError refuses a grid that the convention
-is not defined on."""
+A pair scores the same in any batch, to the bit. Raises a MetricError for a grid on which the convention is not
+defined."""
 
 Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
-"""(reference, estimate, measure) -> what the score consists of: start, end, labels, verdict of each segment.
+"""(reference, estimate, measure) -> columns of the evidence: start, end, labels and verdict of each segment.
 
-An AnnotationError refuses a side that cannot be scored and an empty reference, a MetricError a measure that does not
-judge items one by one."""
+Raises an AnnotationError for an empty reference or a side that cannot be scored, and a MetricError for a measure that
+does not judge items one by one."""
 
 ManyExplainer = Callable[[Annotation, Sequence[Annotation], Measure], Sequence[Mapping[str, Column] | MirflowError]]
-"""(reference, estimates, measure) -> the same for each estimate; an error stands for one that cannot be scored."""
+"""(reference, estimates, measure) -> the evidence of each estimate, or the error of one that cannot be scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Signs of a likely mistake in annotations, which are scored all the same, with a warning.
-
-    Parameters
-    ----------
-    rule : str
-        Name of the problem in the output of ``mirflow check``.
-    sign : str
-        Description in the documentation.
-    attribute : str
-        Attribute of annotations in which their reader says what is odd; empty: readers know nothing of it.
-    of_side : callable or None
-        Annotation -> what is odd about it by itself; None or empty text if nothing is.
-    of_pair : callable or None
-        (measures, reference, estimate) -> what is odd about the two together.
-    """
+    """A sign of a likely mistake in annotations: they are scored nevertheless, with a warning."""
 
     rule: str
+    """Name of the problem in the output of ``mirflow check``."""
     sign: str
+    """Description in the documentation."""
     attribute: str = ""
+    """Attribute of annotations in which readers describe the oddity; empty if readers do not look for it."""
     of_side: Callable[[Annotation], str | None] | None = None
+    """Annotation -> description of the oddity, None or empty."""
     of_pair: Callable[[Sequence[Measure], Annotation, Annotation], str | None] | None = None
+    """(measures, reference, estimate) -> description of an oddity of the pair, None or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A named set of rules and parameters, with its own metrics.
-
-    Parameters
-    ----------
-    name, summary : str
-    metrics : tuple of Metric
-    clean : callable
-        Ragged rows of one side -> Cleaned.
-    score : Scorer
-        The batched kernel.
-    grids : tuple of str
-        The grids it is defined on; the first is the default. ``frames`` stands for any hop.
-    default_measures : tuple of str
-        Identities of what is computed where no metrics are named; empty: the default metrics at their defaults.
-    explain : callable or None
-        (reference, estimate, measure) -> columns of the evidence for one score, by name; None: it offers none.
-    explain_many : callable or None
-        The same for several estimates of a track together, where that is faster.
-    bind : callable or None
-        Classes or tags that there are -> the same convention for them; None: it has no use for them.
-    unbound : tuple of str
-        Metrics that need classes and have none yet.
-    task : str
-        The task that it was asked of.
-    reading : mapping of str to object
-        Options of reading that hold where none are given, such as ``{"pedal": "extend"}``.
-    doubts : tuple of Doubt
-        Those that only concern this convention or its task.
-    literature : str
-        Citations, as of a metric: ``"@raffel2014"``; see :mod:`mirflow.metrics.literature`.
-    counted : bool
-        Whether `score` needs the `counts` of all weights: where there are too few items to score a pair.
-    """
+    """A named set of rules and parameters, with its own metrics."""
 
     name: str
     summary: str
     metrics: tuple[Metric, ...]
     clean: Callable[[Ragged], Cleaned]
+    """Ragged rows of one side -> Cleaned."""
     score: Scorer
+    """The batched kernel."""
     grids: tuple[str, ...] = (_UNION,)
+    """Grids on which it is defined, the default first; ``frames`` is any hop."""
     default_measures: tuple[str, ...] = ()
+    """Identities of the measures computed by default; empty: the default metrics with default parameters."""
     explain: Explainer | None = None
+    """(reference, estimate, measure) -> columns of the evidence for one score, by name. None if there is no
+    evidence."""
     explain_many: ManyExplainer | None = None
+    """The same for several estimates of one track, if that is faster."""
     bind: Callable[[Classes], Convention] | None = None
+    """Classes or tags -> the convention restricted to them. None if it does not use classes."""
     unbound: tuple[str, ...] = ()
+    """Metrics that need classes, as long as none are given."""
     task: str = field(default="", compare=False)
+    """Task of the convention, set by `get_task`."""
     reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Default options of reading, such as ``{"pedal": "extend"}``."""
     doubts: tuple[Doubt, ...] = ()
+    """Doubts of this convention and of its task."""
     literature: str = ""
+    """Citations such as ``"@raffel2014"``; see :mod:`mirflow.metrics.literature`."""
     counted: bool = False
+    """Whether `score` needs the `counts` of all weights, for pairs with too few items."""
 
     def __post_init__(self) -> None:
         for metric in self.metrics if self.counted else ():
-            # A function over a pair gives its weight itself, and the metric of a store's record is not computed.
+            # Functions over a pair return their weight, and metrics restored from a store are not computed.
             if metric.read is not None and not metric.counts:
                 raise MetricError(
-                    f"convention {self.name!r}: the weight of {metric.name!r} does not say how it follows from the "
-                    'numbers of items; name it, as in Weight(words, unit, "larger")'
+                    f"convention {self.name!r}: the weight of {metric.name!r} is not derived from the "
+                    'numbers of items; declare it with counts, as in Weight(words, unit, "larger")'
                 )
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
-        """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
+        """Return the grid specified by a user: a name, or a hop in seconds as number, text or ``{"hop": seconds}``.
 
-        A MetricError refuses one that the convention is not defined on.
+        Raise a MetricError if the convention is not defined on it.
         """
         if wanted is None:
             return self.grids[0]
         value = wanted["hop"] if isinstance(wanted, Mapping) and set(wanted) == {"hop"} else wanted
         try:
-            hop = float(value)  # type: ignore[arg-type]  # anything that is no number is looked up as a name
+            hop = float(value)  # type: ignore[arg-type]  # other values are looked up as names
         except (TypeError, ValueError):
             if isinstance(value, str) and value in self.grids and value != FRAMES:
                 return value
@@ -267,51 +217,44 @@ class Convention:
         raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}")
 
     def with_classes(self, classes: Classes | None) -> Convention:
-        """The same convention for some classes or tags, None for any; a MetricError if it has no use for them."""
+        """Restrict the convention to classes or tags (None: any); raise a MetricError if it does not use them."""
         if classes is None:
             return self
         if self.bind is None:
-            raise MetricError(f"convention {self.name!r} compares no classes, so it needs none to be given")
+            raise MetricError(f"convention {self.name!r} does not compare classes; leave the classes out")
         return self.bind(classes)
 
     def demand_classes(self, measures: Sequence[Measure]) -> None:
-        """Raise a MetricError for measures that mean nothing without classes."""
+        """Raise a MetricError for measures that are undefined without classes."""
         for measure in measures:
             if measure.metric.name in self.unbound:
-                raise MetricError(f"{measure} needs to know what errors are worth: give classes with a tree or credits")
+                raise MetricError(f"{measure} needs credits of errors; give classes with a tree or credits")
 
     def with_installed(self) -> Convention:
-        """The same convention with the metrics that installed packages declare for its task."""
+        """Add the metrics that installed packages declare for the task."""
         names = {metric.name for metric in self.metrics}
         more = [metric for metric in installed_metrics(self.task) if metric.name not in names]
         return replace(self, metrics=(*self.metrics, *more)) if more else self
 
     def demand_grid(self, measures: Sequence[Measure], grid: Grid) -> None:
-        """Raise a MetricError for functions over a pair on any grid but the default, of which they know nothing."""
+        """Raise a MetricError for functions over a pair on any grid but the default."""
         for measure in measures:
             if measure.metric.pair is not None and grid != self.grids[0]:
                 raise MetricError(
-                    f"{measure} is a function over a pair, which has no grid {grid!r}; leave the grid out"
+                    f"{measure} is a function over a pair, which cannot be scored on grid {grid!r}; leave the grid out"
                 )
 
     def select(
         self, asked: MetricLike | Sequence[MetricLike] | None = None, folder: str | os.PathLike[str] = "."
     ) -> tuple[Measure, ...]:
-        """The measures that are asked for, repeated ones once; None: the default ones.
+        """Select measures without repetitions; None selects the default ones.
 
         Parameters
         ----------
         asked : str, callable, Metric, sequence of these, or None
             See `measures_of`.
         folder : path
-            Folder that paths of Python files are relative to.
-
-        Raises
-        ------
-        MetricError
-            See `measures_of`, and for two metrics of the same name.
-        UnknownNameError
-            For a name that is not known, with a suggestion.
+            Folder to which paths of Python files are relative.
         """
         if asked is None:
             return select(self.default_measures or None, self.metrics)
@@ -321,7 +264,7 @@ class Convention:
         return found
 
     def measures_of(self, asked: MetricLike, folder: str | os.PathLike[str] = ".") -> list[Measure]:
-        """The measures that one entry of a list of metrics stands for.
+        """Return the measures specified by one entry of a list of metrics.
 
         Parameters
         ----------
@@ -329,14 +272,7 @@ class Convention:
             An identity string or a sweep, of a metric of the convention or of an installed package; a metric by its
             module, such as ``my_metrics.py:swing_error@0.1``; a function over one pair; or a record.
         folder : path
-            Folder that paths of Python files are relative to.
-
-        Raises
-        ------
-        MetricError
-            For a module, function or parameter that cannot be, and the name of a metric of the convention.
-        UnknownNameError
-            For a name that is not known, with a suggestion.
+            Folder to which paths of Python files are relative.
 
         Examples
         --------
@@ -373,7 +309,7 @@ class Convention:
                 )
 
     def score_pair(self, reference: Ragged, estimate: Ragged, measures: Sequence[Measure]) -> Float:
-        """Scores of a pair of single rows on the default grid, float64 (measures,); a ValueError if it is refused."""
+        """Score a pair of single rows on the default grid: float64 (measures,). Raise a ValueError if it is refused."""
         scores = self.score(Pairs.in_order(reference, estimate), measures, self.grids[0])
         if scores.refused:
             raise ValueError(scores.refused[0])
@@ -383,33 +319,23 @@ class Convention:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: what is compared, and under which conventions; the first convention is the default.
-
-    Parameters
-    ----------
-    name, title : str
-    conventions : mapping of str to Convention
-    headline : tuple of str
-        The metric by which the field, and MIREX where it has the task, ranks systems: the first of these that an
-        evaluation holds.
-    headlines : mapping of str to tuple of str
-        The same of conventions that have another one.
-    kind : str
-        Kind of the annotations, of tasks from outside of mirflow.
-    doubts : tuple of Doubt
-        Those of all its conventions.
-    """
+    """A task and its conventions, of which the first is the default."""
 
     name: str
     title: str
     conventions: Mapping[str, Convention]
     headline: tuple[str, ...]
+    """Metrics by which the field (MIREX, if it has the task) ranks systems: the first that an evaluation has is
+    used."""
     headlines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Headline metrics of conventions that differ from the task's."""
     kind: str = ""
+    """Kind of annotation, for tasks declared outside of mirflow."""
     doubts: tuple[Doubt, ...] = ()
+    """Doubts shared by all conventions."""
 
     def headline_of(self, convention: str) -> tuple[str, ...]:
-        """The names of the headline metric under a convention; of one that is not known, those of the task.
+        """Return the headline metrics of a convention, or those of the task if the convention is unknown.
 
         Examples
         --------
@@ -419,7 +345,7 @@ class Task:
         return self.headlines.get(convention, self.headline)
 
     def convention(self, name: str | None = None, classes: Classes | None = None) -> Convention:
-        """A convention by name, perhaps for some classes; None: the default one."""
+        """Return a convention by name (None: the default), restricted to `classes` if given."""
         if name is None:
             name = next(iter(self.conventions))
         if name not in self.conventions:
@@ -429,17 +355,17 @@ class Task:
 
 
 def tasks() -> tuple[str, ...]:
-    """Names of the tasks that have metrics: those of mirflow, and those of plugins that are in use."""
+    """Names of the tasks of mirflow and of the plugins in use."""
     return (*TASK_KINDS, *declared(TASKS))
 
 
 def has_task(name: str) -> bool:
-    """True if there is a task of that name, also in an installed package."""
+    """True if mirflow or an installed package declares the task."""
     return name in TASK_KINDS or (bool(name) and find(TASKS, name) is not None)
 
 
 def declare_task(task: Task) -> Task:
-    """Declare a task from outside of mirflow, which pipelines, commands and queries then take by its name.
+    """Declare a task, which makes its name available in pipelines, commands and queries.
 
     Parameters
     ----------
@@ -454,7 +380,7 @@ def declare_task(task: Task) -> Task:
     Raises
     ------
     PluginError
-        If it is none, or has the name of a task of mirflow or a kind of annotation that there is not.
+        If `task` is not a task, its name is taken by mirflow, or its kind of annotation is unknown.
 
     Examples
     --------
@@ -474,12 +400,12 @@ def declare_task(task: Task) -> Task:
 
 
 def get_task(name: str) -> Task:
-    """The task of that name; its module is imported only now.
+    """Return a task by name, importing its module if needed.
 
     Raises
     ------
     UnknownNameError
-        If there is no such task.
+        If the task is unknown.
 
     Examples
     --------
@@ -498,7 +424,7 @@ def get_task(name: str) -> Task:
 
 
 def chosen_grid(task: str, convention: str, grid: str | float) -> str:
-    """Name the grid of scores in words; empty where it is the default of their convention.
+    """Describe the grid of scores; empty for the default grid of the convention.
 
     Examples
     --------
@@ -517,27 +443,27 @@ def chosen_grid(task: str, convention: str, grid: str | float) -> str:
 
 
 def unknown_convention(name: str, metrics: Sequence[Metric]) -> Convention:
-    """A convention of a task that is not at hand: its metrics are known, but nothing can be scored."""
+    """Return a convention whose task is not available: its metrics are known but cannot be computed."""
 
     def missing(*_: Any) -> Any:
-        raise MetricError(f"convention {name!r}: its task is not known here; import or install what declares it")
+        raise MetricError(f"convention {name!r}: its task is unknown; import or install the package that declares it")
 
     return Convention(name, "not known here", tuple(metrics), missing, missing)
 
 
 def refuse_namesakes(measures: Iterable[Measure]) -> None:
-    """Raise a MetricError for metrics of the same name and different origins."""
+    """Raise a MetricError for metrics with the same name but different origins."""
     known: dict[str, str] = {}
     for measure in measures:
         name, origin = measure.metric.name, measure.metric.origin
         if known.setdefault(name, origin) != origin:
-            raise MetricError(f"{known[name]} and {origin} are both called {name!r}; declare another name of one")
+            raise MetricError(f"{known[name]} and {origin} are both called {name!r}; declare another name for one")
 
 
 def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> None:
-    """Raise a MetricError for a measure that does not judge items one by one, so that there is no evidence of it.
+    """Raise a MetricError for a measure that does not judge items one by one and so has no evidence.
 
-    The metrics are the task's, to name those that do; `what` names the items in the message.
+    The message suggests those of the task's metrics that do; `what` names the items.
     """
     if not measure.metric.itemwise:
         names = [one.name for one in metrics if one.itemwise]
@@ -552,13 +478,13 @@ _Result = TypeVar("_Result")
 
 
 class Shared:
-    """Results of a task's kernel for some pairs, each computed once for all metrics that read it."""
+    """Cache of a kernel's results, which several metrics share."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
-        """A result that several metrics share, computed when it is first asked for."""
+        """Return the result for a key, computing it on first use."""
         if key not in self._known:
             self._known[key] = compute()
         found: _Result = self._known[key]
@@ -566,9 +492,9 @@ class Shared:
 
 
 def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:
-    """Scores of measures that are all read off what the task's kernel has computed of some number of pairs.
+    """Read scores of measures from the results of the task's kernel.
 
-    Measures with extra dims are read as `Sparse`, the others as score and weight, float64 (pairs,) each.
+    Measures with extra dims return `Sparse`; others return score and weight, float64 (pairs,) each.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
     found = np.zeros((2, pairs, len(scalars)))
@@ -578,21 +504,21 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
 
 
 def read_pair(measures: Sequence[Measure], computed: Any) -> list[float]:
-    """Scores of measures without extra dims that are read off what the task's kernel has computed of a single pair."""
+    """Read scores of measures without extra dims from the kernel's results of a single pair."""
     return [float(measure.read(computed)[0][0]) for measure in measures]
 
 
 def score_by(
     compute: Callable[[Pairs], Any], what: str, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union"
 ) -> Scores:
-    """Scores that are all read off what is computed of the pairs; a `Scorer` where the first two arguments are bound.
+    """Read scores from the results of a kernel; a `Scorer` once the first two arguments are bound.
 
     Parameters
     ----------
     compute : callable
-        Computes what metrics are read off.
+        Computes the results that metrics read.
     what : str
-        What is compared one by one, so that a grid is refused; empty: a grid makes no difference.
+        Plural noun for the compared items, to refuse a grid; empty if the grid makes no difference.
     """
     if what:
         refuse_grid(grid, what)
@@ -600,6 +526,6 @@ def score_by(
 
 
 def refuse_grid(grid: Grid, what: str) -> None:
-    """Raise a MetricError for any grid but the default, where items are compared one by one or have no time."""
+    """Raise a MetricError for a grid other than the default if items are compared one by one or have no time."""
     if grid != "union":
         raise MetricError(f"{what} are not scored on grid {grid!r}; leave the grid out")

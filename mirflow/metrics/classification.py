@@ -1,7 +1,7 @@
 """Classification: reference and estimate are one class for each track, such as a genre or a composer.
 
-mir_eval has no such task; the functions take lists of classes, one entry a track. `TASK` holds the metrics of whole
-datasets.
+mir_eval does not have this task. Functions take lists of classes, one entry per track; `TASK` holds the metrics of
+whole datasets.
 
 Conventions
 -----------
@@ -12,7 +12,7 @@ Metrics
 * ``accuracy`` (`accuracy`): share of the tracks with the right class.
 * ``confusion`` (`confusion_matrix`): tracks by class of the reference and of the estimate, from which queries derive
   `precision`, `recall`, `f_measure`, `normalised_accuracy` and the `matthews_correlation`.
-* ``hierarchical_accuracy`` (`hierarchical_accuracy`), on request: with credits for classes that are near.
+* ``hierarchical_accuracy`` (`hierarchical_accuracy`), on request: with credits for similar classes.
 
 References
 ----------
@@ -56,10 +56,9 @@ __all__ = [
 
 
 def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
-    """Keep one class a row.
+    """Keep one class per row.
 
-    A row that repeats its class is cut to the first label; the others are counted as repairs. Flaws are a second class,
-    an empty name, and a class that is not among those that there are.
+    Repeated labels are dropped and counted as repairs. Flaws are a second class, an empty name, and an unknown class.
 
     Examples
     --------
@@ -79,7 +78,7 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
         (label != first, lambda item: f"{another}: {texts[label[item]]!r}; the first is {texts[first[item]]!r}")
     )
     cleaned = keep_first(rows, problems)
-    # The messages of second classes end with the first one, and its line is to follow.
+    # Messages about a second class end with the first class, so that its line can be appended.
     flaws = {
         row: replace(flaw, first=0) if flaw.message.startswith(another) else flaw for row, flaw in cleaned.flaws.items()
     }
@@ -88,7 +87,7 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class ClassPairs:
-    """The classes of both sides of some pairs, as numbers (-1 for none), and what errors are worth."""
+    """The classes of both sides of pairs, as numbers (-1 for none), and the credits of errors."""
 
     names: tuple[str, ...]
     reference: Int
@@ -102,7 +101,7 @@ class ClassPairs:
 
 
 def compute(classes: Classes | None, pairs: Pairs) -> ClassPairs:
-    """The classes of some pairs; without `classes` there are those that occur, and no error is worth anything."""
+    """Number the classes of pairs; without `classes`, those that occur are used, and errors earn no credit."""
     names, numbers = number_labels(pairs.references, pairs.estimates, classes)
     found = []
     for (rows, row), number in zip(pairs.sides, numbers, strict=True):
@@ -129,10 +128,10 @@ def _accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Bool, Bool]:
     literature="equation 3 of @downie2010",
 )
 def _hierarchical_accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Float | Bool, Bool]:
-    """1 for the right class, a credit for one that is near by the classes that are given."""
+    """1 for the right class, or the credit defined by `classes` for a similar one."""
     if pairs.classes is None:
         return pairs.known & (pairs.reference == pairs.estimate), pairs.known
-    worth = np.zeros((len(pairs.names) + 1, len(pairs.names) + 1))  # the last ones are those of no class
+    worth = np.zeros((len(pairs.names) + 1, len(pairs.names) + 1))  # the last row and column are for no class
     worth[:-1, :-1] = pairs.classes.table
     return worth[pairs.reference, pairs.estimate], pairs.known
 
@@ -162,12 +161,12 @@ METRICS = metrics_in(globals())
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
 ) -> dict[str, Column]:
-    """The two classes and the verdict, for a measure that judges single tracks.
+    """Return the two classes and the verdict, for a measure that judges single tracks.
 
     Returns
     -------
     dict of str to array (1,)
-        ``reference``, ``estimate`` (classes), ``verdict``: ``right``, ``near`` (worth something) or ``wrong``, and
+        ``reference``, ``estimate`` (classes), ``verdict``: ``right``, ``near`` (earns a credit) or ``wrong``, and
         ``credit``.
 
     Examples
@@ -199,11 +198,11 @@ def evidence(
 
 
 def convention(classes: Classes | None = None) -> Convention:
-    """The rules of MIREX for some classes; None: any, of which no error is worth anything."""
+    """Make the rules of MIREX for classes; None: any class, without credits for errors."""
     credited = classes is not None and bool(classes.credits)
     return Convention(
         "mirex",
-        "MIREX: the share of the tracks that are given the right class",
+        "MIREX: share of the tracks with the right class",
         METRICS,
         partial(clean, classes=classes),
         partial(score_by, partial(compute, classes), "classes"),
@@ -216,12 +215,12 @@ def convention(classes: Classes | None = None) -> Convention:
 
 
 def doubt_spelling(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report classes or tags of an estimate that differ from those of the reference in case alone.
+    """Report classes or tags of an estimate that differ from those of the reference only in case.
 
     Examples
     --------
     >>> doubt_spelling((), Annotation("labels", {}, ["rock"]), Annotation("labels", {}, ["Rock"]))
-    "'Rock' and 'rock' differ in case alone, and count as different names"
+    "'Rock' and 'rock' differ only in case and count as different names"
     """
     wanted, given = set(reference.labels or ()), set(estimate.labels or ())
     if given <= wanted:
@@ -230,12 +229,12 @@ def doubt_spelling(measures: Sequence[Measure], reference: Annotation, estimate:
     label = next((label for label in sorted(given - wanted) if label.casefold() in folded), None)
     if label is None:
         return ""
-    return f"{label!r} and {folded[label.casefold()]!r} differ in case alone, and count as different names"
+    return f"{label!r} and {folded[label.casefold()]!r} differ only in case and count as different names"
 
 
 SPELLING = Doubt(
     "case",
-    "a class or tag of the estimate is one of the reference but for its case, such as `Rock` and `rock`",
+    "a class or tag of the estimate differs from one of the reference only in case, such as `Rock` and `rock`",
     of_pair=doubt_spelling,
 )
 TASK = Task(
@@ -250,7 +249,7 @@ Labels = Sequence[str]
 
 
 def _score(references: Labels, estimates: Labels, metric: str, classes: Classes | None) -> Scores:
-    """Scores of all tracks, each a row of one label."""
+    """Score all tracks, each a row with one label."""
     if len(references) != len(estimates):
         raise ValueError(f"lists of different lengths: {len(references)} references, {len(estimates)} estimates")
     if not references:
@@ -272,14 +271,14 @@ _documented = documented(
     references, estimates : sequence of str
         The class of each track.
     classes : Classes or None
-        Credits of errors; None: there is no hierarchical accuracy.
+        Credits of errors; None: hierarchical accuracy is not computed.
     **kwargs
-        Not used; other keyword arguments are refused by their names.
+        Not used; other keyword arguments are refused.
 
     Raises
     ------
     ValueError
-        For lists of different lengths or without entries, a class without a name, and one that is not among `classes`.
+        For lists that are empty or differ in length, an empty class name, or one that is not in `classes`.
 
     References
     ----------
@@ -290,7 +289,7 @@ _documented = documented(
 
 @_documented
 def accuracy(references: Labels, estimates: Labels) -> float:
-    """Share of the tracks that are given the right class.
+    """Share of the tracks with the right class.
 
     Examples
     --------
@@ -320,9 +319,9 @@ def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tupl
     Returns
     -------
     matrix : float64 (classes, classes)
-        The reference's class first.
+        Indexed by the reference's class, then the estimate's.
     classes : tuple of str
-        Those that occur on either side, sorted.
+        Classes of either side, sorted.
 
     Examples
     --------
@@ -343,7 +342,7 @@ def _by_class(kind: str, references: Labels, estimates: Labels) -> dict[str, flo
 
 @_documented
 def precision(references: Labels, estimates: Labels) -> dict[str, float]:
-    """Precision of each class; NaN for one that no estimate has.
+    """Precision of each class; NaN if it is never estimated.
 
     Returns
     -------
@@ -359,7 +358,7 @@ def precision(references: Labels, estimates: Labels) -> dict[str, float]:
 
 @_documented
 def recall(references: Labels, estimates: Labels) -> dict[str, float]:
-    """Recall of each class; NaN for one that no reference has.
+    """Recall of each class; NaN if it is not in the references.
 
     Returns
     -------
@@ -391,7 +390,7 @@ def f_measure(references: Labels, estimates: Labels) -> dict[str, float]:
 
 @_documented
 def normalised_accuracy(references: Labels, estimates: Labels) -> float:
-    """Mean over the references' classes of the share that is given the right class, so that large ones count no more.
+    """Recall averaged over the references' classes, so that all classes have equal weight.
 
     Examples
     --------
@@ -403,9 +402,9 @@ def normalised_accuracy(references: Labels, estimates: Labels) -> float:
 
 @_documented
 def matthews_correlation(references: Labels, estimates: Labels) -> float:
-    """Correlation of the classes of both sides (MCC), 0 for guesses, however unequal the classes are.
+    """Correlation of the classes of both sides (MCC); about 0 for guesses, even if class sizes differ.
 
-    Matthews's coefficient for two classes, R_K of Gorodkin (2004) for more; 0 where a side has one class only.
+    Matthews's coefficient for two classes, R_K of Gorodkin (2004) for more; 0 if a side has only one class.
 
     Examples
     --------
@@ -423,7 +422,7 @@ def evaluate(references: Labels, estimates: Labels, classes: Classes | None = No
     Returns
     -------
     OrderedDict of str to float
-        ``Accuracy``, ``Normalised Accuracy`` and perhaps ``Hierarchical Accuracy``.
+        ``Accuracy``, ``Normalised Accuracy`` and, if `classes` are given, ``Hierarchical Accuracy``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rows of one side of the pairs without those that cannot be scored, with the first flaw of each."""
+"""Cleaning of rows: rows that cannot be scored are emptied, and their first flaw is kept."""
 
 from __future__ import annotations
 
@@ -18,71 +18,58 @@ from ..ragged import Bool, Int, Ragged, row_of_items, rows_of
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Reason why a row cannot be scored.
-
-    Parameters
-    ----------
-    item : int
-        Counted in the row as it was read.
-    message : str
-        The fault.
-    first : int or None
-        The earlier item that it is at odds with, which the message ends with.
-    """
+    """Reason why a row cannot be scored."""
 
     item: int
+    """Index in the original row."""
     message: str
+    """Description of the flaw."""
     first: int | None = field(default=None, repr=False)
+    """Earlier item that it contradicts, with which the message ends."""
 
     def text(self, annotation: Annotation) -> str:
-        """The message, with the line of the earlier item where the annotation that the row was has lines."""
+        """The message, followed by the line of the earlier item if the annotation has lines."""
         line = None if self.first is None else annotation.line(self.first)
         return self.message if line is None else f"{self.message} on line {line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """Rows made fit for a convention.
-
-    Parameters
-    ----------
-    rows : Ragged
-        The same rows, perhaps with fewer items; flawed rows are empty.
-    repairs : int64 (rows,)
-        Number of items that were dropped, or irregular but accepted.
-    flaws : mapping of int to Flaw
-        The rows that cannot be used.
-    """
+    """Rows cleaned for a convention."""
 
     rows: Ragged
+    """The rows, possibly with fewer items; flawed rows are empty."""
     repairs: Int
+    """Number of items that were dropped, or accepted although irregular: int64 (rows,)."""
     flaws: Mapping[int, Flaw] = field(default_factory=dict)
+    """Rows that cannot be used."""
 
 
 Problem = tuple[Bool, Callable[[int], str]]
-"""A mask over the items, and what is wrong with one of them, given its place among all items."""
+"""A mask over the items, and a function from the index of an item to a description of its problem."""
 
 
 def set_aside(
     rows: Ragged, problems: Sequence[Problem], irregular: Bool | None = None, *, drop: bool = False
 ) -> Cleaned:
-    """Empty the rows that hold a flawed item, with the reason, and count irregular items of the others.
+    """Empty the rows that hold a flawed item, and count irregular items of the others.
 
     Parameters
     ----------
     rows : Ragged
         One side of the pairs; the items are those of the innermost level.
     problems : sequence of (bool (items,), callable)
-        Where items are flawed, and the message for one. Of several flaws of an item the first of this order counts.
+        Masks of flawed items, and functions that return the message for an item. The first problem of an item is
+        reported.
     irregular : bool (items,) or None
-        Items that are acceptable and counted in `repairs`.
+        Items that are accepted but counted in `repairs`.
     drop : bool
-        Whether irregular items are left out.
+        Whether irregular items are dropped.
 
     Returns
     -------
     Cleaned
-        The same rows if there is nothing to leave out.
+        With the same rows if nothing is dropped.
 
     Examples
     --------
@@ -115,13 +102,13 @@ def set_aside(
 
 
 def keep_first(rows: Ragged, problems: Sequence[Problem]) -> Cleaned:
-    """Rows cut to their first item, others of which are problems or counted in `repairs`; see `set_aside`."""
+    """Keep the first item of each row; other items are problems or counted in `repairs`. See `set_aside`."""
     later = np.arange(len(rows.columns["label"])) != rows.offsets[:-1][rows_of(rows.counts[0])]
     return set_aside(rows, problems, later, drop=True)
 
 
 NO_TIMES = ("not_finite", "too_late")
-"""Findings of values that are no times at all."""
+"""Findings of values that are not valid times."""
 NO_INTERVALS = (*NO_TIMES, "negative", "reversed")
 """Findings of intervals that cannot be scored."""
 
@@ -129,7 +116,7 @@ NO_INTERVALS = (*NO_TIMES, "negative", "reversed")
 def inspected(
     kind: str, rows: Ragged, refused: Sequence[str] = NO_TIMES, counted: Collection[str] = ()
 ) -> tuple[set[str], list[Problem], Bool]:
-    """Inspect rows of a kind: the names of all findings, problems of the refused ones, and a mask of counted items.
+    """Inspect rows: return the names of all findings, problems of the refused ones, and a mask of counted items.
 
     See :func:`mirflow.annotations.validation.inspect`.
     """
@@ -144,7 +131,7 @@ def inspected(
 
 
 def in_order(cleaned: Cleaned) -> Cleaned:
-    """Rows sorted by time; items at one time keep their order."""
+    """Sort rows by time; simultaneous items keep their order."""
     rows = cleaned.rows
     order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
     columns = {name: column[order] for name, column in rows.columns.items()}
@@ -152,9 +139,9 @@ def in_order(cleaned: Cleaned) -> Cleaned:
 
 
 def interval_faults(rows: Ragged, run: Int | None) -> Bool:
-    """Intervals that end before they start, or after which one starts or ends earlier, or overlaps and is of no run.
+    """Mask intervals that are reversed, followed by an earlier start or end, or overlapped outside of runs.
 
-    `run` is what makes neighbours one run, int64 (intervals,); None: nothing does.
+    `run` numbers the runs of neighbours, int64 (intervals,); None: there are none.
     """
     start, end, owner = rows.columns["start"], rows.columns["end"], rows_of(rows.counts[0])
     wrong, overlaps = end < start, end[:-1] > start[1:]
@@ -165,7 +152,7 @@ def interval_faults(rows: Ragged, run: Int | None) -> Bool:
 
 
 def intervals_in_order(rows: Ragged) -> tuple[Ragged, Int]:
-    """Rows sorted by start without intervals that have no length, and where each interval was."""
+    """Drop intervals of zero length and sort by start; return the rows and the original index of each interval."""
     start, owner = rows.columns["start"], rows_of(rows.counts[0])
     item = np.flatnonzero(rows.columns["end"] != start)
     item = item[np.lexsort((start[item], owner[item]))]
@@ -174,9 +161,9 @@ def intervals_in_order(rows: Ragged) -> tuple[Ragged, Int]:
 
 
 def find_overlaps(rows: Ragged, problems: Sequence[Problem], run_of_label: Int | None = None) -> Problem:
-    """The intervals that, among those of rows without other problems, start before the end of the one before them.
+    """Find intervals that start before the previous one ends, in rows without other problems.
 
-    Neighbours whose labels are of one run may overlap.
+    Neighbours whose labels belong to one run may overlap.
     """
     owner = rows_of(rows.counts[0])
     flawed = np.any([np.zeros(len(owner), dtype=np.bool_), *(mask for mask, _ in problems)], axis=0)
@@ -195,7 +182,7 @@ def find_overlaps(rows: Ragged, problems: Sequence[Problem], run_of_label: Int |
 
 
 def error_of(flaw: Flaw, annotation: Annotation, side: str) -> InvalidAnnotationError:
-    """A flaw of an annotation as an error that names the file and the line."""
+    """Convert a flaw of an annotation to an error with file and line."""
     path = annotation.file(flaw.item) or annotation.attrs.get("source")
     return InvalidAnnotationError(
         f"{side}: {flaw.text(annotation)}", path=None if path is None else str(path), line=annotation.line(flaw.item)
@@ -203,13 +190,7 @@ def error_of(flaw: Flaw, annotation: Annotation, side: str) -> InvalidAnnotation
 
 
 def usable(annotation: Annotation, cleaned: Cleaned, side: str) -> Ragged:
-    """The only row of a cleaned annotation.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If the row has a flaw.
-    """
+    """Return the only row of a cleaned annotation; raise an error if it has a flaw."""
     for flaw in cleaned.flaws.values():
         raise error_of(flaw, annotation, side)
     return cleaned.rows
@@ -218,7 +199,7 @@ def usable(annotation: Annotation, cleaned: Cleaned, side: str) -> Ragged:
 def usable_pair(
     reference: Annotation, estimate: Annotation, clean: Callable[[Ragged], Cleaned]
 ) -> tuple[Ragged, Ragged]:
-    """Both annotations of a pair as cleaned rows; see `usable`."""
+    """Return both annotations of a pair as cleaned rows; see `usable`."""
     return (
         usable(reference, clean(to_ragged([reference])), "reference"),
         usable(estimate, clean(to_ragged([estimate])), "estimate"),
@@ -226,14 +207,14 @@ def usable_pair(
 
 
 def emptied(given: Ragged, cleaned: Ragged) -> Bool:
-    """The rows that held something before they were cleaned and hold nothing now: bool (rows,)."""
+    """Mask the rows that cleaning has emptied: bool (rows,)."""
     before, now = (np.bincount(row_of_items(rows), minlength=len(rows)) for rows in (given, cleaned))
     gone: Bool = (before > 0) & (now == 0)
     return gone
 
 
 def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
-    """Rows without some innermost items; what held them stays, perhaps empty."""
+    """Drop innermost items; groups that held them are kept even if they become empty."""
     kept, innermost = ~dropped, len(rows.counts)
     holder = rows_of(rows.counts[-1])[np.flatnonzero(dropped)]
     counts = rows.counts[-1] - np.bincount(holder, minlength=len(rows.counts[-1]))
@@ -242,7 +223,7 @@ def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
 
 
 def empty_rows(rows: Ragged, emptied: Bool) -> Ragged:
-    """Rows of which some lose all they hold."""
+    """Remove all items of some rows."""
     counts = [np.where(emptied, 0, rows.counts[0])]
     kept = np.repeat(~emptied, rows.counts[0])
     masks = [kept]
@@ -257,9 +238,9 @@ def empty_rows(rows: Ragged, emptied: Bool) -> Ragged:
 def number_labels(
     references: Ragged, estimates: Ragged, classes: Classes | None
 ) -> tuple[tuple[str, ...], tuple[Int, Int]]:
-    """All labels that there may be, and the number of each item's label on both sides.
+    """Return all labels, and the index of each item's label on both sides.
 
-    Without `classes` there are the labels that occur on either side, sorted.
+    Without `classes`, these are the sorted labels of either side.
     """
     sides = references, estimates
     if classes is not None:
@@ -276,9 +257,9 @@ def number_labels(
 
 
 def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Problem]:
-    """Labels that are empty or not among the classes that there are; `what` is "class" or "tag"."""
+    """Find labels that are empty or unknown; `what` is "class" or "tag"."""
     label = rows.columns["label"]
-    texts = [*rows.labels, ""]  # the last one serves items without a label
+    texts = [*rows.labels, ""]  # the last one is for items without a label
     empty = np.array([not text for text in texts], dtype=np.bool_)[label]
     problems: list[Problem] = [(empty, lambda _: f"a {what} without a name")]
     if classes is not None:
@@ -294,7 +275,7 @@ def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Pro
 
 
 def tempo_problems(rows: Ragged) -> list[Problem]:
-    """Tempi that are negative or not finite, and saliences that are negative or infinite."""
+    """Find tempi that are negative or not finite, and saliences that are negative or infinite."""
     tempo = rows.columns["tempo"]
     problems: list[Problem] = [
         (~np.isfinite(tempo), lambda item: f"tempo is not finite: {tempo[item]}"),

@@ -1,4 +1,4 @@
-"""Detected events as madmom counts them: rates, errors and counts of matched events, of beats, onsets and notes."""
+"""Metrics of detected events (beats, onsets, notes) as in madmom: rates, errors and counts of matched events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .events import COUNTED, MADMOM, MATCHINGS, Events
 from .measures import Measure, Metric, Parameter, Weight, family, metric
 
 MOMENTS = ("count", "sum", "sum of squares")
-"""What is added up of the errors of matched events, so that their deviation over many tracks follows."""
+"""Sums of powers of the errors of matched events, from which the deviation over many tracks is computed."""
 
 Read = tuple[Float, Float]
 """Score and weight of each pair, float64 (pairs,) each."""
@@ -25,24 +25,17 @@ Read = tuple[Float, Float]
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """Detections of the events of some pairs.
-
-    Parameters
-    ----------
-    hits, references, estimates : int64 (pairs,)
-        Number of matched events, and of those of either side.
-    total, squares : float64 (pairs,)
-        Sum of the errors of matched estimates, in seconds, and of their squares.
-    deviation : float64 (pairs,)
-        Standard deviation of these errors; NaN without any.
-    """
+    """Detected events of pairs."""
 
     hits: Int
     references: Int
     estimates: Int
+    """Numbers of matched events and of the events of either side: int64 (pairs,)."""
     total: Float
     squares: Float
+    """Sum of the errors of matched estimates, in seconds, and of their squares: float64 (pairs,)."""
     deviation: Float
+    """float64 (pairs,): standard deviation of these errors; NaN if there are none."""
 
     @classmethod
     def of(cls, reference: Events, estimate: Events, window: float) -> Detected:
@@ -62,7 +55,7 @@ class Detected:
 
     @classmethod
     def of_errors(cls, errors: Float, hits: Int, references: Int, estimates: Int) -> Detected:
-        """The same from the errors of matched events, one pair after the other."""
+        """Make them from the concatenated errors of matched events."""
         pair, number = rows_of(hits), len(hits)
         total, squares = sum_by(pair, errors, number), sum_by(pair, errors**2, number)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -71,7 +64,7 @@ class Detected:
 
     @classmethod
     def join(cls, parts: Sequence[Detected]) -> Detected:
-        """Consecutive pairs as one."""
+        """Join consecutive pairs."""
         if len(parts) == 1:
             return parts[0]
         return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
@@ -81,12 +74,12 @@ class Detected:
         return self.rate(self.estimates), self.rate(self.references)
 
     def rate(self, whole: Int) -> Float:
-        """The share of matched events in some number of them, 1 in none: float64 (pairs,)."""
+        """Matched events over `whole`, 1 if that is 0: float64 (pairs,)."""
         return divide(self.hits, whole, 1.0)
 
 
 Detect = Callable[[Any, Measure], Detected]
-"""(what the task's kernel has computed, measure) -> what became of the events under the measure's parameters."""
+"""(results of the task's kernel, measure) -> detections under the measure's parameters."""
 
 
 def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Read:
@@ -107,7 +100,7 @@ def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Read:
 
 
 def tabulate(labels: tuple[str, ...], dim: str, name: str, unit: str, values: Float) -> Sparse:
-    """A table with a row for each pair, float64 (pairs, labels), without what is 0."""
+    """Make a sparse table from float64 (pairs, labels), leaving out zeros."""
     pair, place = np.nonzero(values)
     index = np.column_stack([pair, place]).astype(np.int64)
     return Sparse((dim,), (labels,), index, values[pair, place], {"long_name": name, "units": unit})
@@ -116,13 +109,13 @@ def tabulate(labels: tuple[str, ...], dim: str, name: str, unit: str, values: Fl
 def _count(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
     found = detect(computed, measure)
     values = np.column_stack([found.hits, found.references, found.estimates]).astype(np.float64)
-    return tabulate(COUNTED, "count", f"{what} that are matched, and of both sides", "1", values)
+    return tabulate(COUNTED, "count", f"matched {what}, and {what} of both sides", "1", values)
 
 
 def _add_up(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
     found = detect(computed, measure)
     values = np.column_stack([found.hits.astype(np.float64), found.total, found.squares])
-    return tabulate(MOMENTS, "moment", f"powers of the errors of matched {what}, added up", "s", values)
+    return tabulate(MOMENTS, "moment", f"sums of powers of the errors of matched {what}", "s", values)
 
 
 _INFINITE = float("inf")
@@ -136,11 +129,11 @@ def metrics_of_detections(
     Parameters
     ----------
     detect : callable
-        A function of a module.
+        Module-level function that counts the detections.
     what : str
-        The events, as in "beats".
+        Name of the events, such as "beats".
     parameters : tuple of Parameter
-        Those that `detect` looks at.
+        Parameters of `detect`.
     literature : str
     **common
         Other fields of `Metric`.
@@ -157,10 +150,10 @@ def metrics_of_detections(
 
 def _scalars(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric, ...]:
     rates = {
-        "f_measure": ("F-measure", "harmonic mean of precision and recall, 1 where both sides are empty"),
-        "precision": ("Precision", f"share of the estimated {what} that are matched, 1 without any"),
-        "recall": ("Recall", f"share of the reference {what} that are matched, 1 without any"),
-        "accuracy": ("Accuracy", f"matched {what} over all {what} of either side, 1 without any"),
+        "f_measure": ("F-measure", "harmonic mean of precision and recall, 1 if both sides are empty"),
+        "precision": ("Precision", f"share of the estimated {what} that are matched, 1 if there are none"),
+        "recall": ("Recall", f"share of the reference {what} that are matched, 1 if there are none"),
+        "accuracy": ("Accuracy", f"matched {what} over all {what} of either side, 1 if there are none"),
     }
     weights = {
         "f_measure": f"mean of the numbers of {what} of both sides",
@@ -202,7 +195,7 @@ def _tables(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric, 
         "Counts",
         none,
         name="counts",
-        summary=f"numbers of matched, of reference and of estimated {what}",
+        summary=f"numbers of matched, reference and estimated {what}",
         range=(0.0, _INFINITE),
         dims=("count",),
         **common,
@@ -211,7 +204,7 @@ def _tables(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric, 
         "Moments of errors",
         none,
         name="error_moments",
-        summary=f"number of matched {what}, and the sums of their errors and of the squares of these",
+        summary=f"number of matched {what}, and the sums of their errors and squared errors",
         range=(-_INFINITE, _INFINITE),
         dims=("moment",),
         **common,

@@ -1,8 +1,8 @@
-"""Drawings of annotations with matplotlib, under mir_eval's names.
+"""Draw annotations with matplotlib, under mir_eval's names.
 
-Each function draws onto the axes that it is given, else onto the current ones, and returns them. Functions that are
-called for the same axes go through its colours together, so that a reference and an estimate differ.
-:func:`annotation` and :func:`collection` draw what ``mirflow.load`` and ``mirflow.load_collection`` read.
+Each function draws on the given axes, or the current ones, and returns them. Functions called on the same axes share
+its colour cycle, so that a reference and an estimate differ. :func:`annotation` and :func:`collection` draw what
+``mirflow.load`` and ``mirflow.load_collection`` read.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _NOTES = ("C", "C#", "D", "D#", "E", "F", "F#", "G", "G#", "A", "A#", "B")
 
 @dataclass
 class _Drawn:
-    """Record of what was drawn onto axes: their cycle of styles, the styles of it that are left, labels of the rows."""
+    """State of axes: cycle of styles, remaining styles of the cycle, and labels of rows."""
 
     cycle: Iterable[Mapping[str, Any]] = ()
     styles: Iterator[Mapping[str, Any]] = field(default_factory=lambda: iter(()))
     labels: list[Any] = field(default_factory=list)
 
     def next_style(self, names: Sequence[str] | None = None) -> dict[str, Any]:
-        """The next style of the cycle, which begins anew where it ends; of some properties, or all for None."""
+        """Next style of the repeating cycle; only some properties, or all for None."""
         style = next(self.styles, None)
         if style is None:
             self.styles = iter(self.cycle)
@@ -70,7 +70,7 @@ class _Drawn:
         return {name: value for name, value in style.items() if names is None or name in names}
 
     def next_face(self) -> dict[str, Any]:
-        """The next style of a filled shape: a colour fills it and leaves its edge alone."""
+        """Next style of a filled shape: its colour does not apply to the edge."""
         style = self.next_style(_FACE)
         colour = style.pop("color", None)
         return {"linewidth": 1, "facecolor": colour, **style}
@@ -80,7 +80,7 @@ _DRAWN: WeakKeyDictionary[Axes, _Drawn] = WeakKeyDictionary()
 
 
 def _axes(ax: Axes | None) -> tuple[Axes, bool]:
-    """The axes to draw onto, and whether they are new."""
+    """Axes to draw on, and whether they are new."""
     if ax is not None:
         return ax, False
     import matplotlib.pyplot as plt
@@ -91,7 +91,7 @@ def _axes(ax: Axes | None) -> tuple[Axes, bool]:
 
 
 def _begin(ax: Axes | None, prop_cycle: Any) -> tuple[Axes, _Drawn, bool]:
-    """The axes, what was drawn onto them, and whether they are new; the cycle that is used first stays theirs."""
+    """Axes, their state, and whether they are new; axes keep the first cycle that they are used with."""
     ax, new = _axes(ax)
     drawn = _DRAWN.setdefault(ax, _Drawn())
     if not drawn.cycle:
@@ -101,16 +101,16 @@ def _begin(ax: Axes | None, prop_cycle: Any) -> tuple[Axes, _Drawn, bool]:
 
 
 def _extent(ax: Axes, base: float | None, height: float | None) -> tuple[float, float, Any]:
-    """Base and height, and their transform: from the bottom to the top of the plot where neither is given."""
+    """Base and height with their transform: the whole height of the plot if neither is given."""
     if base is None and height is None:
         return 0, 1, ax.get_xaxis_transform()
     if base is None or height is None:
-        raise ValueError("base and height go together: give both or neither")
+        raise ValueError("base and height must be given together")
     return base, height, None
 
 
 def _write(ax: Axes, text: str, time: float, height: float, transform: Any, text_kw: Mapping[str, Any] | None) -> Any:
-    """Write a label right below the top of what begins at a time."""
+    """Write a label just below the top of an item that begins at a time."""
     look: dict[str, Any] = {
         "va": "top",
         "clip_on": True,
@@ -136,7 +136,7 @@ _documented = documented(
     prop_cycle : cycler.Cycler or None
         Styles of the axes; None: matplotlib's.
     **kwargs
-        Further ones of :func:`labeled_intervals`.
+        Further arguments of :func:`labeled_intervals`.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def segments(
     prop_cycle: Any = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw segments as rectangles, those of a label in its colour.
+    """Draw segments as rectangles, with one colour per label.
 
     Parameters
     ----------
@@ -213,18 +213,18 @@ def labeled_intervals(
     prop_cycle: Any = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw labelled intervals, each label on a row of its own.
+    """Draw labelled intervals, with one row per label.
 
     Parameters
     ----------
     intervals : float (n, 2), seconds
     labels : sequence (n,)
     label_set : iterable or None
-        Labels of the rows, from the bottom up; None: those of the axes so far, else the sorted labels.
+        Labels of the rows, from the bottom up; None: those already on the axes, else the sorted labels.
     base, height : float (rows,) or None
         Bottom of each row and its height; None: 0, 1, 2 ... and 1.
     extend_labels : bool
-        Whether labels that are not in the set get rows above a line; else they are left out.
+        Whether labels outside the set are drawn in rows above a line; otherwise they are left out.
     tick : bool
         Whether the rows are labelled.
     **kwargs
@@ -262,7 +262,7 @@ def labeled_intervals(
 
 
 class IntervalFormatter(Formatter):  # type: ignore[misc, unused-ignore]
-    """Labels of rows at the heights of the rows.
+    """Label rows at their heights.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ class IntervalFormatter(Formatter):  # type: ignore[misc, unused-ignore]
         self._labels = dict(zip(np.asarray(base).astype(int).tolist(), ticks, strict=False))
 
     def __call__(self, x: float, pos: int | None = None) -> Any:
-        """The label of the row at a height; empty where there is none."""
+        """Return the label of the row at a height; empty if there is none."""
         return self._labels.get(int(x), "")
 
 
@@ -300,7 +300,7 @@ def hierarchy(
     intervals_hier : sequence of float (n, 2), seconds
         The segments of each level, from the coarsest to the finest.
     labels_hier : sequence of sequences of str
-        A label belongs to one level.
+        Labels of each level; no label is used on two levels.
     levels : sequence or None
         Names of the levels in the legend; None: their numbers.
 
@@ -385,7 +385,7 @@ def pitch(
     midi : bool
         Whether the axis counts MIDI numbers instead of Hz.
     unvoiced : bool
-        Whether unvoiced frames with a frequency are drawn, half as opaque.
+        Whether unvoiced frames with a frequency are drawn, with half the opacity.
     **kwargs
         Properties of the lines.
 
@@ -425,7 +425,7 @@ def multipitch(
     prop_cycle: Any = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw several pitches at a time as points.
+    """Draw several simultaneous pitches as points.
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ def multipitch(
     midi : bool
         Whether the axis counts MIDI numbers instead of Hz.
     unvoiced : bool
-        Whether unvoiced pitches are drawn, half as opaque.
+        Whether unvoiced pitches are drawn, with half the opacity.
     **kwargs
         Properties of the points.
 
@@ -470,14 +470,14 @@ def piano_roll(
     ax: Axes | None = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw notes as a piano roll, a row a semitone.
+    """Draw notes as a piano roll, with one row per semitone.
 
     Parameters
     ----------
     intervals : float (n, 2), seconds
     pitches : float (n,) or None, Hz
     midi : float (n,) or None
-        MIDI numbers; one of both is needed.
+        MIDI numbers; either `pitches` or `midi` is required.
 
     Raises
     ------
@@ -492,7 +492,7 @@ def piano_roll(
     """
     if midi is None:
         if pitches is None:
-            raise ValueError("a piano roll needs pitches: give pitches in Hz, or midi")
+            raise ValueError("a piano roll requires pitches in Hz or midi")
         midi = hz_to_midi(np.asarray(pitches))
     rows = np.round(np.asarray(midi)).astype(int)
     ax = labeled_intervals(intervals, rows, label_set=np.arange(128), tick=False, ax=ax, **kwargs)
@@ -513,7 +513,7 @@ def separation(
     prop_cycle: Any = None,
     **kwargs: Any,
 ) -> Axes:
-    """Draw the spectrograms of sources on top of each other, each in a colour.
+    """Draw the spectrograms of sources on top of each other, with one colour per source.
 
     Parameters
     ----------
@@ -523,13 +523,13 @@ def separation(
     labels : sequence of str (sources,) or None
         None: Source 0, Source 1 ...
     alpha : float
-        Opacity of the loudest, 0 to 1.
+        Opacity of the loudest bin, 0 to 1.
     rasterized : bool
-        Whether vector graphics hold the spectrograms as pictures.
+        Whether to rasterize the spectrograms in vector graphics.
     edgecolors, shading
-        As of :meth:`matplotlib.axes.Axes.pcolormesh`.
+        See :meth:`matplotlib.axes.Axes.pcolormesh`.
     **kwargs
-        Further ones of :func:`scipy.signal.spectrogram`.
+        Further arguments of :func:`scipy.signal.spectrogram`.
 
     Examples
     --------
@@ -558,13 +558,13 @@ def separation(
             edgecolors=edgecolors,
             shading=shading,
         )
-        # A rectangle without extent stands for the source in the legend.
+        # An empty rectangle represents the source in the legend.
         ax.add_patch(Rectangle((times.min(), frequencies.min()), 0, 0, color=colour, label=label))
     return ax
 
 
 def _note_name(x: float, pos: int | None = None) -> str:
-    """A MIDI number as a note with cents: ``A 4``, ``C 4+50``."""
+    """Format a MIDI number as a note with cents: ``A 4``, ``C 4+50``."""
     cents = float(np.mod(x, 1.0))
     if cents >= 0.5:
         cents, x = cents - 1.0, x + 0.5
@@ -604,18 +604,18 @@ def ticker_pitch(ax: Axes | None = None) -> None:
 def annotation(given: xr.Dataset | Annotation, ax: Axes | None = None, **kwargs: Any) -> Axes:
     """Draw an annotation by its kind.
 
-    Events as :func:`events`, segments and chords as :func:`segments`, hierarchies as :func:`hierarchy`, notes as
-    :func:`piano_roll`, melodies as :func:`pitch`, several pitches over time as :func:`multipitch`, audio as
-    :func:`separation`.
+    Uses :func:`events` for events, :func:`segments` for segments and chords, :func:`hierarchy`, :func:`piano_roll` for
+    notes, :func:`pitch` for melodies, :func:`multipitch` for several pitches over time, and :func:`separation` for
+    audio.
 
     Parameters
     ----------
     given : xr.Dataset or Annotation
-        As ``mirflow.load`` reads it.
+        Annotation, such as the result of ``mirflow.load``.
     ax : matplotlib.axes.Axes or None
         None: the current ones.
     **kwargs
-        Those of the function that draws.
+        Arguments of the drawing function.
 
     Returns
     -------
@@ -624,7 +624,7 @@ def annotation(given: xr.Dataset | Annotation, ax: Axes | None = None, **kwargs:
     Raises
     ------
     AnnotationError
-        For a kind that has no times in seconds, such as rankings.
+        For a kind without times in seconds, such as rankings.
 
     Examples
     --------
@@ -641,7 +641,7 @@ def annotation(given: xr.Dataset | Annotation, ax: Axes | None = None, **kwargs:
     one = given if isinstance(given, Annotation) else from_dataset(given)
     draw = _DRAWERS.get(one.schema.drawn_as or one.kind)
     if draw is None:
-        raise AnnotationError(f"{one.kind} cannot be drawn over time: only events, segments, pitches and audio can")
+        raise AnnotationError(f"{one.kind} cannot be drawn over time; only events, segments, pitches and audio can")
     return draw(one, ax, kwargs)
 
 
@@ -651,11 +651,11 @@ def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: 
     Parameters
     ----------
     given : Collection or LazyCollection
-        As ``mirflow.load_collection`` reads it; a lazy one is computed.
+        Collection, such as the result of ``mirflow.load_collection``; a lazy one is computed.
     axes : sequence of matplotlib.axes.Axes or None
-        One for each track; None: one below the other in a new figure.
+        One per track; None: a new figure with one row per track.
     **kwargs
-        Those of the function that draws.
+        Arguments of the drawing function.
 
     Returns
     -------
@@ -664,9 +664,9 @@ def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: 
     Raises
     ------
     ValueError
-        For another number of axes than tracks.
+        If the numbers of axes and tracks differ.
     AnnotationError
-        As :func:`annotation`.
+        See :func:`annotation`.
     """
     import matplotlib.pyplot as plt
 
@@ -678,7 +678,7 @@ def collection(given: Collection, axes: Sequence[Axes] | None = None, **kwargs: 
         shape = (8, 1.5 * max(len(given), 1))
         axes = plt.figure(figsize=shape, layout="constrained").subplots(len(given), squeeze=False).ravel().tolist()
     if len(axes) != len(given):
-        raise ValueError(f"{len(axes)} axes for {len(given)} tracks; give one for each")
+        raise ValueError(f"expected one axes per track, got {len(axes)} for {len(given)} tracks")
     for track, ax in zip(given.tracks, axes, strict=True):
         annotation(given.annotation(track), ax, **kwargs)
         ax.set_title(track)

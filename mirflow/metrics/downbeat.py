@@ -1,24 +1,24 @@
 """Downbeat tracking: the metrics of beat tracking, applied to the first beats of the bars, in seconds.
 
-Of a file with positions in the bar the downbeats are read. The functions are those of ``mir_eval.beat``, applied to
+If a file has positions in the bar, only downbeats are read. The functions are those of ``mir_eval.beat``, applied to
 downbeats; `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2; beats before 5 s are left out.
 * ``mirex``: the Beat Evaluation Toolbox: greedy matching, P-score on frames from 0 s, information gain in bits.
-* ``madmom``: the evaluation of madmom: all beats count, triple metrical levels, both sides empty is right.
+* ``madmom``: evaluation of madmom: all beats count, triple metrical levels, two empty sides are right.
 
 Metrics
 -------
 * ``f_measure`` (`f_measure`): F-measure of downbeats matched within 70 ms.
 * ``cemgil``, ``cemgil_best`` (`cemgil`): Gaussian error of the nearest estimate, at the annotated and the best level.
-* ``goto`` (`goto`): 1 if a long enough stretch is tracked without an error, else 0.
+* ``goto`` (`goto`): 1 if a long enough section is tracked without errors, else 0.
 * ``p_score`` (`p_score`): correlation of both impulse trains within 0.2 median intervals.
 * ``cmlc``, ``cmlt``, ``amlc``, ``amlt`` (`continuity`): longest run and number of correct downbeats, at the annotated
   level and at any of five.
-* ``information_gain`` (`information_gain`): distance of the histogram of errors from a uniform one.
-* Of ``madmom`` also ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and
+* ``information_gain`` (`information_gain`): distance of the histogram of errors from a uniform one. * In ``madmom``,
+  additionally ``precision``, ``recall`` and ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and
   ``counts``, ``error_moments`` and ``error_histogram``, on request.
 * ``f_measure_best``, on request: the largest F-measure over metrical levels.
 

@@ -1,20 +1,20 @@
-"""Drum transcription: reference and estimate are hits, each at a time in seconds, of a drum; several may coincide.
+"""Drum transcription: reference and estimate are hits of drums at times in seconds; several may coincide.
 
-Drums are pitches of General MIDI or usual names. A drum map makes classes of them; hits of drums that it does not list
-are left out on both sides. Hits of each class are matched on their own. `TASK` holds the metrics of whole datasets.
+Drums are General MIDI pitches or common names. A drum map assigns them to classes; hits of other drums are left out on
+both sides. Hits of each class are matched separately. `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default): the rules of mir_eval's onsets, drum by drum: 50 ms, 0 where a side is empty; 5 classes.
-* ``mirex``: 30 ms and 3 classes, as MIREX.
-* ``adtof``: 50 ms and 5 classes; what has no denominator is 1, and classes that neither side has count.
+* ``mir_eval`` (default): the rules of mir_eval's onsets for each drum: 50 ms, 0 if a side is empty; 5 classes.
+* ``mirex``: 30 ms and 3 classes, as in MIREX.
+* ``adtof``: 50 ms and 5 classes; ratios with denominator 0 are 1, and absent classes count.
 
 Metrics
 -------
-* ``f_measure``, ``precision``, ``recall``: of the hits of all classes together.
+* ``f_measure``, ``precision``, ``recall``: hits of all classes together.
 * ``mean_f_measure``, ``mean_precision``, ``mean_recall``: means over the classes.
 * ``by_class``: counts of matched, reference and estimated hits of each class.
-* ``class_f_measure``, ``class_precision``, ``class_recall``, on request: of each class.
+* ``class_f_measure``, ``class_precision``, ``class_recall``, on request: rates of each class.
 
 References
 ----------
@@ -53,23 +53,18 @@ from .util import Array
 __all__ = ["DRUM_MAPS", "TASK", "DrumMap", "class_scores", "evaluate"]
 
 OWN = "classes"
-"""The drum map that an evaluation brings along."""
+"""Name of the drum map defined by the evaluation's classes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassHits:
-    """Hits of each class of some pairs.
-
-    Parameters
-    ----------
-    classes : tuple of str
-    hits, extra, missed : int64 (pairs, classes)
-    """
+    """Counts of hits of each class of pairs."""
 
     classes: tuple[str, ...]
     hits: Int
     extra: Int
     missed: Int
+    """int64 (pairs, classes)"""
 
     @property
     def estimates(self) -> Int:
@@ -78,16 +73,18 @@ class ClassHits:
 
     @property
     def references(self) -> Int:
-        """Hits of the references; with octaves, those that were found one way and those that were not the other way."""
+        """Hits of the references; with octaves, the sum of matched hits and misses, which may stem from different
+        rates.
+        """
         return self.hits + self.missed
 
     def total(self) -> ClassHits:
-        """All classes as one: (pairs, 1)."""
+        """Sum over classes: (pairs, 1)."""
         counts = (one.sum(axis=1, keepdims=True) for one in (self.hits, self.extra, self.missed))
         return ClassHits(("all",), *counts)
 
     def rate(self, what: str, empty: float) -> Float:
-        """Precision, recall or F-measure of each class; `empty` is a share of nothing: float64 (pairs, classes)."""
+        """Precision, recall or F-measure of each class, `empty` if undefined: float64 (pairs, classes)."""
         if what == "precision":
             return divide(self.hits, self.estimates, empty)
         if what == "recall":
@@ -95,19 +92,19 @@ class ClassHits:
         return harmonic_mean(self.rate("precision", empty), self.rate("recall", empty))
 
     def weight(self, what: str) -> Float:
-        """The denominator of a rate: float64 (pairs, classes)."""
+        """Denominator of a rate: float64 (pairs, classes)."""
         if what == "f_measure":
             return 0.5 * (self.references + self.estimates).astype(np.float64)
         return (self.estimates if what == "precision" else self.references).astype(np.float64)
 
     def counting(self, measure: Measure) -> Bool:
-        """The classes that count: those of either side, or all: bool (pairs, classes)."""
+        """Mask of the classes that count, those of either side or all: bool (pairs, classes)."""
         some: Bool = self.references + self.estimates > 0
         return np.ones_like(some) if measure["absent"] == "counted" else some
 
 
 def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False) -> ClassHits:
-    """Match the hits of each class of each pair, as many as possible.
+    """Find a largest matching of the hits of each class of each pair.
 
     Parameters
     ----------
@@ -116,7 +113,7 @@ def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False
     drums : DrumMap
     window : float, seconds
     octave : bool
-        Whether hits at twice the rate of the reference, and at half of it, are right, too.
+        Whether hits at twice or half the rate of the reference are right.
     """
     size = len(drums.names)
     found = np.zeros((3, len(pairs) * size), dtype=np.int64)
@@ -130,11 +127,11 @@ def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False
 
 
 _BATCH = 2**16
-"""Hits of both sides that are handled at once, so that what is computed from them stays in the cache."""
+"""Hits of both sides processed at once, so that results fit into the cache."""
 
 
 def _by_class(rows: Ragged, drums: DrumMap) -> tuple[Float, Int]:
-    """Times of the hits of each class of each row, and their numbers, the first row's classes first."""
+    """Times of the hits of each class of each row, and their numbers, row by row."""
     place = _classes_of(rows, drums)
     kept = np.flatnonzero(place >= 0)
     key = rows_of(rows.counts[0])[kept] * len(drums.names) + place[kept]
@@ -143,14 +140,14 @@ def _by_class(rows: Ragged, drums: DrumMap) -> tuple[Float, Int]:
 
 
 def _classes_of(rows: Ragged, drums: DrumMap) -> Int:
-    """The class of each hit; -1 for those of none."""
+    """Class of each hit; -1 for none."""
     found = [drums.class_of(label) for label in rows.labels]
     known = np.array([*(-1 if one is None else one for one in found), -1], dtype=np.int64)
     return known[rows.columns.get("label", np.full(len(rows.columns["time"]), -1))]
 
 
 def _doubled(times: Float, counts: Int) -> tuple[Float, Int]:
-    """The hits with another one in the middle between each two neighbours.
+    """Insert a hit in the middle between neighbours.
 
     Examples
     --------
@@ -168,20 +165,20 @@ def _doubled(times: Float, counts: Int) -> tuple[Float, Int]:
 
 
 def map_of(measure: Measure, own: DrumMap | None = None) -> DrumMap:
-    """The drum map of a measure."""
+    """Drum map of a measure."""
     name = str(measure["map"])
     return own if own is not None and name == OWN else DRUM_MAPS[name]
 
 
 class Drums(Shared):
-    """The hits of some pairs, and what their matchings count."""
+    """The hits of pairs with cached matchings."""
 
     def __init__(self, own: DrumMap | None, pairs: Pairs) -> None:
         super().__init__()
         self._own, self._pairs = own, pairs
 
     def classes(self, measure: Measure) -> ClassHits:
-        """The hits of each class."""
+        """Counts of hits by class."""
         window, octave, name = float(measure["window"]), bool(measure["octave"]), measure["map"]
         return self.once(
             (name, window, octave), lambda: count_hits(self._pairs, map_of(measure, self._own), window, octave)
@@ -190,8 +187,8 @@ class Drums(Shared):
 
 _PARAMETERS = (
     Parameter("window", 0.05, "s", help="largest distance of matched hits", least=0.0),
-    Parameter("map", "adtof5", choices=tuple(DRUM_MAPS), help="the drum map, which makes classes of drums"),
-    Parameter("octave", False, help="hits at twice or half the rate of the reference are right, too"),
+    Parameter("map", "adtof5", choices=tuple(DRUM_MAPS), help="drum map, which assigns drums to classes"),
+    Parameter("octave", False, help="also accept hits at twice or half the rate of the reference"),
 )
 _EMPTY = Parameter(
     "zero_division", 0.0, choices=(0.0, 1.0), help="precision without estimates, and recall without references"
@@ -200,7 +197,7 @@ _ABSENT = Parameter(
     "absent",
     "ignored",
     choices=("ignored", "counted"),
-    help="whether classes of the map that neither side has count",
+    help="whether classes that are absent on both sides count",
 )
 _RATES = {
     "f_measure": ("F-measure", "harmonic mean of precision and recall"),
@@ -247,13 +244,13 @@ def rates(what: str, drums: Drums, measure: Measure) -> Read:
     literature=_LITERATURE,
 )
 def means(name: str, drums: Drums, measure: Measure) -> Read:
-    """Mean of the rates of the classes that count."""
+    """Mean of the rates of the counted classes."""
     classes, empty = drums.classes(measure), float(measure["zero_division"])
     counting = classes.counting(measure)
     single = np.where(counting, classes.rate(name.removeprefix("mean_"), empty), 0.0)
     number = counting.sum(axis=1).astype(np.float64)
     total = np.zeros(len(number))
-    for place in range(single.shape[1]):  # in their order, whatever the number of pairs
+    for place in range(single.shape[1]):  # summed sequentially, whatever the number of pairs
         total += single[:, place]
     return divide(total, number, empty), number
 
@@ -271,7 +268,7 @@ def means(name: str, drums: Drums, measure: Measure) -> Read:
     literature=_LITERATURE,
 )
 def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
-    """Rate of the hits of each class that counts; NaN for the others."""
+    """Rate of the hits of each counted class; NaN for other classes."""
     classes = drums.classes(measure)
     score = classes.rate(name.removeprefix("class_"), float(measure["zero_division"]))
     index = np.argwhere(classes.counting(measure))
@@ -291,7 +288,7 @@ def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
     literature=_LITERATURE,
 )
 def by_class(drums: Drums, measure: Measure) -> Sparse:
-    """Numbers of matched, of reference and of estimated hits of each class."""
+    """Numbers of matched, reference and estimated hits of each class."""
     classes = drums.classes(measure)
     counts = np.stack([classes.hits, classes.references, classes.estimates], axis=2)
     index = np.argwhere(counts > 0)
@@ -304,20 +301,20 @@ METRICS = metrics_in(globals())
 
 
 def clean(rows: Ragged, own: DrumMap | None = None) -> Cleaned:
-    """Make rows of hits fit to be scored: in order of time.
+    """Clean rows of hits and sort them by time.
 
-    Flaws are times that are not finite or later than 30000 s, hits without a drum, and labels that are no drum. Hits
-    that are out of order or negative are counted in `repairs`; all of them are kept, also several at one time.
+    Flaws are times that are not finite or later than 30000 s, hits without a drum, and unknown drums. Hits that are
+    unordered or at negative times are counted in `repairs`. All hits are kept, including simultaneous ones.
 
     Examples
     --------
     >>> rows = Ragged({"time": np.array([2.0, 1.0]), "label": np.array([0, 1])}, (np.array([1, 1]),), ("36", "300"))
     >>> clean(rows).flaws[1].message
-    'not a pitch of General MIDI, a whole number from 0 to 127: 300'
+    'not a General MIDI pitch (an integer from 0 to 127): 300'
     """
     times = rows.columns["time"]
     findings, problems, irregular = inspected("hits", rows, counted=("negative", "unsorted"))
-    late = f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds"
+    late = f"time is later than {MAX_TIME:.0f} s, so it may not be in seconds"
     problems.append((times > MAX_TIME, lambda item: f"{late}: {times[item]}"))
     cleaned = set_aside(rows, [*problems, *_label_problems(rows, own)], irregular)
     return in_order(cleaned) if "unsorted" in findings else cleaned
@@ -333,28 +330,28 @@ def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
     def describe(item: int) -> str:
         text = texts[label[item]]
         if not text:
-            return "a hit without a drum"
+            return "hit without a drum"
         if text.strip().lstrip("+-").replace(".", "", 1).isdecimal():
-            return f"not a pitch of General MIDI, a whole number from 0 to {HIGHEST_MIDI}: {text}"
+            return f"not a General MIDI pitch (an integer from 0 to {HIGHEST_MIDI}): {text}"
         names = (
             own.names if own is not None else tuple(dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.names))
         )
         return (
-            f"not a drum: {text!r}; write a pitch of General MIDI, a usual name ({suggest(text, names)}), "
-            f"or declare classes of your own"
+            f"not a drum: {text!r}; use a General MIDI pitch, a common name ({suggest(text, names)}), "
+            f"or declare classes"
         )
 
     return [(~np.array(known, dtype=np.bool_)[label], describe)]
 
 
 def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The hits of both sides that are of a class, with their verdicts.
+    """Return the hits of both sides that belong to a class, with verdicts.
 
     Returns
     -------
     dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time,
-        ``class`` and ``verdict``: ``hit``, ``missed`` or ``extra``.
+        ``reference`` and ``estimate`` (float64, seconds; NaN if not matched), in order of time, ``class`` and
+        ``verdict``: ``hit``, ``missed`` or ``extra``.
 
     Examples
     --------
@@ -367,7 +364,7 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
     """
     refuse_unjudged(measure, METRICS, "hits")
     if measure["octave"]:
-        raise MetricError(f"{measure} judges hits at twice the rate as well as at half of it; leave octave out")
+        raise MetricError(f"{measure} accepts several rates, so single hits have no verdict; leave octave out")
     drums, sides = map_of(measure, own), usable_pair(reference, estimate, partial(clean, own=own))
     placed = [(rows.columns["time"], _classes_of(rows, drums)) for rows in sides]
     parts = []
@@ -382,17 +379,17 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
 
 
 _FEW = 5
-"""Hits that may be left out without a warning."""
+"""Number of hits that may be left out without a warning."""
 
 
 def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a map that leaves out a third or more of the hits of a side.
+    """Report a map that leaves out at least a third of the hits of a side.
 
     Examples
     --------
     >>> kit = Annotation("hits", {"time": np.arange(8.0)}, ["22"] * 6 + ["36"] * 2)
     >>> doubt_map(None, MIR_EVAL.select(["f_measure"]), kit, kit)
-    "6 of 8 hits of the estimate ('22') are of no class of the map adtof5 and left out: is it the right map?"
+    "6 of 8 hits of the estimate ('22') are not in the map adtof5 and left out: is it the right map?"
     """
     maps = {str(one["map"]): map_of(one, own) for one in measures if "map" in one.parameters}
     for name, drums in maps.items():
@@ -403,7 +400,7 @@ def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annot
             if number > _FEW and 3 * number >= total:
                 shown = ", ".join(map(repr, sorted(lost)[:3]))
                 return (
-                    f"{number} of {total} hits of the {side} ({shown}) are of no class of the map {name} and left out: "
+                    f"{number} of {total} hits of the {side} ({shown}) are not in the map {name} and left out: "
                     "is it the right map?"
                 )
     return ""
@@ -412,7 +409,7 @@ def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annot
 def _convention(
     name: str, summary: str, literature: str, defaults: dict[str, Value], classes: Classes | None = None
 ) -> Convention:
-    """Rules with their defaults; with classes of an evaluation these are the default drum map."""
+    """Make a convention with its defaults; classes of the evaluation become the default drum map."""
     own = None if classes is None else DrumMap(classes.tops)
     metrics = [one.with_defaults(**defaults) for one in METRICS]
     if own is not None:
@@ -428,7 +425,7 @@ def _convention(
         doubts=(
             Doubt(
                 "map",
-                "a third or more of the drum hits of a side, and more than five, belong to no class of the drum map "
+                "at least a third of the drum hits of a side, and more than five, belong to no class of the drum map "
                 "and are left out",
                 of_pair=partial(doubt_map, own),
             ),
@@ -443,11 +440,11 @@ def _with_own(parameter: Parameter) -> Parameter:
     return replace(parameter, default=OWN, choices=(OWN, *parameter.choices))
 
 
-MIR_EVAL = _convention("mir_eval", "mir_eval's onsets, drum by drum: 50 ms, 0 where a side is empty", "@raffel2014", {})
+MIR_EVAL = _convention("mir_eval", "mir_eval's onsets for each drum: 50 ms, 0 if a side is empty", "@raffel2014", {})
 MIREX = _convention("mirex", "MIREX: 30 ms, 3 classes", "@downie2010", {"window": 0.03, "map": "adtof3"})
 ADTOF = _convention(
     "adtof",
-    "ADTOF: 50 ms, 5 classes; precision and recall of nothing are 1, and all classes count",
+    "ADTOF: 50 ms, 5 classes; ratios with denominator 0 are 1, and all classes count",
     "@zehren2021",
     {"zero_division": 1.0, "absent": "counted"},
 )
@@ -461,7 +458,7 @@ TASK = Task(
 )
 
 Hits = tuple[Any, Iterable[object]]
-"""Times in seconds, and as many drums: pitches of General MIDI or names."""
+"""Times in seconds, and a drum for each: General MIDI pitches or names."""
 
 
 def _row(rules: Convention, hits: Hits, side: str) -> Ragged:
@@ -470,7 +467,7 @@ def _row(rules: Convention, hits: Hits, side: str) -> Ragged:
     codes: dict[str, int] = {}
     label = np.array([codes.setdefault(str(drum), len(codes)) for drum in drums], dtype=np.int64)
     if len(label) != len(array):
-        raise AnnotationError(f"{side}: {len(array)} times and {len(label)} drums")
+        raise AnnotationError(f"{side}: {len(array)} times, but {len(label)} drums")
     counts = (np.array([len(array)], dtype=np.int64),)
     cleaned = rules.clean(Ragged({"time": array, "label": label}, counts, tuple(codes)))
     for flaw in cleaned.flaws.values():
@@ -494,17 +491,17 @@ _documented = documented(
     reference_times, estimated_times : (n,) and (m,), seconds
         In any order.
     reference_drums, estimated_drums : sequence of int or str
-        A drum for each time: pitches of General MIDI or usual names.
+        A drum for each time: General MIDI pitches or common names.
     convention : {"mir_eval", "mirex", "adtof"}
     classes : Classes or None
-        A drum map of one's own: a tree of classes.
+        Custom drum map: a tree of classes.
     **parameters
-        ``window``, ``map``, ``octave``, ``zero_division`` and ``absent`` in place of the convention's.
+        ``window``, ``map``, ``octave``, ``zero_division`` and ``absent``, instead of the convention's.
 
     Raises
     ------
     ValueError
-        For times that are not finite or later than 30000 s, labels that are no drum, and another number of drums.
+        For times that are not finite or later than 30000 s, unknown drums, and different numbers of times and drums.
     """,
     METRICS,
 )
@@ -520,12 +517,12 @@ def evaluate(
     classes: Classes | None = None,
     **parameters: Value,
 ) -> OrderedDict[str, float]:
-    """All scores of one estimate that are one number.
+    """Compute all scalar scores of one estimate.
 
     Returns
     -------
     OrderedDict of str to float
-        By the names of the metrics.
+        Scores by metric.
 
     Examples
     --------
@@ -553,7 +550,7 @@ def class_scores(
     classes: Classes | None = None,
     **parameters: Value,
 ) -> dict[str, dict[str, float]]:
-    """F-measure, precision and recall of each class that counts, of one estimate.
+    """F-measure, precision and recall of each counted class of one estimate.
 
     Returns
     -------
@@ -583,7 +580,7 @@ def class_scores(
 
 
 def _of_four(function: Callable[..., float]) -> Callable[..., float]:
-    """A function of two sides as one of the times and drums of both."""
+    """Convert a function of two sides to one of the times and drums of both."""
 
     def of_four(
         reference_times: Array,
@@ -600,5 +597,5 @@ def _of_four(function: Callable[..., float]) -> Callable[..., float]:
 
 
 _ARGUMENTS = "reference_times, reference_drums, estimated_times, estimated_drums"
-_pair_functions = PairFunctions(METRICS, partial(_score_pair, MIR_EVAL)).functions("As `evaluate` takes them.")
+_pair_functions = PairFunctions(METRICS, partial(_score_pair, MIR_EVAL)).functions("As for `evaluate`.")
 globals().update({name: _of_four(one) for name, one in _pair_functions.items()})

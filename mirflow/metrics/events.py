@@ -1,4 +1,4 @@
-"""Events of many pairs, and what makes rows of events fit to be scored: shared by the tasks on beats and onsets."""
+"""Events of many pairs and their cleaning, shared by the tasks on beats and onsets."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .measures import Measure, Metric
 from .util import BOUNDED, Array, are_times, validate_events
 
 MAX_TIME = 30000.0
-"""Later events, in seconds, are taken for a wrong unit."""
+"""Latest time in seconds; later ones are taken for a wrong unit."""
 
 COUNTED = ("matched", "reference", "estimate")
-"""What is counted of each class, instrument or mark."""
+"""Counts of each class, instrument or mark."""
 
-CLOSE = "less than 1 where events are so close together that one window has several of them"
-"""When a greedy matching does not give a reference against itself the perfect score."""
+CLOSE = "less than 1 if events are so close together that a window contains several of them"
+"""Exception to the perfect score of a reference against itself, for greedy matching."""
 
 
 def clean(rows: Ragged, sort: bool = True) -> Cleaned:
-    """Make rows of events fit to be scored: in order of time, unless that is left to the kernel.
+    """Clean rows of events and, with `sort`, order them by time.
 
-    Flaws are times that are not finite or later than `MAX_TIME`. Events that are out of order, negative or at the time
-    of the event before them are counted in `repairs`; all of them are kept.
+    Flaws are times that are not finite or later than `MAX_TIME`. Events that are unordered, negative or simultaneous
+    with the previous one are counted in `repairs`; all events are kept.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def clean(rows: Ragged, sort: bool = True) -> Cleaned:
     """
     times = rows.columns["time"]
     findings, problems, irregular = inspected("events", rows, counted=("negative", "unsorted", "duplicate"))
-    late = f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds"
+    late = f"time is later than {MAX_TIME:.0f} s, so it may not be in seconds"
     problems.append((times > MAX_TIME, lambda item: f"{late}: {times[item]}"))
     cleaned = set_aside(rows, problems, irregular)
     return in_order(cleaned) if sort and "unsorted" in findings else cleaned
@@ -51,24 +51,19 @@ def clean(rows: Ragged, sort: bool = True) -> Cleaned:
 
 @dataclass(frozen=True)
 class Events:
-    """Event times of some pairs, one pair after the other.
-
-    Parameters
-    ----------
-    times : float64 (events,), seconds
-        Ascending within each pair.
-    counts : int64 (pairs,)
-    """
+    """Concatenated event times of pairs."""
 
     times: Float
+    """Times, ascending within each pair: float64 (events,), seconds."""
     counts: Int
+    """int64 (pairs,)"""
 
     def __len__(self) -> int:
         return len(self.counts)
 
     @cached_property
     def offsets(self) -> Int:
-        """Starts of each pair's events: int64 (pairs + 1,)."""
+        """Offset of each pair's events: int64 (pairs + 1,)."""
         return offsets_of(self.counts)
 
     @cached_property
@@ -78,7 +73,7 @@ class Events:
 
 
 def events_of(rows: Ragged, chosen: Int) -> Events:
-    """The events of the chosen rows.
+    """Take the events of rows.
 
     Examples
     --------
@@ -90,13 +85,13 @@ def events_of(rows: Ragged, chosen: Int) -> Events:
         return Events(times, rows.counts[0])
     counts = rows.counts[0][chosen]
     starts = rows.offsets[chosen]
-    if len(chosen) and (chosen[1:] == chosen[:-1] + 1).all():  # neighbours need no copy
+    if len(chosen) and (chosen[1:] == chosen[:-1] + 1).all():  # consecutive rows need no copy
         return Events(times[starts[0] : starts[-1] + counts[-1]], counts)
     return Events(times[ranges(starts, counts)], counts)
 
 
 def pair_of(reference: Array, estimate: Array) -> Pairs:
-    """Two arrays of event times as a single pair."""
+    """Make a single pair of two arrays of event times."""
     left, right = (
         Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
         for times in (reference, estimate)
@@ -105,7 +100,7 @@ def pair_of(reference: Array, estimate: Array) -> Pairs:
 
 
 def score_pair(convention: Convention, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    """Scores of one pair of event times: float64 (measures,); see `Convention.score_pair`."""
+    """Score one pair of event times: float64 (measures,); see `Convention.score_pair`."""
     pair = pair_of(reference, estimate)
     return convention.score_pair(pair.references, pair.estimates, measures)
 
@@ -117,12 +112,13 @@ MATCHINGS: Mapping[str, Callable[[Float, Int, Float, Int, float], Matching]] = {
     "nearest": match_nearest_first,
     MADMOM: partial(match, reach=within_distance),
 }
-"""The ways of matching events: the largest matching, or that of the Beat Evaluation Toolbox, of those within a window
-of each other; madmom subtracts times and compares, the others add the window to a time."""
+"""Ways of matching events within a window: a largest matching, or the greedy one of the Beat Evaluation Toolbox. madmom
+compares differences of times; the others add the window to a time.
+"""
 
 
 def f_measure_of(hits: Int, references: Int, estimates: Int) -> Float:
-    """The F-measure of numbers of hits, 0 without hits.
+    """F-measure of numbers of hits; 0 without hits.
 
     Examples
     --------
@@ -133,12 +129,12 @@ def f_measure_of(hits: Int, references: Int, estimates: Int) -> Float:
 
 
 def matched(references: Float, estimates: Float, window: float, matching: str, delay: float = 0.0) -> dict[str, Column]:
-    """The events of one pair with what became of them, where estimates are matched some seconds later.
+    """Return the events of one pair with verdicts; estimates are delayed before matching.
 
     Returns
     -------
     dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
+        ``reference`` and ``estimate`` (float64, seconds; NaN if not matched), in order of time, and
         ``verdict``: ``hit``, ``missed`` or ``extra``.
     """
     counts = (np.array([len(side)], dtype=np.int64) for side in (references, estimates))
@@ -155,7 +151,7 @@ def matched(references: Float, estimates: Float, window: float, matching: str, d
 def evidence(
     what: str, metrics: Sequence[Metric], reference: Annotation, estimate: Annotation, measure: Measure
 ) -> dict[str, Column]:
-    """The events of both sides with their verdicts, as of `matched`; `what` names them in messages.
+    """Return the events of both sides with verdicts, see `matched`; `what` names them in messages.
 
     Examples
     --------
@@ -177,22 +173,22 @@ def evidence(
 CHECKS = """Raises
     ------
     ValueError
-        For times that are not finite, later than `MAX_TIME` or not in order, and arrays that are not flat.
+        For times that are not finite, later than `MAX_TIME` or unordered, and arrays that are not one-dimensional.
 
     Warns
     -----
     MirflowWarning
         For an empty side."""
-"""Sections of the docstrings of functions that `validate_pair` checks the sides of."""
+"""Sections of the docstrings of functions that call `validate_pair`."""
 
 
 def validate_pair(reference: Array, estimate: Array, what: str) -> None:
-    """Check both sides of a pair of event sequences, which messages name `what`; see `validate` of beats."""
+    """Check both sides of a pair of event sequences, which messages call `what`; see `validate` of beats."""
     for side, name in ((reference, "Reference"), (estimate, "Estimated")):
         if side.size == 0:
             warn_caller(f"{name} {what} are empty.")
     for side in map(np.asarray, (reference, estimate)):  # a pandas.Series compares by its index, not by position
-        # In order both ends answer for all, which spares a pair alone most of the checks.
+        # For sorted times, checking both ends is enough and faster.
         ordered = side.ndim == 1 and (side[1:] >= side[:-1]).all()
         if ordered and (not len(side) or (side[0] >= -LATEST and side[-1] <= MAX_TIME)):
             continue

@@ -1,4 +1,4 @@
-"""The loaders of `mir_eval.io` under their own names: files to plain arrays."""
+"""The loaders of `mir_eval.io`, from files to plain arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BLANKS = r"\s+"
 
 @contextmanager
 def opened(file: File) -> Iterator[IO[str]]:
-    """The file as lines; one that is open already stays open."""
+    """Open a file of text; a file that is already open stays open."""
     if hasattr(file, "read"):
         yield cast(IO[str], file)
         return
@@ -55,15 +55,15 @@ def opened(file: File) -> Iterator[IO[str]]:
 
 
 def splitter(delimiter: str, cuts: int) -> Callable[[str], list[str]]:
-    """Function that splits a stripped line, in at most so many places; 0: in all."""
-    if delimiter == BLANKS:  # the same cuts as the expression makes, several times faster
+    """Make a function that splits a stripped line at most `cuts` times; 0: everywhere."""
+    if delimiter == BLANKS:  # equivalent to the regular expression, but several times faster
         return lambda line: line.split(maxsplit=cuts or -1) or [""]
     split = re.compile(delimiter).split
     return lambda line: split(line, maxsplit=cuts)
 
 
 def read_lines(lines: IO[str], comment: str | None, header: bool = False) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without the comments and the header."""
+    """Iterate over lines with their numbers, without comments and header."""
     is_comment = (lambda line: None) if comment is None else re.compile(f"^{comment}").match
     first = 1 + header
     return ((number, line) for number, line in enumerate(islice(lines, first - 1, None), first) if not is_comment(line))
@@ -77,12 +77,12 @@ _documented = documented(
     delimiter : str
         Regular expression.
     comment : str or None
-        Regular expression; lines that begin with it are skipped. None: no line is a comment.
+        Regular expression; lines that begin with it are skipped. None: no line is skipped.
 
     Raises
     ------
     ValueError
-        For a line with another number of columns or a value of another kind, with file and line.
+        For a line with a wrong number of columns or an invalid value, with file and line.
     OSError
         If the file cannot be opened.
 
@@ -97,17 +97,17 @@ _documented = documented(
 def load_delimited(
     filename: File, converters: Sequence[Callable[[str], Any]], delimiter: str = BLANKS, comment: str | None = "#"
 ) -> Any:
-    r"""Columns of a delimited text file.
+    r"""Load columns of a delimited text file.
 
     Parameters
     ----------
     converters : sequence of callables
-        One for each column. The last of several columns takes the rest of the line, delimiters included.
+        One per column. The last of several columns takes the rest of the line, including delimiters.
 
     Returns
     -------
     tuple of lists
-        One list a column; with one converter the list itself.
+        One list per column; with one converter, the list itself.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def load_delimited(
     columns: tuple[list[Any], ...] = tuple([] for _ in converters)
     for values, texts, converter in zip(columns, zip(*rows, strict=True), converters, strict=False):
         try:
-            values.extend(map(converter, texts))  # what came before a failure stays in the list and tells its row
+            values.extend(map(converter, texts))  # values before a failure stay in the list, which gives the row
         except Exception as error:  # the converter is the caller's and may raise anything
             number, line = places[len(values)]
             name = getattr(converter, "__name__", repr(converter))
@@ -139,7 +139,7 @@ def load_delimited(
 
 
 def _checked(values: _Values, check: Callable[[_Values], None]) -> _Values:
-    """The values; what is wrong with them is a warning."""
+    """Return the values, with a warning if they are invalid."""
     try:
         check(values)
     except ValueError as error:
@@ -149,12 +149,12 @@ def _checked(values: _Values, check: Callable[[_Values], None]) -> _Values:
 
 @_documented
 def load_events(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> Float:
-    r"""Event times from a file of one column.
+    r"""Load event times from a file with one column.
 
     Returns
     -------
     float64 (n,), seconds
-        Faults found by `validate_events` are warnings.
+        Invalid times cause a warning, see `validate_events`.
 
     Examples
     --------
@@ -166,12 +166,12 @@ def load_events(filename: File, delimiter: str = BLANKS, comment: str | None = "
 
 @_documented
 def load_labeled_events(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, list[str]]:
-    r"""Event times and labels from a file of two columns.
+    r"""Load event times and labels from a file with two columns.
 
     Returns
     -------
     times : float64 (n,), seconds
-        Faults found by `validate_events` are warnings.
+        Invalid times cause a warning, see `validate_events`.
     labels : list of str
 
     Examples
@@ -185,12 +185,12 @@ def load_labeled_events(filename: File, delimiter: str = BLANKS, comment: str | 
 
 @_documented
 def load_intervals(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> Float:
-    r"""Intervals from a file of two columns.
+    r"""Load intervals from a file with two columns.
 
     Returns
     -------
     float64 (n, 2), seconds
-        Faults found by `validate_intervals` are warnings.
+        Invalid intervals cause a warning, see `validate_intervals`.
 
     Examples
     --------
@@ -205,12 +205,12 @@ def load_intervals(filename: File, delimiter: str = BLANKS, comment: str | None 
 def load_labeled_intervals(
     filename: File, delimiter: str = BLANKS, comment: str | None = "#"
 ) -> tuple[Float, list[str]]:
-    r"""Intervals and labels from a file of three columns.
+    r"""Load intervals and labels from a file with three columns.
 
     Returns
     -------
     intervals : float64 (n, 2), seconds
-        Faults found by `validate_intervals` are warnings.
+        Invalid intervals cause a warning, see `validate_intervals`.
     labels : list of str
 
     Examples
@@ -224,12 +224,12 @@ def load_labeled_intervals(
 
 @_documented
 def load_valued_intervals(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
-    r"""Intervals and a number for each from a file of three columns.
+    r"""Load intervals with values from a file with three columns.
 
     Returns
     -------
     intervals : float64 (n, 2), seconds
-        Faults found by `validate_intervals` are warnings.
+        Invalid intervals cause a warning, see `validate_intervals`.
     values : float64 (n,)
 
     Examples
@@ -243,7 +243,7 @@ def load_valued_intervals(filename: File, delimiter: str = BLANKS, comment: str 
 
 @_documented
 def load_time_series(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
-    r"""Times and values from a file of two columns.
+    r"""Load times and values from a file with two columns.
 
     Returns
     -------
@@ -267,20 +267,20 @@ def load_ragged_time_series(
     header: bool = False,
     comment: str | None = "#",
 ) -> tuple[Float, list[Array]]:
-    r"""Times and any number of values at each, one time a line.
+    r"""Load times with any number of values each, one time per line.
 
     Parameters
     ----------
     dtype : type
         Of the values.
     header : bool
-        Whether the first line is a header, which is skipped.
+        Whether to skip the first line.
 
     Returns
     -------
     times : float64 (n,), seconds
     values : list of arrays
-        One for each time, perhaps empty.
+        One per time, possibly empty.
 
     Examples
     --------
@@ -309,12 +309,12 @@ def load_ragged_time_series(
 
 @_documented
 def load_key(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> str:
-    r"""A key from a file of one row: tonic and mode.
+    r"""Load a key from a file with one row: tonic and mode.
 
     Returns
     -------
     str
-        Tonic and mode with a blank between them. What `mirflow.metrics.key.validate_key` refuses is a warning.
+        Tonic and mode, separated by a space. Invalid keys cause a warning, see `mirflow.metrics.key.validate_key`.
 
     Examples
     --------
@@ -330,24 +330,24 @@ def load_key(filename: File, delimiter: str = BLANKS, comment: str | None = "#")
 
 @_documented
 def load_tempo(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, float]:
-    r"""Two tempi from a file of one row, in the format of MIREX.
+    r"""Load two tempi from a file with one row, in the format of MIREX.
 
     Parameters
     ----------
     filename : path or open file
-        Two tempi and the share of the salience that the first one has.
+        File with two tempi and the share of the first in the total salience.
 
     Returns
     -------
     tempi : float64 (2,), beats per minute
-        Faults found by `mirflow.metrics.tempo.validate_tempi` are warnings.
+        Invalid tempi cause a warning, see `mirflow.metrics.tempo.validate_tempi`.
     weight : float
         In [0, 1].
 
     Raises
     ------
     ValueError
-        For a weight outside 0 to 1.
+        For a weight outside [0, 1].
 
     Examples
     --------
@@ -368,24 +368,24 @@ _SCALES = {"int8": 2.0**8, "int16": 2.0**16, "int32": 2.0**24}
 
 
 def load_wav(path: str | PathLike[str], mono: bool = True) -> tuple[Array, int]:
-    """Samples of a wav file, on mir_eval's scale.
+    """Load the samples of a wav file, on mir_eval's scale.
 
     Parameters
     ----------
     path : path
     mono : bool
-        Whether several channels are averaged.
+        Whether to average channels.
 
     Returns
     -------
-    samples : float64 (n,), or (n, channels) where several are kept
-        Divided by 2**16 (16 bits), which is half of what others give, or by 2**24 (24 and 32 bits).
+    samples : float64 (n,) or, if not averaged, (n, channels)
+        Divided by 2**16 (16 bits), which is half of the usual scale, or by 2**24 (24 and 32 bits).
     rate : int, Hz
 
     Raises
     ------
     ValueError
-        For other kinds of samples, such as 8 bits or floats, and for what is no wav file.
+        For other types of samples, such as 8 bits or floats, and files that are not wav.
 
     Examples
     --------
@@ -413,12 +413,12 @@ Pattern = list[list[tuple[float, float]]]
 
 @_documented
 def load_patterns(filename: File) -> list[Pattern]:
-    r"""Repeated patterns from a file in the format of MIREX 2013.
+    r"""Load repeated patterns from a file in the format of MIREX 2013.
 
     Parameters
     ----------
     filename : path or open file
-        Lines ``pattern1``, ``occurrence1`` and ``onset, midi pitch``.
+        File with lines ``pattern1``, ``occurrence1`` and ``onset, midi pitch``.
 
     Returns
     -------

@@ -1,21 +1,21 @@
 """Key estimation: reference and estimate are one key for a whole track.
 
-The functions are those of ``mir_eval.key``, with the same arguments, results and errors, and read its narrower syntax
-of labels; `TASK` holds the metrics of whole datasets.
+The functions are those of ``mir_eval.key``, with the same arguments, results, errors and restricted syntax of labels;
+`TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default): mir_eval 0.8.2: only the fifth above is near.
+* ``mir_eval`` (default): mir_eval 0.8.2: only the fifth above earns points.
 * ``mirex2005``: MIREX until 2016: the same score, with the share of each class of errors.
-* ``mirex2017``: MIREX since 2017: fifths in both directions are near.
-* ``madmom``: the evaluation of madmom: the same; its option ``strict_fifth`` is ``allow_descending_fifths=false``.
+* ``mirex2017``: MIREX since 2017: fifths in both directions earn points.
+* ``madmom``: evaluation of madmom: the same; its option ``strict_fifth`` is ``allow_descending_fifths=false``.
 
 Metrics
 -------
 * ``weighted_score`` (`weighted_score`): 1 for the same key, 0.5 for a fifth, 0.3 for the relative and 0.2 for the
   parallel key.
 * ``same``, ``fifth``, ``relative``, ``parallel``, ``other``, on request under ``mir_eval``: shares of the relations.
-* ``relative_of_fifth``, on request: share of relatives of keys a fifth from the reference; ``other`` has them, too.
+* ``relative_of_fifth``, on request: share of relatives of keys a fifth from the reference, which ``other`` includes.
 
 References
 ----------
@@ -62,7 +62,7 @@ __all__ = ["KEY_TO_SEMITONE", "TASK", "evaluate", "split_key_string", "validate"
 
 
 def _keys(rows: Ragged, row: Int) -> Int:
-    """Codes of the keys of some rows that are not empty."""
+    """Codes of the keys of nonempty rows."""
     of_label = np.array([_code(label) for label in rows.labels], dtype=np.int64)
     codes: Int = of_label[rows.columns["label"][rows.offsets[row]]]
     return codes
@@ -70,22 +70,16 @@ def _keys(rows: Ragged, row: Int) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class KeyPairs:
-    """Relations of the keys of both sides of some pairs.
-
-    Parameters
-    ----------
-    relation : int64 (pairs,)
-        Places in :data:`mirflow.theory.keys.RELATIONS`; other without an estimate.
-    known : bool (pairs,)
-        Those with a reference.
-    """
+    """Relations of the keys of both sides of pairs."""
 
     relation: Int
+    """int64 (pairs,): index in :data:`mirflow.theory.keys.RELATIONS`; other without an estimate."""
     known: Bool
+    """Whether the pair has a reference: bool (pairs,)."""
 
     @classmethod
     def of(cls, pairs: Pairs) -> KeyPairs:
-        """Of cleaned rows: every pair with a reference weighs 1; no estimate is an error (other)."""
+        """Compare clean rows: pairs with a reference weigh 1; a missing estimate is an error (other)."""
         known, estimated = (counts > 0 for counts in pairs.counts)
         relation = np.full(len(pairs), OTHER, dtype=np.int64)
         both = known & estimated
@@ -94,7 +88,7 @@ class KeyPairs:
         return cls(relation, known)
 
     def weigh(self, points: Mapping[int, float]) -> tuple[Float, Bool]:
-        """The points of each pair by its relation, and the pairs that count."""
+        """Points of each pair for its relation, and the pairs that count."""
         of_relation = np.array([points.get(relation, 0.0) for relation in range(len(RELATIONS))])
         return np.where(self.known, of_relation[self.relation], 0.0), self.known
 
@@ -102,7 +96,7 @@ class KeyPairs:
 _DESCENDING = Parameter(
     "allow_descending_fifths",
     False,
-    help="whether a fifth below the reference is a fifth, too",
+    help="whether a fifth below the reference counts as a fifth",
     mir_eval="allow_descending_fifths",
 )
 _declared = partial(
@@ -126,7 +120,7 @@ def _points(name: str, default: float) -> Parameter:
     parameters=(_DESCENDING, _points("fifth", 0.5), _points("relative", 0.3), _points("parallel", 0.2)),
 )
 def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 point for the right key, fewer for one that is nearly right."""
+    """1 point for the right key, fewer for a related one."""
     descending, fifth, relative, parallel = map(float, measure.values)
     down = fifth if descending else 0.0
     return keys.weigh({SAME: 1.0, FIFTH_UP: fifth, FIFTH_DOWN: down, RELATIVE: relative, PARALLEL: parallel})
@@ -134,13 +128,13 @@ def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
 
 @_of_class("Same key", aliases=("correct", "accuracy"))
 def _same(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is the key of the reference, in whatever spelling."""
+    """1 if the estimate is the key of the reference, in any spelling."""
     return keys.weigh({SAME: 1.0})
 
 
 @_of_class("Fifth", orientation="none", perfect=0.0, parameters=(_DESCENDING,))
 def _fifth(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate lies a perfect fifth from the reference, in the same mode."""
+    """1 if the estimate is a perfect fifth from the reference, in the same mode."""
     return keys.weigh({FIFTH_UP: 1.0, FIFTH_DOWN: float(measure["allow_descending_fifths"])})
 
 
@@ -158,14 +152,14 @@ def _parallel(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
 
 @_of_class("Other", orientation="lower", perfect=0.0, parameters=(_DESCENDING,))
 def _other(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is wrong and not near."""
+    """1 if the estimate is wrong and not related."""
     down = float(not measure["allow_descending_fifths"])
     return keys.weigh({OTHER: 1.0, FIFTH_DOWN: down, RELATIVE_OF_FIFTH_UP: 1.0, RELATIVE_OF_FIFTH_DOWN: 1.0})
 
 
 @_of_class("Relative of the fifth", orientation="none", perfect=0.0, parameters=(_DESCENDING,), literature=_OF_FIFTH)
 def _relative_of_fifth(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is the relative of the key a perfect fifth from the reference; `other` counts it, too."""
+    """1 if the estimate is the relative of the key a perfect fifth from the reference; `other` includes it."""
     return keys.weigh({RELATIVE_OF_FIFTH_UP: 1.0, RELATIVE_OF_FIFTH_DOWN: float(measure["allow_descending_fifths"])})
 
 
@@ -185,12 +179,12 @@ _MODES = ("major", "minor", "other")
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """One pair, for metrics that are read off `KeyPairs`: a number is faster than an array of one."""
+    """One pair, for metrics that read `KeyPairs`; numbers are faster than arrays of one."""
 
     relation: int
 
     def weigh(self, points: Mapping[int, float]) -> tuple[float, bool]:
-        """The points of the pair by its relation."""
+        """Points of the pair for its relation."""
         return points.get(self.relation, 0.0), True
 
 
@@ -210,12 +204,12 @@ _documented = documented(
     reference_key, estimated_key : str
         In mir_eval's syntax.
     **kwargs
-        Not used; other keyword arguments are refused by their names.
+        Not used; other keyword arguments are refused.
 
     Raises
     ------
     ValueError
-        For a key that `validate_key` refuses.
+        For a key refused by `validate_key`.
     """,
     METRICS,
 )
@@ -227,7 +221,7 @@ def validate_key(key: str) -> None:
     Parameters
     ----------
     key : str
-        A tonic of `KEY_TO_SEMITONE` in any case, a blank, and ``major``, ``minor`` or ``other``; or ``X``.
+        A tonic of `KEY_TO_SEMITONE` in any case, a space, and ``major``, ``minor`` or ``other``; or ``X``.
 
     Raises
     ------
@@ -260,7 +254,7 @@ def validate(reference_key: str, estimated_key: str) -> None:
 
 
 def split_key_string(key: str) -> tuple[int | None, str | None]:
-    """The tonic and the mode of a key.
+    """Split a key into tonic and mode.
 
     Parameters
     ----------
@@ -309,7 +303,7 @@ def weighted_score(reference_key: str, estimated_key: str, allow_descending_fift
 def evaluate(
     reference_key: str, estimated_key: str, allow_descending_fifths: bool = False, **kwargs: Any
 ) -> OrderedDict[str, float]:
-    """The weighted score of one estimate.
+    """Compute the weighted score of one estimate.
 
     Examples
     --------
@@ -322,10 +316,10 @@ def evaluate(
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Keep one key a row.
+    """Keep one key per row.
 
-    A row that repeats its key, in whatever spelling, is cut to the first label; the others are counted as repairs.
-    Flaws are labels that name no key, and a second key: what is compared is the key of a whole track.
+    Repetitions of the key, in any spelling, are dropped and counted as repairs. Flaws are labels that are not keys, and
+    a second key, because the key of the whole track is compared.
 
     Examples
     --------
@@ -337,7 +331,7 @@ def clean(rows: Ragged) -> Cleaned:
     ["not a key: 'H major'; keys are written like C, A minor, F#:maj or X", \
 "a track has one key, and this is another one: 'A major'"]
     """
-    label, texts = rows.columns["label"], [*rows.labels, ""]  # the last one serves items without a label
+    label, texts = rows.columns["label"], [*rows.labels, ""]  # the last one is for items without a label
     keys = [parse_key(text) for text in rows.labels]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     key = np.array([*(-1 if key is None else numbers[key] for key in keys), -1], dtype=np.int64)[label]
@@ -352,7 +346,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The two keys (``reference``, ``estimate``) and their ``relation``, a name of `RELATIONS`, for any measure.
+    """Return both keys (``reference``, ``estimate``) and their ``relation``, one of `RELATIONS`, for any measure.
 
     Examples
     --------
@@ -373,7 +367,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 
 def _mirex(name: str, summary: str, descending: bool, literature: str) -> Convention:
-    """With the shares of all classes."""
+    """Make a convention of MIREX, with the shares of all classes."""
     metrics = (
         replace(one.with_defaults(allow_descending_fifths=descending), default=one.name != "relative_of_fifth")
         for one in METRICS
@@ -384,7 +378,7 @@ def _mirex(name: str, summary: str, descending: bool, literature: str) -> Conven
 _CONVENTIONS = (
     Convention(
         "mir_eval",
-        "mir_eval 0.8.2: of the fifths only the ascending one is near",
+        "mir_eval 0.8.2: only the ascending fifth earns points",
         METRICS,
         clean,
         _score,
@@ -392,10 +386,10 @@ _CONVENTIONS = (
         literature="@raffel2014",
     ),
     _mirex("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False, "@downie2010"),
-    _mirex("mirex2017", "MIREX since 2017: fifths in both directions are near", True, "@downie2010"),
+    _mirex("mirex2017", "MIREX since 2017: fifths in both directions earn points", True, "@downie2010"),
     _mirex(
         "madmom",
-        "madmom's evaluation: fifths in both directions are near, as in MIREX since 2017",
+        "madmom's evaluation: fifths in both directions earn points, as in MIREX since 2017",
         True,
         "@bock2016madmom",
     ),
@@ -403,12 +397,12 @@ _CONVENTIONS = (
 
 
 def doubt_case(annotation: Annotation) -> str:
-    """Report a lower-case letter without a mode, which in classical notation stands for minor.
+    """Report a lower-case letter without a mode, which means minor in classical notation.
 
     Examples
     --------
     >>> doubt_case(Annotation("key", {}, ["f#"]))
-    "'f#' is read as F# major, but lower-case letters often stand for minor: write 'F# minor' or 'F# major'"
+    "'f#' is read as F# major, but lower-case letters often mean minor: write 'F# minor' or 'F# major'"
     """
     return next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), "")
 

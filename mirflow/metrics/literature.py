@@ -1,6 +1,6 @@
-"""Literature of metrics and conventions: citations in records, entries of ``literature.bib``, text for people.
+"""Literature of metrics and conventions: citations in records, entries of ``literature.bib``, and readable text.
 
-A record cites as Pandoc does, ``"@dixon2007; equation 3 of @downie2010"``, by the keys of ``literature.bib``.
+Records cite keys of ``literature.bib`` in Pandoc's syntax: ``"@dixon2007; equation 3 of @downie2010"``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VENUES = ("journal", "booktitle", "school", "institution", "howpublished", "pub
 
 @cache
 def bibliography() -> Mapping[str, Mapping[str, str]]:
-    """The entries by key: fields as BibTeX has them, with the type of the entry as ``type``.
+    """Return the entries by key: fields as in BibTeX, and the type of the entry as ``type``.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def bibliography() -> Mapping[str, Mapping[str, str]]:
 
 
 def cited(text: str) -> tuple[str, ...]:
-    """The keys that a text cites, in its order.
+    """Return the keys cited in a text, in order.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def cited(text: str) -> tuple[str, ...]:
 
 
 def spell_out(text: str) -> str:
-    """A text with its citations as authors, title, venue and year.
+    """Replace the citations in a text by authors, title, venue and year.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _reference(key: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text of BibTeX without its commands."""
+    """Remove commands from BibTeX text."""
     text = _ACCENT.sub(
         lambda found: unicodedata.normalize("NFC", found[2] + _COMBINING[found[1]]), text.replace(r"\ss", "ß")
     )
@@ -76,7 +76,7 @@ def _plain(text: str) -> str:
 
 
 def to_bibtex(key: str, **more: str) -> str:
-    """An entry as BibTeX, with more fields at its end.
+    """Format an entry as BibTeX, with additional fields at its end.
 
     Examples
     --------

@@ -1,19 +1,18 @@
-"""Local key estimation: reference and estimate are intervals with a key each, for music that modulates.
+"""Local key estimation: reference and estimate are intervals with keys, for music that modulates.
 
-The metrics are those of a single key, as shares of the time instead of shares of the tracks. mir_eval has no such task;
-`TASK` holds the metrics of whole datasets.
+The metrics are those of a single key, as shares of the time instead of shares of the tracks. mir_eval does not have
+this task; `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
-* ``mirex2017`` (default): the points of MIREX since 2017: fifths in both directions are near.
-* ``mirex2005``: those until 2016: only the fifth above is near.
+* ``mirex2017`` (default): the points of MIREX since 2017: fifths in both directions earn points.
+* ``mirex2005``: those until 2016: only the fifth above earns points.
 
 Metrics
 -------
 * ``weighted_score``: mean over the time of the points of a key: 1 for the same, 0.5 for a fifth, 0.3 for the relative
   and 0.2 for the parallel key.
-* ``same``, ``fifth``, ``relative``, ``parallel``, ``relative_of_fifth``, ``other``: shares of the time, which add up to
-  1.
+* ``same``, ``fifth``, ``relative``, ``parallel``, ``relative_of_fifth``, ``other``: shares of the time, which sum to 1.
 
 References
 ----------
@@ -57,35 +56,28 @@ from .pair import PairFunctions, row_of_intervals
 __all__ = ["TASK"]
 
 _BATCH = 2**14
-"""Intervals of both sides that are handled at once, so that what is computed from them stays in the cache."""
+"""Intervals of both sides processed at once, so that results fit into the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyStretches:
-    """The stretches of time in which the reference has a key and neither side changes, of many pairs.
-
-    Parameters
-    ----------
-    start, end : float64 (stretches,), seconds
-    reference, estimate : int64 (stretches,)
-        The interval of each side, among all; -1 where the estimate has none.
-    relation : int64 (stretches,)
-        Places in `RELATIONS`; other where there is no estimate.
-    pair : int64 (stretches,)
-    pairs : int
-    """
+    """Stretches of time in which the reference has a key and neither side changes, of many pairs."""
 
     start: Float
     end: Float
+    """float64 (stretches,), seconds."""
     reference: Int
     estimate: Int
+    """int64 (stretches,): index of the interval of each side; -1 if the estimate has none."""
     relation: Int
+    """int64 (stretches,): index in `RELATIONS`; other without an estimate."""
     pair: Int
+    """int64 (stretches,)"""
     pairs: int
 
     @classmethod
     def of(cls, references: Ragged, estimates: Ragged) -> KeyStretches:
-        """Those of cleaned rows, a row for each pair on either side."""
+        """Make stretches from clean rows, one row per pair on each side."""
         common = np.minimum(_first(references), _first(estimates))
         common[np.isinf(common)] = 0.0
         (own, items, counts), (others, other_items, other_counts) = (_steps(r, common) for r in (references, estimates))
@@ -106,9 +98,9 @@ class KeyStretches:
 
 
 def _steps(rows: Ragged, start: Float) -> tuple[Float, Int, Int]:
-    """Times at which the interval of a row changes, the interval from then on, -1 for none, and how many of each row.
+    """Times at which the interval of a row changes, the following interval (-1: none), and their number per row.
 
-    The first step of a row is at a start that all sides of its pair have.
+    The first step of a row is at a start shared by both sides of its pair.
     """
     lead, item = 2 * rows.offsets[:-1], np.arange(len(rows.columns["start"]))
     time = np.column_stack([rows.columns["start"], rows.columns["end"]]).ravel()
@@ -117,7 +109,7 @@ def _steps(rows: Ragged, start: Float) -> tuple[Float, Int, Int]:
 
 
 def _first(rows: Ragged) -> Float:
-    """The start of the first interval of each row, infinity for a row without any."""
+    """Start of the first interval of each row, infinity if empty."""
     filled = rows.counts[0] > 0
     first = np.full(len(rows), np.inf)
     first[filled] = rows.columns["start"][rows.offsets[:-1][filled]]
@@ -125,7 +117,7 @@ def _first(rows: Ragged) -> Float:
 
 
 def _codes(rows: Ragged) -> Int:
-    """The key of each interval; the last one serves -1."""
+    """Key of each interval; the last one is for -1."""
     of_label = np.array([(parse_key(label) or UNNAMED).code for label in (*rows.labels, "X")], dtype=np.int64)
     codes: Int = of_label[np.append(rows.columns["label"], -1)]
     return codes
@@ -133,14 +125,14 @@ def _codes(rows: Ragged) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class KeySeconds:
-    """Seconds of each relation of the keys of both sides of some pairs: float64 (pairs, relations)."""
+    """Seconds of each relation of the keys of both sides of pairs: float64 (pairs, relations)."""
 
     totals: Float
 
     def weigh(self, points: Mapping[int, float]) -> tuple[Float, Float]:
-        """The mean of the points over the time that has a key in the reference, NaN without any, and that time."""
+        """Mean points over the time with a reference key (NaN if there is none), and that time."""
         of_relation = np.array([points.get(relation, 0.0) for relation in range(len(RELATIONS))])
-        # Not a product of matrices, whose order of additions depends on how many pairs there are.
+        # Not a matrix product, whose order of summation depends on the number of pairs.
         scored, seconds = ((self.totals * each).cumsum(axis=1)[:, -1] for each in (of_relation, np.ones(1)))
         return divide(scored, seconds, np.nan), seconds
 
@@ -150,8 +142,8 @@ _LITERATURE = "equation 3 of @downie2010, over time as in @schreiber2020key"
 
 
 def _over_time(one: Metric) -> Metric:
-    """A metric of single keys as a share of the time."""
-    summary = one.summary.removeprefix("1 if ").removesuffix("; `other` counts it, too")
+    """Convert a metric of single keys to a share of the time."""
+    summary = one.summary.removeprefix("1 if ").removesuffix("; `other` includes it")
     if summary != one.summary:
         summary = f"share of the time in which {summary}"
     return replace(
@@ -173,7 +165,7 @@ _DESCENDING = _SHARED["fifth"].parameters
 
 @metric("Other", _WEIGHT, orientation="lower", perfect=0.0, parameters=_DESCENDING, literature=_LITERATURE)
 def _other(keys: KeySeconds, measure: Measure) -> tuple[Float, Float]:
-    """Share of the time in which the estimate is of no other class, or missing."""
+    """Share of the time in which the estimate belongs to no other class or is missing."""
     down = float(not measure["allow_descending_fifths"])
     return keys.weigh({OTHER: 1.0, FIFTH_DOWN: down, RELATIVE_OF_FIFTH_DOWN: down})
 
@@ -182,10 +174,10 @@ METRICS = (*_SHARED.values(), *metrics_in({"_other": _other}))
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of intervals fit to be scored.
+    """Clean rows of intervals.
 
-    Intervals without length are dropped and rows out of order sorted; both are counted. Flaws are times that are not
-    finite, negative or reversed, labels that name no key, and overlaps. Gaps are time without a key.
+    Intervals of zero length are dropped and unordered rows sorted; both are counted. Flaws are times that are not
+    finite, negative or reversed, labels that are not keys, and overlaps. Gaps are time without a key.
 
     Examples
     --------
@@ -206,10 +198,10 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of key annotations over time.
+    """Score pairs of key annotations over time.
 
-    Time counts where the reference has a key; an estimate that has none there is of class other. A reference without
-    any is NaN with weight 0.
+    Only time with a reference key counts; a missing estimate belongs to class other. A reference without keys has score
+    NaN and weight 0.
     """
     refuse_grid(grid, "local keys")
     totals = np.zeros((len(pairs), len(RELATIONS)))
@@ -219,13 +211,13 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The stretches of time in which neither key changes, for any measure.
+    """Return the stretches of time in which neither key changes, for any measure.
 
     Returns
     -------
     dict of str to array (stretches,)
         ``start`` and ``end`` (float64, seconds), ``reference`` and ``estimate`` (labels, empty for no estimate),
-        ``verdict`` (``right`` or ``wrong``) and ``relation``, a name of `mirflow.theory.keys.RELATIONS`.
+        ``verdict`` (``right`` or ``wrong``) and ``relation``, one of `mirflow.theory.keys.RELATIONS`.
 
     Examples
     --------
@@ -256,7 +248,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 MIREX2017 = Convention(
     "mirex2017",
-    "MIREX since 2017, over time: fifths in both directions are near",
+    "MIREX since 2017, over time: fifths in both directions earn points",
     METRICS,
     clean,
     score,
@@ -266,7 +258,7 @@ MIREX2017 = Convention(
 MIREX2005 = replace(
     MIREX2017,
     name="mirex2005",
-    summary="MIREX until 2016, over time: of the fifths only the ascending one is near",
+    summary="MIREX until 2016, over time: only the ascending fifth earns points",
     metrics=tuple(one.with_defaults(allow_descending_fifths=False) for one in METRICS),
     literature="@downie2010",
 )
@@ -298,5 +290,5 @@ def _score_pair(
 
 
 globals().update(
-    PairFunctions(METRICS, _score_pair).functions("Intervals, (n, 2) in seconds, and the key of each, as a tuple.")
+    PairFunctions(METRICS, _score_pair).functions("Tuple of intervals, (n, 2) in seconds, and their keys.")
 )

@@ -1,4 +1,4 @@
-"""Metrics with their parameters: declarations, identity strings, and the coordinates that describe them."""
+"""Metrics and their parameters: declarations, identity strings, and coordinates that describe them."""
 
 from __future__ import annotations
 
@@ -25,65 +25,45 @@ Pooling = Literal["exact", "micro", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a metric.
-
-    Parameters
-    ----------
-    name : str
-    default : float, int, str or bool
-        Its type is the parameter's type.
-    unit : str
-        Empty for pure numbers and names.
-    choices : tuple
-        Allowed values; empty: any.
-    above, least : float or None
-        A number must be greater than `above`, and at least `least`.
-    words : tuple of str
-        Values beside numbers, such as ``exact``.
-    help : str
-        One line.
-    mir_eval : str
-        Its name in mir_eval's functions; empty if they do not have it.
-    """
+    """One parameter of a metric."""
 
     name: str
     default: Value
+    """Its type is the type of the parameter: float, int, str or bool."""
     unit: str = ""
+    """Empty for pure numbers and names."""
     choices: tuple[Value, ...] = ()
+    """Allowed values; empty: any."""
     help: str = ""
     above: float | None = None
     least: float | None = None
+    """A number must be greater than `above`, and at least `least`."""
     mir_eval: str = ""
+    """Its name in mir_eval; empty if mir_eval does not have it."""
     words: tuple[str, ...] = ()
+    """Values other than numbers, such as ``exact``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """Weight of a score: its denominator.
-
-    Parameters
-    ----------
-    words : str
-    unit : str
-        ``s`` or a counted thing.
-    counts : str
-        How it follows from the numbers of items of both sides, as a name in `COUNTS`; empty where it does not.
-    """
+    """Weight of a score: its denominator."""
 
     words: str
     unit: str
+    """``s`` or a counted thing."""
     counts: str = ""
+    """Key of `COUNTS` that derives it from the numbers of items; empty if it cannot be derived."""
 
     def __post_init__(self) -> None:
         if self.counts not in ("", *COUNTS):
-            raise MetricError(f"weight {self.words!r}: counts is {self.counts!r}; known: {', '.join(COUNTS)}")
+            raise MetricError(f"weight {self.words!r}: unknown counts {self.counts!r}; known: {', '.join(COUNTS)}")
 
 
 LABELS = "labels"
-"""What metrics need that compare items of the same label alone."""
+"""The `needs` of metrics that compare items by class."""
 
 FUNCTIONS = "functional labels"
-"""The same of metrics of a task whose other ones compare labels within a side alone."""
+"""The `needs` of metrics that compare labels across sides in a task whose other metrics do not."""
 
 COUNTS: Mapping[str, Callable[[Int, Int], Column]] = MappingProxyType(
     {
@@ -94,118 +74,83 @@ COUNTS: Mapping[str, Callable[[Int, Int], Column]] = MappingProxyType(
         "track": lambda references, estimates: references > 0,
     }
 )
-"""Weights that follow from the numbers of items of both sides: the mean of them, the larger one, one side's, or 1 for
-each pair with a reference."""
+"""Weights derived from the numbers of items: their mean, the larger one, that of one side, or 1 for each pair with a
+reference.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """The record of one metric.
-
-    Parameters
-    ----------
-    name : str
-        The name in pipelines, stores and on the command line.
-    title : str
-        For tables and figures.
-    summary : str
-        Summary in one line.
-    weight : str
-        Meaning of the weight: the score's own denominator.
-    weight_unit : str
-        Unit of the weight, ``s`` or a counted thing.
-    key : str
-        The key in the result of mir_eval's ``evaluate``; empty if it has none.
-    aliases : tuple of str
-        Other names that mean the same.
-    range : (float, float)
-        Smallest and largest possible score; of scores that a parameter scales, such as points, at its default.
-    orientation : {"higher", "lower", "none"}
-        Direction of better scores.
-    unit : str
-        Unit of the score; empty for ratios.
-    pooling : {"exact", "micro", "none"}
-        Whether the weighted mean over tracks is the collection as one long file, a meaningful ratio but not that, or
-        not allowed.
-    standard_aggregate : str
-        The aggregate that the field reports: a name of :data:`mirflow.metrics.aggregates.AGGREGATES`.
-    recall : bool
-        Whether it is a chord symbol recall, for which the weighted recalls (``wcsr`` and its kin) are defined.
-    perfect : float or None
-        The score of a reference against itself; None where it is not fixed.
-    perfect_exceptions : str
-        When a reference against itself scores otherwise.
-    parameters : tuple of Parameter
-        The first is the primary one, written after ``@``.
-    dims : tuple of str
-        Extra dims of the result, for metrics that are not one number; they are stored as sibling variables.
-    default : bool
-        Whether a pipeline that names no metrics computes it.
-    literature : str
-        Source of the definition, with citations such as ``@dixon2007``: keys of ``literature.bib``.
-    version : int
-        Raised when its numbers change; stored scores of another version are computed again.
-    nominal : bool
-        Whether its numbers are names, such as which source stands where, that nothing can be made of over tracks.
-    read : callable or None
-        What its task's kernel has computed of some pairs -> score and weight of each, in a form that the task chooses.
-    needs : str
-        What a pair must have for it to be read, in a word that the task's kernel knows.
-    counts : str
-        See `Weight`.
-    mir_eval : str
-        The function of mir_eval that returns it; empty: the one of its own name.
-    itemwise : bool
-        Whether it judges items one by one, so that there is evidence of it.
-    tasks : tuple of str
-        Tasks that a metric from outside of mirflow is for; empty: any that it fits.
-    pair : callable or None
-        A function over one pair of plain arrays that gives score and weight, in place of `read`.
-    value : str
-        Key of its value in what `pair` returns; empty: that is the value.
-    empty : float or None
-        Score of a pair with an empty side, for which `pair` is not called then.
-    origin : str
-        Module and name, where it is defined outside of mirflow.
-    digest : str
-        Digest of the source files of `origin`; stored scores of another digest are computed again.
-    """
+    """The record of one metric."""
 
     name: str
+    """Name in pipelines, stores and on the command line."""
     title: str
+    """For tables and figures."""
     summary: str
+    """Summary in one line."""
     weight: str
+    """Meaning of the weight: the score's own denominator."""
     weight_unit: str = "s"
+    """Unit of the weight, ``s`` or a counted thing."""
     key: str = ""
+    """Key in the result of mir_eval's ``evaluate``; empty if it does not return the metric."""
     aliases: tuple[str, ...] = ()
+    """Alternative names."""
     range: tuple[float, float] = (0.0, 1.0)
+    """Smallest and largest possible score, with default parameters if a parameter scales the score: (float, float)."""
     orientation: Literal["higher", "lower", "none"] = "higher"
+    """Direction of better scores."""
     unit: str = ""
+    """Unit of the score; empty for ratios."""
     pooling: Pooling = "exact"
+    """``exact`` if the weighted mean over tracks equals the score of their concatenation, ``micro`` if it is another
+    meaningful ratio, ``none`` if it is not allowed."""
     standard_aggregate: str = "mean"
+    """The aggregate that the field reports: a name of :data:`mirflow.metrics.aggregates.AGGREGATES`."""
     recall: bool = False
+    """Whether it is a chord symbol recall, for which ``wcsr`` and related aggregates are defined."""
     perfect: float | None = 1.0
+    """Score of a reference against itself; None if it is not fixed."""
     perfect_exceptions: str = ""
+    """Cases in which a reference against itself scores otherwise."""
     parameters: tuple[Parameter, ...] = ()
+    """Parameters; the first is the primary one, written after ``@``."""
     dims: tuple[str, ...] = ()
+    """Extra dims of results that are not a single number; they are stored as sibling variables."""
     default: bool = True
+    """Whether it is computed if a pipeline does not list metrics."""
     literature: str = ""
+    """Source of the definition, with citations such as ``@dixon2007``: keys of ``literature.bib``."""
     version: int = 1
+    """Increased when its numbers change; scores stored with another version are computed again."""
     nominal: bool = False
+    """Whether its numbers are codes, such as the permutation of sources, which cannot be aggregated over tracks."""
     read: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+    """Results of the task's kernel -> score and weight of each pair, in a form chosen by the task."""
     needs: str = ""
+    """Property that a pair must have, as a keyword of the task's kernel."""
     counts: str = ""
+    """See `Weight`."""
     mir_eval: str = ""
+    """Name of the mir_eval function that returns it; empty if the names are equal."""
     itemwise: bool = False
+    """Whether it judges items one by one, which makes evidence available."""
     tasks: tuple[str, ...] = ()
+    """Tasks of a metric declared outside of mirflow; empty: any with matching arrays."""
     pair: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+    """Function over one pair of plain arrays that returns score and weight, instead of `read`."""
     value: str = ""
+    """Key of the score in the result of `pair`; empty if the result is the score."""
     empty: float | None = None
+    """Score of a pair with an empty side; None: `pair` is called."""
     origin: str = ""
+    """Module and name of a metric declared outside of mirflow."""
     digest: str = ""
+    """Digest of the source files of `origin`; scores stored with another digest are computed again."""
 
     def with_defaults(self, **values: Value) -> Metric:
-        """The same metric with other defaults of those of the parameters that it has.
+        """Replace defaults of parameters; names that the metric does not have are ignored.
 
         Examples
         --------
@@ -217,14 +162,7 @@ class Metric:
         return replace(self, parameters=tuple(changed))
 
     def measure(self, **values: Value) -> Measure:
-        """The measure with the given values of those of the parameters that it has, and defaults of the others.
-
-        Raises
-        ------
-        UnknownNameError
-            For a value that is not among the choices, with a suggestion.
-        MetricError
-            For a value of another type, not finite or out of bounds.
+        """Set parameters, with defaults for the others; names that the metric does not have are ignored.
 
         Examples
         --------
@@ -239,28 +177,28 @@ class Metric:
         return Measure(self, tuple(read))
 
     def few(self, references: Int, estimates: Int) -> Float:
-        """The weight where there are too few items to measure it: float64 (pairs,)."""
+        """Weight of pairs with too few items to be scored: float64 (pairs,)."""
         return COUNTS[self.counts](references, estimates).astype(np.float64)
 
     @property
     def source(self) -> str:
-        """The source of the definition as text for people."""
+        """Literature with citations spelled out."""
         return spell_out(self.literature)
 
     @property
     def function(self) -> str:
-        """The function of the pair door that returns it."""
+        """Name of the function over one pair that returns it."""
         return self.mir_eval or self.name
 
     @property
     def aggregates(self) -> tuple[str, ...]:
-        """The aggregates that make sense for it."""
+        """Names of the aggregates that are defined for it."""
         met = {"scores": True, "weights": self.pooling != "none", "recall": self.recall}
         return tuple(name for name, one in AGGREGATES.items() if met[one.requires])
 
 
 def to_record(metric: Metric) -> dict[str, Any]:
-    """The fields of a metric that are not the defaults, as JSON; without its functions.
+    """Return the fields of a metric that differ from the defaults, except functions, as JSON.
 
     Examples
     --------
@@ -284,7 +222,7 @@ def _changed(record: Metric | Parameter, *others: str) -> dict[str, Any]:
 
 
 def from_record(record: Mapping[str, Any]) -> Metric:
-    """The metric of a record; it cannot be computed."""
+    """Restore a metric from its record; it cannot be computed."""
     given = _known(Metric, record)
     low, high = record.get("range", (0.0, 1.0))
     given["range"] = (-math.inf if low is None else low, math.inf if high is None else high)
@@ -298,7 +236,7 @@ def _known(kind: type[Metric | Parameter], record: Mapping[str, Any]) -> dict[st
 
 
 def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..., Any]], Metric]:
-    """Declare a metric on the function that reads its score and weight off what the kernel has computed.
+    """Declare a metric on the function that reads score and weight from the results of the kernel.
 
     Parameters
     ----------
@@ -306,13 +244,13 @@ def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..
         For tables and figures.
     weight : Weight
     **declared
-        Fields of `Metric`. The name is the function's by default, less an underscore that it begins with, which keeps
-        it apart from a function over one pair; the summary is the first paragraph of its docstring.
+        Fields of `Metric`. The default name is that of the function without a leading underscore, which distinguishes
+        it from a function over one pair. The summary is the first paragraph of its docstring.
 
     Returns
     -------
     callable
-        Takes the function and returns the record of the metric.
+        Decorator that returns the record of the metric.
 
     Examples
     --------
@@ -341,7 +279,7 @@ def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..
 
 
 class Family(tuple[Metric, ...]):
-    """Metrics that are declared together on one function, `read`."""
+    """Metrics declared together on one function, `read`."""
 
     read: Callable[..., Any]
 
@@ -349,13 +287,13 @@ class Family(tuple[Metric, ...]):
 def family(
     weight: Weight | Sequence[Weight] | Mapping[Any, Weight], members: Mapping[Any, Mapping[str, Any]], **common: Any
 ) -> Callable[[Callable[..., Any]], Family]:
-    """Declare several metrics on one function, which takes the key of a metric before what the kernel has computed.
+    """Declare several metrics on one function, which takes a metric's key before the results of the kernel.
 
     Parameters
     ----------
-    weight : Weight, or those of the keys of `members`
+    weight : Weight, or mapping of keys of `members` to Weight
     members : mapping to mappings
-        Title, summary and what else is not common to all, by the key, which is the name where none is given.
+        Title, summary and other fields that differ, by key; the key is the default name.
     **common
         Fields of `Metric`.
 
@@ -382,7 +320,7 @@ def family(
 
 
 def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
-    """The metrics and families that a module declares, in their order: ``METRICS = metrics_in(globals())``."""
+    """Collect the metrics and families declared in a module, in order: ``METRICS = metrics_in(globals())``."""
     found: list[Metric] = []
     for name, value in namespace.items():
         if isinstance(value, Metric | Family):
@@ -416,21 +354,21 @@ class Measure:
 
     @property
     def parameters(self) -> MappingProxyType[str, Value]:
-        """Every parameter with its value, defaults included."""
+        """Values of all parameters, including defaults."""
         return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
 
     @property
     def variable(self) -> str:
-        """The name of its own variable in a dataset, for metrics with extra dims: ``confusion_majmin``.
+        """Name of the variable in a dataset, for metrics with extra dims: ``confusion_majmin``.
 
-        It holds the value of the primary parameter, and names and values of others that are not the defaults.
+        It contains the value of the primary parameter, and names and values of others that differ from the defaults.
         """
         others = list(zip(self.metric.parameters, self.values, strict=True))[1:]
         changed = (f"{parameter.name}_{_show(value)}" for parameter, value in others if value != parameter.default)
         return "_".join([self.metric.name, *map(str, self.values[:1]), *changed])
 
     def read(self, computed: Any) -> Any:
-        """Score and weight of each pair, off what the task's kernel has computed of them."""
+        """Read score and weight of each pair from the results of the task's kernel."""
         assert self.metric.read is not None, f"metric {self.metric.name!r} is not declared on a function"
         return self.metric.read(computed, self)
 
@@ -457,7 +395,7 @@ def _show(value: Value) -> str:
 
 
 def _read(parameter: Parameter, text: str, where: str) -> Value:
-    """A parameter's value from its text, of the type of its default."""
+    """Convert text to the value of a parameter, with the type of its default."""
     value: Value
     if text in parameter.words:
         return text
@@ -494,11 +432,11 @@ _USUAL = MappingProxyType(
         "acc": "accuracy",
     }
 )
-"""Usual names of metrics that have other names here."""
+"""Common names of metrics that are called differently in mirflow."""
 
 
 def _bare(name: str) -> str:
-    """The letters and digits of a name, in lower case."""
+    """Keep letters and digits of a name, in lower case."""
     return "".join(filter(str.isalnum, name.casefold()))
 
 
@@ -518,11 +456,11 @@ def _look_up(
 
 
 def find(name: str, metrics: Iterable[Metric]) -> Metric:
-    """The record that a name means: the metric's name, an alias, mir_eval's key or the title, in any case.
+    """Find a metric by name, alias, mir_eval's key or title, ignoring case.
 
-    Where several records have it, its spelling decides before the case does, and names before titles; then signs other
-    than letters and digits do not count, and ``F1`` and the like are the usual names. An UnknownNameError with a
-    suggestion if none does.
+    Exact spelling takes precedence over other case, and names over titles. If nothing matches, characters other than
+    letters and digits are ignored, and common names such as ``F1`` are tried. Raise an UnknownNameError with a
+    suggestion if that fails, too.
 
     Examples
     --------
@@ -539,21 +477,14 @@ def find(name: str, metrics: Iterable[Metric]) -> Metric:
 
 
 def parse(text: str, metrics: Iterable[Metric]) -> Measure:
-    """The measure that an identity string names, among some metrics.
+    """Parse an identity string.
 
     Parameters
     ----------
     text : str
-        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``; the name may also be an
-        alias, mir_eval's key or the title.
+        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``. An alias, mir_eval's
+        key or the title can be used as name.
     metrics : iterable of Metric
-
-    Raises
-    ------
-    UnknownNameError
-        For a metric, parameter or choice that does not exist, with a suggestion.
-    MetricError
-        For a string or a value that does not parse.
     """
     metrics = list(metrics)
     whole = _look_up(text.strip(), metrics)  # titles may have brackets
@@ -587,18 +518,13 @@ def _pairs(rest: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def expand(text: str) -> list[str]:
-    """The identity strings of a sweep over a metric's primary parameter; any other text is itself.
+    """Expand a sweep over a metric's primary parameter to identity strings; other text is returned unchanged.
 
     Parameters
     ----------
     text : str
-        ``name@[first:last:step]``, both ends included, or ``name@[value,value,...]``, perhaps followed by other
-        parameters in brackets.
-
-    Raises
-    ------
-    MetricError
-        For a sweep that does not parse, has no steps or more than 1000.
+        ``name@[first:last:step]``, with both ends included, or ``name@[value,value,...]``, optionally followed by other
+        parameters in parentheses.
 
     Examples
     --------
@@ -616,7 +542,7 @@ def expand(text: str) -> list[str]:
 
 
 def _steps(inner: str, text: str) -> list[str]:
-    """The values of ``first:last:step``, in decimal arithmetic, so that they print as people write them."""
+    """Values of ``first:last:step``, in decimal arithmetic to keep them short."""
     try:
         first, last, step = (Decimal(part.strip()) for part in inner.split(":"))
         count = int((last - first) / step) + 1
@@ -628,7 +554,7 @@ def _steps(inner: str, text: str) -> list[str]:
 
 
 def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Measure, ...]:
-    """The measures that identity strings and sweeps name, repeated ones once; None: the default ones."""
+    """Parse identity strings and sweeps, dropping repetitions; None selects the default metrics."""
     if texts is None:
         return tuple(metric.measure() for metric in metrics if metric.default)
     return tuple(dict.fromkeys(parse(one, metrics) for text in texts for one in expand(text)))
@@ -636,16 +562,16 @@ def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Meas
 
 _FIELDS = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
 KEY = "mir_eval_key"
-"""The coordinate with the keys that mir_eval's ``evaluate`` uses."""
+"""The coordinate with the keys of mir_eval's ``evaluate``."""
 DESCRIBED = (*_FIELDS, KEY)
 STORED = frozenset(
     {"system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration"}
 )
-"""Names that a store gives to its own dims and variables."""
+"""Names of dims and variables of stores."""
 
 
 def describe(measures: Sequence[Measure]) -> dict[str, Column]:
-    """Coordinates along ``metric`` for some measures.
+    """Make the coordinates along ``metric``.
 
     Parameters
     ----------
@@ -654,9 +580,9 @@ def describe(measures: Sequence[Measure]) -> dict[str, Column]:
     Returns
     -------
     dict of str to array (measures,)
-        ``metric`` (identity strings), the fields of the records named in ``DESCRIBED`` (``aggregates`` separated by
-        blanks), mir_eval's key (empty where it has none), and one coordinate for each parameter that any of the
-        measures has: NaN for numbers and an empty string for names where a measure lacks it.
+        ``metric`` (identity strings), the fields in ``DESCRIBED`` (``aggregates`` separated by spaces), mir_eval's key
+        (empty if there is none), and one coordinate for each parameter of any measure, with NaN or an empty string for
+        measures without it.
 
     Examples
     --------
@@ -670,15 +596,15 @@ def describe(measures: Sequence[Measure]) -> dict[str, Column]:
     columns[KEY] = np.array([_key(measure) for measure in measures], dtype=str)
     for name in dict.fromkeys(name for measure in measures for name in measure.parameters):
         column = _parameter(name, measures)
-        # A parameter must not shadow a dim or variable of the store, or a field of the record.
+        # Parameters must not shadow dims or variables of stores, or fields of the record.
         columns[f"parameter_{name}" if name in columns or name in STORED else name] = column
     return columns
 
 
 def _key(measure: Measure) -> str:
-    """The key in the result of mir_eval's ``evaluate``, empty where it has none.
+    """Key in the result of mir_eval's ``evaluate``; empty if there is none.
 
-    It names the window, as in ``Precision@3.0``, where `evaluate` takes no argument for that.
+    It contains the window, as in ``Precision@3.0``, if `evaluate` does not take the window as an argument.
     """
     metric = measure.metric
     window = next((one for one in metric.parameters if one.name == "window" and not one.mir_eval), None)

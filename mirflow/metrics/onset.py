@@ -1,4 +1,4 @@
-"""Onset detection: reference and estimate are sequences of times in seconds, perhaps with a label each (drums).
+"""Onset detection: reference and estimate are sequences of times in seconds, optionally with labels (drums).
 
 Onsets match within 50 ms unless ``window`` is set. The functions are those of ``mir_eval.onset``, with the same
 arguments, results and errors; `TASK` holds the metrics of whole datasets.
@@ -6,14 +6,13 @@ arguments, results and errors; `TASK` holds the metrics of whole datasets.
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2, the largest matching.
-* ``mirex``: the same with greedy matching.
-* ``madmom``: the evaluation of madmom: within 25 ms, and what is empty on both sides is right. Its functions are those
-  of `madmom` in this module.
+* ``mirex``: the same with greedy matching. * ``madmom``: evaluation of madmom: within 25 ms; pairs with two empty sides
+  are right. Its functions are in `mirflow.metrics.onset.madmom`.
 
 Metrics
 -------
 * ``f_measure``, ``precision``, ``recall`` (`f_measure`): shares of matched onsets.
-* Of ``madmom`` also ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and ``counts`` and
+* In ``madmom``, additionally ``accuracy``, ``mean_error`` and ``std_error`` of matched times, and ``counts`` and
   ``error_moments``, on request.
 * ``class_f_measure``, on request: mean of the F-measures of the labels.
 * ``by_class``, on request: counts of matched, reference and estimated onsets of each label.
@@ -62,32 +61,25 @@ __all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "madmom", "validate"]
 
 
 UNNAMED = ""
-"""The class of onsets without a label."""
+"""Class of onsets without a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts:
-    """Onsets of each class that occurs on either side of each pair.
-
-    Parameters
-    ----------
-    classes : tuple of str
-        Those that occur anywhere, sorted.
-    pair, number : int64 (n,)
-        The pair and the class of each entry, in this order ascending.
-    matched, reference, estimate : int64 (n,)
-        Their number.
-    """
+    """Counts of onsets of each class that occurs on either side of each pair."""
 
     classes: tuple[str, ...]
+    """Classes that occur in any pair, sorted."""
     pair: Int
     number: Int
+    """Pair and class of each entry, sorted by both: int64 (n,)."""
     matched: Int
     reference: Int
     estimate: Int
+    """Their number: int64 (n,)."""
 
     def mean_f_measure(self, pairs: int) -> tuple[Float, Float]:
-        """The mean F-measure over the classes of each pair, and their number: float64 (pairs,) each."""
+        """Mean F-measure over the classes of each pair, and their number: float64 (pairs,) each."""
         number = np.bincount(self.pair, minlength=pairs).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             single = f_measure_of(self.matched, self.reference, self.estimate)
@@ -96,12 +88,12 @@ class ClassCounts:
 
 
 def count_classes(pairs: Pairs, window: float, matching: str) -> ClassCounts:
-    """Match the onsets of each class of each pair; onsets without a label are a class of their own.
+    """Match the onsets of each class of each pair; onsets without a label form a separate class.
 
     Parameters
     ----------
     pairs : Pairs
-        Columns time (float64, seconds) and label, if there are any.
+        Columns time (float64, seconds) and, optionally, label.
     window : float, seconds
     matching : {"optimal", "greedy"}
     """
@@ -112,7 +104,7 @@ def count_classes(pairs: Pairs, window: float, matching: str) -> ClassCounts:
     times, keys = [], []
     for side, labels in zip(sides, names, strict=True):
         codes = np.array([numbered[label] for label in labels], dtype=np.int64)
-        # A code of -1, for no label, takes the last entry.
+        # The code -1, for no label, selects the last entry.
         number = (
             codes[side.columns["label"]] if "label" in side.columns else np.repeat(codes, len(side.columns["time"]))
         )
@@ -131,7 +123,7 @@ def count_classes(pairs: Pairs, window: float, matching: str) -> ClassCounts:
 
 
 def to_sparse(counts: ClassCounts) -> Sparse:
-    """The counts over the dims ``class`` and ``count``."""
+    """Convert counts to a result along the dims ``class`` and ``count``."""
     entries = len(counts.pair)
     index = np.column_stack(
         [
@@ -146,11 +138,11 @@ def to_sparse(counts: ClassCounts) -> Sparse:
 
 
 _BATCH = 2**16
-"""Onsets of both sides that are handled at once, so that what is computed from them stays in the cache."""
+"""Onsets of both sides processed at once, so that results fit into the cache."""
 
 
 class Onsets(Shared):
-    """The onsets of some pairs, and what their matchings count."""
+    """The onsets of pairs with cached matchings."""
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
@@ -166,7 +158,7 @@ class Onsets(Shared):
         ]
 
     def hits(self, measure: Measure) -> Int:
-        """The number of matched onsets of each pair: int64 (pairs,)."""
+        """Number of matched onsets of each pair: int64 (pairs,)."""
         window, matching = float(measure["window"]), str(measure["matching"])
 
         def count() -> Int:
@@ -178,7 +170,7 @@ class Onsets(Shared):
         return self.once(("hits", window, matching), count)
 
     def classes(self, measure: Measure) -> ClassCounts:
-        """The onsets of each class of each pair."""
+        """Counts of the onsets of each class of each pair."""
         way = float(measure["window"]), str(measure["matching"])
         return self.once(("classes", *way), lambda: count_classes(self._pairs, *way))
 
@@ -192,7 +184,7 @@ _declared = partial(
             "matching",
             "optimal",
             choices=("optimal", "greedy"),
-            help="the largest matching, or that of the toolbox of MIREX",
+            help="a largest matching, or MIREX's greedy one",
         ),
     ),
 )
@@ -228,7 +220,7 @@ def _recall(onsets: Onsets, measure: Measure) -> tuple[Float, Int]:
     "F-measure averaged over classes", Weight("number of labels that occur on either side", "classes"), pooling="micro"
 )
 def _class_f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
-    """Mean, over the labels that occur on either side, of the F-measure of their onsets."""
+    """F-measure of the onsets of each label, averaged over the labels of either side."""
     return onsets.classes(measure).mean_f_measure(len(onsets.references))
 
 
@@ -242,7 +234,7 @@ def _class_f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
     dims=("class", "count"),
 )
 def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
-    """Numbers of matched, of reference and of estimated onsets of each label."""
+    """Numbers of matched, reference and estimated onsets of each label."""
     return to_sparse(onsets.classes(measure))
 
 
@@ -323,7 +315,7 @@ def f_measure(reference_onsets: Array, estimated_onsets: Array, window: float = 
 
 @_documented
 def evaluate(reference_onsets: Array, estimated_onsets: Array, **kwargs: Any) -> OrderedDict[str, float]:
-    """All onset scores of one estimate.
+    """Compute all onset scores of one estimate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Convention madmom of onset detection: a window of 25 ms, and reference onsets that are close together combined."""
+"""Convention madmom of onset detection: a window of 25 ms, and close reference onsets are combined."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .pair import EVERY, PairFunctions, documented
 from .util import Array
 
 _SLACK = 1e-12
-"""Added to the distance up to which onsets are combined, in seconds."""
+"""Seconds added to the largest distance of combined onsets."""
 
 
 def combine(events: Events, distance: float) -> Events:
-    """Replace neighbours that are close together by their mean, from left to right, going on with the mean.
+    """Replace close neighbours by their mean, from left to right, and continue with the mean.
 
     Parameters
     ----------
     events : Events
-        In any order, which is kept.
+        Events in any order, which is kept.
     distance : float, seconds
-        Up to which an event is combined with the one before it; 0: none are.
+        Largest distance of combined events; 0: none are combined.
 
     Examples
     --------
@@ -41,7 +41,8 @@ def combine(events: Events, distance: float) -> Events:
     if distance == 0 or len(times) < 2:
         return events
     inside, step = events.pair[1:] == events.pair[:-1], np.diff(times)
-    # A mean lies before the latest time, so that what is farther from this is farther from the mean, in order of time.
+    # A mean is earlier than the latest time, so later events that are too far from the latter are too far from the
+    # mean.
     unsorted = np.unique(events.pair[1:][inside & (step < 0)])
     close = inside & ((step <= limit) | np.isin(events.pair[1:], unsorted))
     begins = np.flatnonzero(close & ~np.append(False, close[:-1]))
@@ -71,7 +72,7 @@ _BATCH = 2**16
 
 
 class OnsetPairs(Shared):
-    """The onsets of some pairs, as they are written."""
+    """The unsorted onsets of pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
@@ -80,7 +81,7 @@ class OnsetPairs(Shared):
         self._batches = [(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
 
     def detected(self, window: float, combined: float, delay: float) -> Detected:
-        """Detections of onsets; the reference's are combined, the estimate's are some seconds later."""
+        """Detections of onsets after combining those of the reference and delaying those of the estimate."""
 
         def join() -> Detected:
             return Detected.join(
@@ -105,21 +106,21 @@ METRICS = metrics_of_detections(
     "onsets",
     (
         Parameter("window", 0.025, "s", help="largest distance of matched onsets", least=0.0),
-        Parameter("combine", 0.0, "s", help="reference onsets up to this apart are one, at their mean", least=0.0),
+        Parameter("combine", 0.0, "s", help="largest distance of combined reference onsets", least=0.0),
         Parameter("delay", 0.0, "s", help="added to the times of the estimate"),
     ),
     "@bock2016madmom; @bock2012onsets",
-    perfect_exceptions="less than 1 where reference onsets are combined",
+    perfect_exceptions="less than 1 if reference onsets are combined",
 )
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of onsets by madmom's rules: a `Scorer`."""
+    """Score pairs of onsets by madmom's rules: a `Scorer`."""
     return read_scores(measures, OnsetPairs(pairs), len(pairs))
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The onsets of both sides with their verdicts, combined ones at their mean; see `matched`."""
+    """Return the onsets of both sides with verdicts, combined ones at their mean; see `matched`."""
     refuse_unjudged(measure, METRICS, "onsets")
     one, other = (rows.columns["time"] for rows in usable_pair(reference, estimate, _clean))
     own = combine(Events(one, np.array([len(one)], dtype=np.int64)), float(measure["combine"])).times
@@ -129,7 +130,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 _clean = partial(clean, sort=False)
 CONVENTION = Convention(
     "madmom",
-    "madmom's evaluation: within 25 ms, close reference onsets combined on request, both sides empty is right",
+    "madmom's evaluation: within 25 ms, close reference onsets combined on request; two empty sides are right",
     METRICS,
     _clean,
     score,
@@ -145,7 +146,7 @@ _scores = PairFunctions(
 
 @documented(EVERY)
 def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
-    """All scores of one estimate.
+    """Compute all scores of one estimate.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str
     Raises
     ------
     ValueError
-        For times that are not finite, later than 30,000 s or not in order, and arrays that are not flat.
+        For times that are not finite, later than 30,000 s or unordered, and arrays that are not one-dimensional.
 
     Examples
     --------

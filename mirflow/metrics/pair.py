@@ -26,9 +26,9 @@ _ORDER = ("Parameters", "Returns", "Raises", "Warns", "Notes", "References", "Ex
 EVERY = """Returns
 -------
 dict of str to float
-    By the metrics' names; NaN where there is nothing to measure.
+    Scores by metric; NaN if there is nothing to measure.
 """
-"""Section of the docstrings of functions that return what `PairFunctions.every` does."""
+"""Section of the docstrings of functions that return the result of `PairFunctions.every`."""
 _UNITS = {"s": "seconds"}
 _RETURNS = {
     "float": "float",
@@ -42,19 +42,19 @@ def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = Tr
     Parameters
     ----------
     common : str
-        Sections that the functions of a module share, as in a docstring. Of ``Parameters`` a function gets the entries
-        of its arguments, in its order; entries of other sections come before its own.
+        Sections shared by the functions of a module, as in a docstring. Functions get the entries of ``Parameters``
+        that describe their arguments, in order; entries of other sections precede their own.
     metrics : iterable of Metric
-        Describe the arguments that neither the function nor `common` describes, by their names in mir_eval, and give
-        the references of functions without any. References may cite keys of ``literature.bib``, as records do.
+        Metrics that describe the remaining arguments, by their names in mir_eval, and the references of functions
+        without any. References may cite keys of ``literature.bib``.
     strict : bool
-        Whether keyword arguments that a function does not name are refused if nothing takes them.
+        Whether unused keyword arguments are refused.
 
     Returns
     -------
     callable
-        Takes a function and returns it with its docstring completed. Keyword arguments that are not named are
-        described as those of the other functions, a dict of scores as that.
+        Decorator that completes the docstring of a function, including its keyword arguments and a returned dict of
+        scores.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics:
 
 
 def _entries(parameters: str) -> dict[str, str]:
-    """The entry of each parameter that a section describes; one entry may describe several."""
+    """Entry of each parameter described in a section; one entry may describe several."""
     found = {}
     for entry in re.split(r"\n(?=\S)", parameters):
         for name in re.split(r",\s*", entry.split("\n")[0].split(" : ")[0]):
@@ -129,7 +129,7 @@ def _entries(parameters: str) -> dict[str, str]:
 
 
 def _from_record(argument: inspect.Parameter, metrics: Sequence[Metric]) -> str:
-    """The entry of a metric's parameter, described by the first record that has it; empty if none does."""
+    """Entry of a metric's parameter from the first record that has it; empty if there is none."""
     if argument.kind is argument.VAR_KEYWORD:
         names = dict.fromkeys(p.mir_eval for metric in metrics if metric.key for p in metric.parameters if p.mir_eval)
         known = f": ``{'``, ``'.join(names)}``" if names else ""
@@ -150,7 +150,7 @@ def _entry(parameter: Parameter, name: str, default: object) -> str:
 
 
 def row_of_intervals(intervals: npt.NDArray[Any], labels: Iterable[Any] | None = None) -> Ragged:
-    """A single annotation of intervals, (n, 2) in seconds, as a ragged row.
+    """Make a ragged row of intervals, (n, 2) in seconds.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def row_of_intervals(intervals: npt.NDArray[Any], labels: Iterable[Any] | None =
 
 
 def are_close(a: float, b: float) -> bool:
-    """True where numpy.allclose is, of two numbers, at a twentieth of its time.
+    """Equivalent of numpy.allclose for two numbers, in a twentieth of its time.
 
     Examples
     --------
@@ -180,17 +180,17 @@ def are_close(a: float, b: float) -> bool:
 
 
 class PairFunctions:
-    """Scores of one pair of plain arrays, as functions of mir_eval return them, by the metrics of a convention.
+    """Score pairs of plain arrays by the metrics of a convention, with the interface of mir_eval's functions.
 
     Parameters
     ----------
     metrics : sequence of Metric
     score : callable
-        (reference, estimate, measures) -> a score for each measure: the kernel with a batch of one.
+        (reference, estimate, measures) -> a score for each measure, from the kernel with a batch of one.
     check : callable
-        (reference, estimate, measures) -> None; raises for a pair that cannot be scored, and warns.
+        (reference, estimate, measures) -> None; raises errors for invalid pairs, and warns.
     fixed : mapping of str to value
-        Parameters that these functions do not have, and what they are set to.
+        Values of parameters that these functions do not have.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class PairFunctions:
             self._of.setdefault(one.function if one.key else one.name, []).append((one, defaults))
 
     def __call__(self, function: str, reference: Any, estimate: Any, **given: Value) -> list[float]:
-        """Check a pair and return the results of a function; parameters have the names of the records."""
+        """Check a pair and return the results of a function, with parameters named as in records."""
         given |= self.fixed
         measures = [
             Measure(one, tuple([given.get(name, default) for name, default in defaults]))
@@ -220,12 +220,12 @@ class PairFunctions:
         return [float(value) for value in self.score(reference, estimate, measures)]
 
     def measures(self, given: Mapping[str, Value], *others: str) -> list[Measure]:
-        """Measures that `evaluate` of a task returns, for parameters under mir_eval's names.
+        """Measures returned by `evaluate` of a task, for parameters with mir_eval's names.
 
         Raises
         ------
         TypeError
-            For a name that is neither a parameter nor one of the others.
+            For an unknown keyword argument.
         """
         refuse_unknown("evaluate", given, (*others, *self.parameters))
         return [
@@ -243,10 +243,10 @@ class PairFunctions:
         return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
 
     def every(self, reference: Any, estimate: Any, given: Mapping[str, Value]) -> dict[str, float]:
-        """Check a pair and return all default scores by the names of the metrics.
+        """Check a pair and return all default scores by metric.
 
-        Parameters have the names of the records and hold for all metrics that have them; a TypeError refuses a name
-        that none has, and one that has several meanings.
+        Parameters are named as in records and apply to all metrics that have them; a TypeError is raised for names that
+        are unknown or have several meanings.
         """
         measures = self._every(given) if given else self._defaults
         self.check(reference, estimate, measures)
@@ -266,7 +266,7 @@ class PairFunctions:
         return [one.measure(**given) for one in asked]
 
     def functions(self, sides: str) -> dict[str, Callable[..., float]]:
-        """Functions of the metrics that mir_eval does not have, under their names in mirflow.
+        """Make functions of the metrics that mir_eval does not have, under their names in mirflow.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Metrics that are plain functions over one pair: their declaration, and what they return."""
+"""Metrics that are plain functions over one pair: their declaration and their results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pair_metric(
     range: tuple[float, float] = (-math.inf, math.inf),
     orientation: Literal["higher", "lower", "none"] = "higher",
     unit: str = "",
-    weight: str = "what the function returns, else 1 for each track",
+    weight: str = "weight returned by the function, else 1 for each track",
     weight_unit: str = "tracks",
     pooling: Pooling = "micro",
     perfect: float | None = None,
@@ -37,23 +37,23 @@ def pair_metric(
     aliases: Sequence[str] = (),
     literature: str = "",
 ) -> Callable[[_Function], _Function]:
-    """Describe a function over one pair as a metric, for pipelines, queries, tables and figures.
+    """Declare a function over one pair as a metric for pipelines, queries, tables and figures.
 
     The function takes the arrays of a pair in mir_eval's order for the task, reference first, and returns a number, a
-    pair (score, weight), or a dict of such. Arguments with a default that is a number, a text or a bool are the
-    parameters of the metric. A function without this decorator is a metric with the defaults below.
+    pair (score, weight), or a dict of these. Arguments with a number, a string or a bool as default are the parameters
+    of the metric. Functions without this decorator are metrics with the defaults below.
 
     Parameters
     ----------
     name : str
-        Default: the function's.
+        Default: name of the function.
     title : str
-        For tables and figures; default: the name in words.
+        Title for tables and figures; default: the name in words.
     tasks : sequence of str
-        Tasks that it is for; empty: all whose arrays it takes.
+        Tasks of the metric; empty: all tasks with matching arrays.
     values : sequence of str, or mapping of str to mapping
-        Keys of the dict that the function returns, each of which is a metric ``name.key``; perhaps with ``title``,
-        ``range``, ``orientation``, ``unit`` and the like of each.
+        Keys of the returned dict, each of which is a metric ``name.key``, optionally with ``title``, ``range``,
+        ``orientation``, ``unit`` etc. of each.
     range : (float, float)
         Smallest and largest possible score.
     orientation : {"higher", "lower", "none"}
@@ -65,20 +65,20 @@ def pair_metric(
     pooling : {"exact", "micro", "none"}
         See `mirflow.metrics.measures.Metric`.
     perfect : float or None
-        The score of a reference against itself; None where it is not fixed.
+        Score of a reference against itself; None if it is not fixed.
     empty : float or None
-        The score where a side is empty; None: the function is called, as mir_eval's are.
+        Score if a side is empty; None: the function is called, as in mir_eval.
     parameters : mapping of str to mapping
-        More about parameters: ``unit``, ``help``, ``choices``, ``least`` and ``above``, by their names.
+        Properties of parameters by name: ``unit``, ``help``, ``choices``, ``least`` and ``above``.
     aliases : sequence of str
-        Other names that mean the same.
+        Alternative names.
     literature : str
         Source of the definition.
 
     Returns
     -------
     callable
-        Takes the function and returns it as it is.
+        Decorator that returns the function unchanged.
 
     Examples
     --------
@@ -112,24 +112,19 @@ def metrics_of(
     digest: str = "",
     call: Callable[..., Any] | None = None,
 ) -> tuple[Metric, ...]:
-    """The records of a function over one pair: one, or one for each key of the dict that it returns.
+    """Make the records of a function over one pair: one, or one for each key of the returned dict.
 
     Parameters
     ----------
     function : callable
     task : str
-        Empty: what it takes is not checked.
+        Task; empty: arguments are not checked.
     name : str
-        Name where none is declared; empty: the function's.
+        Default name; empty: the name of the function.
     origin, digest : str
         Fields of the records.
     call : callable or None
-        What is called in its place; None: the function.
-
-    Raises
-    ------
-    MetricError
-        If it does not take the arrays of the task, is declared for others, or has a declaration that cannot be.
+        Function that is called instead; None: `function`.
     """
     about: dict[str, Any] = dict(getattr(function, _DECLARED, _DEFAULTS))
     title, values, named = about.pop("title"), about.pop("values"), about.pop("name")
@@ -171,14 +166,14 @@ _NAME = re.compile(r"[^\s@()\[\],:]+(?: [^\s@()\[\],:]+)*")
 def _metric(**fields: Any) -> Metric:
     origin, name = fields["origin"], fields["name"]
     if not _NAME.fullmatch(name):
-        raise MetricError(f"{origin}: {name!r} is no name of a metric: it has no @, colon, comma or bracket")
+        raise MetricError(f"{origin}: invalid metric name {name!r}: '@', ':', ',' and brackets are not allowed")
     try:
         refuse_unknown("pair_metric", fields, Metric.__dataclass_fields__)
     except TypeError as error:
         raise MetricError(f"{origin}: {error}") from None
     for field, known in (("orientation", ("higher", "lower", "none")), ("pooling", ("exact", "micro", "none"))):
         if fields[field] not in known:
-            raise MetricError(f"{origin}: {field} is one of {', '.join(known)}, not {fields[field]!r}")
+            raise MetricError(f"{origin}: {field} must be one of {', '.join(known)}, got {fields[field]!r}")
     return Metric(**fields)
 
 
@@ -186,13 +181,13 @@ def _signature(function: Callable[..., Any], origin: str) -> list[inspect.Parame
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise MetricError(f"{origin}: is not a Python function, so its parameters are not known; wrap it") from None
+        raise MetricError(f"{origin}: not a Python function, so its parameters are unknown; wrap it") from None
 
 
 def _parameters(
     function: Callable[..., Any], more: Mapping[str, Mapping[str, Any]], origin: str
 ) -> tuple[Parameter, ...]:
-    """Parameters of a metric: the arguments whose default is a number, a text or a bool."""
+    """Parameters of a metric: arguments with a number, a string or a bool as default."""
     found = {
         one.name: one.default
         for one in _signature(function, origin)
@@ -206,20 +201,14 @@ def _parameters(
 
 
 def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> ArgumentLayout:
-    """The arrays of a task that a function takes.
-
-    Raises
-    ------
-    MetricError
-        If it takes others.
-    """
+    """Find the layout of a task's arrays that a function takes; raise a MetricError if none fits."""
     every = _signature(function, origin)
     positional = [one for one in every if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one.name for one in positional if one.default is one.empty]
     layouts = layouts_of(task)
     lacking = [one.name for one in every if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
     if lacking:
-        raise MetricError(f"{origin}: its parameter {lacking[0]!r} needs a default")
+        raise MetricError(f"{origin}: parameter {lacking[0]!r} needs a default")
     for layout in layouts:
         if len(layout) == len(needed):
             return layout
@@ -233,28 +222,23 @@ def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Argu
 
 
 class ResultError(MetricError):
-    """A function over one pair has returned something else than scores."""
+    """A function over one pair has returned an invalid result."""
 
 
 def read_result(result: Any, key: str = "") -> tuple[float, float]:
-    """Score and weight of what a function over one pair has returned.
+    """Read score and weight from the result of a function over one pair.
 
     Parameters
     ----------
-    result : number, (score, weight), or dict of such
-        NaN stands for a score of which there is nothing to measure.
+    result : number, (score, weight), or dict of these
+        NaN if there is nothing to measure.
     key : str
-        Of a dict.
+        Key of a dict.
 
     Returns
     -------
     score, weight : float
-        The weight is 1 where none is returned, and 0 where there is nothing to measure.
-
-    Raises
-    ------
-    ResultError
-        For anything else.
+        The weight is 1 if none is returned, and 0 if there is nothing to measure.
 
     Examples
     --------
@@ -271,12 +255,12 @@ def read_result(result: Any, key: str = "") -> tuple[float, float]:
         raise ResultError("returned a dict; declare its keys: @mirflow.pair_metric(values=[...])")
     pair = result if isinstance(result, tuple | list) else (result, 1.0)
     if len(pair) != 2:
-        raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of such")
+        raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of these")
     score, weight = (_number(one, result) for one in pair)
     if math.isnan(score):
         return math.nan, 0.0
     if not (math.isfinite(weight) and weight >= 0):
-        raise ResultError(f"returned the weight {weight:g}, which must be 0 or more and finite")
+        raise ResultError(f"returned the weight {weight:g}; weights must be finite and at least 0")
     return score, weight
 
 
@@ -286,11 +270,11 @@ def _number(value: Any, result: Any) -> float:
             return float(value)
         except (TypeError, ValueError):
             pass
-    raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of such")
+    raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of these")
 
 
 def _shown(value: Any) -> str:
     shape = getattr(value, "shape", None)
     if shape is not None:
         return f"an array of shape {tuple(shape)}"
-    return "None (has it no return statement?)" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"
+    return "None (missing return statement?)" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"

@@ -1,17 +1,17 @@
-"""Pedals of a piano: reference and estimate are stretches, each with start, end (seconds) and the name of a pedal.
+"""Piano pedals: reference and estimate are stretches with start, end (seconds) and the name of a pedal.
 
-A pedal is ``sustain`` (also 64 and no name), ``sostenuto`` (66) or ``soft`` (67); each is scored for itself. `TASK`
-holds the metrics of whole datasets; they are those of note transcription without pitches.
+A pedal is ``sustain`` (also 64 or no name), ``sostenuto`` (66) or ``soft`` (67); each is scored separately. `TASK`
+holds the metrics of whole datasets, which are those of note transcription without pitches.
 
 Conventions
 -----------
-* ``transkun`` (default and only one): a pedal that the reference does not use has no score.
+* ``transkun`` (default and only one): the score of a pedal that the reference does not use is NaN.
 
 Metrics
 -------
 * ``precision``, ``recall``, ``f_measure``, ``average_overlap_ratio``: onset and offset.
 * ``precision_no_offset``, ``recall_no_offset``, ``f_measure_no_offset``, ``average_overlap_ratio_no_offset``: onset.
-* ``frame_precision``, ``frame_recall``, ``frame_f_measure``, ``frame_accuracy``: the time that a pedal is down.
+* ``frame_precision``, ``frame_recall``, ``frame_f_measure``, ``frame_accuracy``: time in which a pedal is down.
 
 References
 ----------
@@ -46,21 +46,21 @@ __all__ = ["PEDALS", "TASK", "evaluate"]
 PEDALS = ("sustain", "sostenuto", "soft")
 _NAMES = {"": "sustain", "64": "sustain", "66": "sostenuto", "67": "soft", **{name: name for name in PEDALS}}
 _PITCH = 440.0
-"""All stretches have this pitch, in Hz, when they are scored as notes."""
+"""Pitch in Hz of all stretches when they are scored as notes."""
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of stretches fit to be scored.
+    """Clean rows of stretches.
 
-    Stretches without length are dropped and counted in `repairs`. Flaws are times as in transcription, and names that
-    are no pedal's.
+    Stretches of zero length are dropped and counted in `repairs`. Flaws are unknown pedals, and invalid times as in
+    transcription.
 
     Examples
     --------
     >>> columns = {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 2.0]), "label": np.array([0, 1])}
     >>> cleaned = clean(Ragged(columns, (np.array([1, 1]),), ("67", "organ")))
     >>> cleaned.flaws[1].message
-    "not a pedal: 'organ'; it is sustain (64), sostenuto (66) or soft (67)"
+    "not a pedal: 'organ'; known: sustain (64), sostenuto (66), soft (67)"
     """
     _, problems, short = inspected("pedals", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
     names = [_NAMES.get(label.strip().lower(), "") for label in rows.labels]
@@ -68,14 +68,14 @@ def clean(rows: Ragged) -> Cleaned:
     code = rows.columns["label"]
 
     def describe(item: int) -> str:
-        return f"not a pedal: {rows.labels[code[item]]!r}; it is sustain (64), sostenuto (66) or soft (67)"
+        return f"not a pedal: {rows.labels[code[item]]!r}; known: sustain (64), sostenuto (66), soft (67)"
 
     problems.append((~known[code], describe))
     return set_aside(rows, problems, short, drop=True)
 
 
 def pedal_of(label: str) -> int:
-    """The place of a pedal among `PEDALS`, by its name or controller; -1 for none.
+    """Index of a pedal in `PEDALS`, by name or controller; -1 for none.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def pedal_of(label: str) -> int:
 
 
 def of_pedal(rows: Ragged, pedal: str) -> Ragged:
-    """The stretches of one pedal as notes, all of one pitch."""
+    """Convert the stretches of one pedal to notes of the same pitch."""
     names = [_NAMES.get(label.strip().lower(), "") for label in rows.labels]
     own = np.array([name == pedal for name in (*names, "sustain")], dtype=np.bool_)[rows.columns["label"]]
     some = drop_items(rows, ~own)
@@ -96,7 +96,7 @@ def of_pedal(rows: Ragged, pedal: str) -> Ragged:
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of pedals, NaN where the reference does not use the pedal: a `Scorer`."""
+    """Score pairs of pedals; NaN if the reference does not use the pedal: a `Scorer`."""
     refuse_grid(grid, "pedals")
     found = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
@@ -113,7 +113,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The stretches of one pedal on both sides, with what became of them: an `Explainer`; see that of transcription.
+    """Return the stretches of one pedal on both sides with verdicts, as in transcription: an `Explainer`.
 
     Examples
     --------
@@ -135,18 +135,18 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 
 def _of_notes(measure: Measure) -> Measure:
-    """The measure of notes by which one of pedals is computed."""
+    """The measure of notes that computes a measure of pedals."""
     given = {name: value for name, value in measure.parameters.items() if name != _PEDAL.name}
     return _BY_NAME[measure.metric.name].measure(**given)
 
 
-_PEDAL = Parameter("pedal", "sustain", choices=PEDALS, help="the pedal")
+_PEDAL = Parameter("pedal", "sustain", choices=PEDALS, help="pedal to score")
 _TAKEN = (
     *(f"{name}{suffix}" for suffix in ("_no_offset", "") for name in (*RATES, "average_overlap_ratio")),
     *(f"frame_{name}" for name in (*RATES, "accuracy")),
 )
 _LEFT = ("pitch_tolerance", "chroma")
-"""Parameters of notes that mean nothing here."""
+"""Parameters of notes that do not apply to pedals."""
 
 
 def _of_pedals(metric: Metric) -> Metric:
@@ -167,7 +167,7 @@ def _of_pedals(metric: Metric) -> Metric:
         key="",
         aliases=(),
         default=True,
-        perfect_exceptions="below 1 where stretches that may be matched are matched crosswise, and as in `frames=cut`",
+        perfect_exceptions="below 1 if close stretches are matched crosswise, and as in `frames=cut`",
         literature="@yan2021",
     )
 
@@ -177,7 +177,7 @@ METRICS = tuple(_of_pedals(_BY_NAME[name]) for name in _TAKEN)
 
 TRANSKUN = Convention(
     "transkun",
-    "Transkun: stretches matched as notes are; a pedal that the reference does not use has no score",
+    "Transkun: stretches are matched like notes; pedals that the reference does not use are not scored",
     METRICS,
     clean,
     score,
@@ -203,26 +203,26 @@ _FUNCTIONS = PairFunctions(
 def evaluate(
     ref_intervals: Array, ref_pedals: Sequence[str], est_intervals: Array, est_pedals: Sequence[str], **kwargs: Value
 ) -> OrderedDict[str, float]:
-    """All scores of one pedal.
+    """Compute all scores of one pedal.
 
     Parameters
     ----------
     ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
         Start and end of each stretch.
     ref_pedals, est_pedals : sequence of str
-        Their pedals, by name or controller.
+        Pedal of each stretch, by name or controller.
     **kwargs
         ``pedal``, and other parameters of the metrics.
 
     Returns
     -------
     OrderedDict of str to float
-        By metric; NaN where the reference does not use the pedal.
+        Scores by metric; NaN if the reference does not use the pedal.
 
     Raises
     ------
     ValueError
-        For names that are no pedal's, and times that are none.
+        For unknown pedals and invalid times.
 
     References
     ----------

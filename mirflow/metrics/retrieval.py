@@ -1,12 +1,12 @@
-"""Retrieval: for each query the estimate is a ranked list of items, and the reference the relevant ones.
+"""Retrieval: for each query, the estimate is a ranked list of items and the reference the relevant items.
 
-mir_eval has no such task; the functions take one ranking and its relevant items. `TASK` holds the metrics of whole
-datasets, in which a track is a query.
+mir_eval does not have this task. Functions take one ranking and its relevant items; `TASK` holds the metrics of whole
+datasets, in which each track is a query.
 
 Conventions
 -----------
-* ``mirex`` (default): items in the order in which they are listed (cover songs, query by humming and tapping).
-* ``trec_eval``: items in the order of their scores, ties by name, as trec_eval 9 takes them.
+* ``mirex`` (default): items in listed order (cover songs, query by humming and tapping).
+* ``trec_eval``: items by descending score, ties broken by name, as in trec_eval 9.
 
 Metrics
 -------
@@ -16,7 +16,7 @@ Metrics
   among the first ten.
 * ``r_precision`` (`r_precision`): precision at the number of relevant items.
 * ``ndcg`` (`ndcg`): normalized discounted cumulative gain at ten.
-* ``f_measure`` (`f_measure`), on request: of precision and recall.
+* ``f_measure`` (`f_measure`), on request: harmonic mean of precision and recall.
 
 References
 ----------
@@ -65,55 +65,41 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The relevant items that rankings hold, pair after pair, in the order of rank.
-
-    Parameters
-    ----------
-    pair : int64 (n,)
-    rank : int64 (n,)
-        From 1.
-    number : int64 (n,)
-        How many relevant ones there are down to this rank: 1, 2, ... in each pair.
-    relevant : int64 (pairs,)
-        Number of relevant items to find.
-    """
+    """The relevant items found in rankings, sorted by pair and rank."""
 
     pair: Int
+    """int64 (n,)"""
     rank: Int
+    """From 1: int64 (n,)."""
     number: Int
+    """int64 (n,): number of relevant items down to this rank: 1, 2, ... in each pair."""
     relevant: Int
+    """Number of relevant items to find: int64 (pairs,)."""
 
 
 @dataclass(frozen=True)
 class JudgedRankings:
-    """Rankings of some pairs, judged.
-
-    Parameters
-    ----------
-    pair, rank : int64 (n,)
-        Of each item with a positive grade that a ranking holds; ranks from 1, counted without what is left out.
-    grade : float64 (n,)
-    item : int64 (n,)
-        Index among all items of the references.
-    returned : int64 (pairs,)
-        Items of each ranking, without what is left out.
-    wanted : Ragged
-        Column ``grade``: the positive grades of each pair, from the largest to the smallest.
-    """
+    """Judged rankings of pairs."""
 
     pair: Int
     rank: Int
+    """int64 (n,): pair and rank of each item with a positive grade; ranks start at 1 and skip items that are left
+    out."""
     grade: Float
+    """float64 (n,)"""
     item: Int
+    """Index among all items of the references: int64 (n,)."""
     returned: Int
+    """Length of each ranking without items that are left out: int64 (pairs,)."""
     wanted: Ragged
+    """Column ``grade``: positive grades of each pair in descending order."""
     _hits: dict[float, Hits] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.returned)
 
     def hits(self, level: float) -> Hits:
-        """The items whose grade is positive and at least `level`."""
+        """Items with a positive grade of at least `level`."""
         if level not in self._hits:
             kept = self.grade >= level
             pair, rank = self.pair[kept], self.rank[kept]
@@ -126,19 +112,19 @@ class JudgedRankings:
 
     @cached_property
     def wanted_place(self) -> tuple[Int, Int]:
-        """The pair of each positive grade, and its rank in the ideal ranking."""
+        """Pair of each positive grade, and its rank in the ideal ranking."""
         owner = rows_of(self.wanted.counts[0])
         return owner, np.arange(len(owner), dtype=np.int64) - self.wanted.offsets[owner] + 1
 
 
 def judge(pairs: Pairs) -> JudgedRankings:
-    """Rankings judged by references.
+    """Judge rankings by references.
 
     Parameters
     ----------
     pairs : Pairs
-        References have a column label, perhaps value (the grade; 1 where there is none) and left_out (1: the item
-        counts neither as relevant nor as a place in rankings); estimates a column label, in the order of rank.
+        References have a column label and optionally value (the grade, 1 by default) and left_out (1: the item is
+        removed from rankings); estimates have a column label, in order of rank.
 
     Examples
     --------
@@ -154,7 +140,7 @@ def judge(pairs: Pairs) -> JudgedRankings:
     known = left_out | (grade > 0)
     of_label = {label: code for code, label in enumerate(references.labels)}
     codes = np.array([*(of_label.get(label, -1) for label in estimates.labels), -1], dtype=np.int64)
-    # What is neither relevant nor left out needs not be found.
+    # Only items that are relevant or left out need to be found.
     place = np.flatnonzero(known)
     kept = references.columns["label"][place]
     kept_counts = np.bincount(rows_of(counts)[known], minlength=len(counts)).astype(np.int64)
@@ -173,18 +159,17 @@ def judge(pairs: Pairs) -> JudgedRankings:
 
 
 def judgements(references: Ragged) -> tuple[Bool, Float]:
-    """Mark the items that are left out, and collect the grades of all."""
+    """Return which items are left out, and the grades of all items."""
     absent = np.full(len(references.columns["label"]), np.nan)
     grade = references.columns.get("value", absent)
     return references.columns.get("left_out", absent) > 0, np.where(np.isnan(grade), 1.0, grade)
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Rankings in the order in which they were read.
+    """Clean rankings, keeping their order.
 
-    Flaws are items without a name, items that occur twice, and values that are NaN or infinite. (Minus infinity is a
-    score
-    like others: the last one.)
+    Flaws are items without a name, repeated items, and values that are NaN or infinite; minus infinity is allowed as
+    the lowest score.
 
     Examples
     --------
@@ -204,25 +189,25 @@ def clean(rows: Ragged) -> Cleaned:
 
     nameless: Bool = np.array([not name for name in names], dtype=np.bool_)[label]  # the last one serves -1
     problems: list[Problem] = [
-        (nameless, lambda item: "an item without a name"),
+        (nameless, lambda item: "item without a name"),
         (np.isin(np.arange(len(label)), again) & ~nameless, twice),
     ]
     if "value" in rows.columns:
         value = rows.columns["value"]
-        # Some value is missing only beside others: rows without any have no column of values.
+        # Values are missing only if other rows have some; otherwise the column is missing.
         absent = np.isnan(value)
         owner = rows_of(rows.counts[0])
         some = np.bincount(owner[~absent], minlength=len(rows)) > 0
         odd = np.isposinf(value) | (absent & some[owner])
-        problems.append((odd, lambda item: f"value of item {names[label[item]]!r} is no number: {value[item]}"))
+        problems.append((odd, lambda item: f"value of item {names[label[item]]!r} is not a number: {value[item]}"))
     return set_aside(rows, problems)
 
 
 def clean_by_score(rows: Ragged) -> Cleaned:
-    """Rankings in the order of their scores, as trec_eval takes them, whatever the order in which they were read.
+    """Clean rankings and sort them by score as trec_eval does.
 
-    Scores are compared in single precision. Of items with the same score that one is ahead whose name is later in the
-    order of its UTF-8 bytes, unless the column tie says which. Rows without scores stay as they are.
+    Scores are compared in single precision. Ties are broken by the column tie or, if there is none, by the UTF-8 bytes
+    of the names in descending order. Rows without scores keep their order.
 
     Examples
     --------
@@ -238,7 +223,7 @@ def clean_by_score(rows: Ragged) -> Cleaned:
     value, label = rows.columns["value"], rows.columns["label"]
     late = np.zeros(len(rows.labels), dtype=np.int64)
     late[sorted(range(len(rows.labels)), key=lambda code: rows.labels[code].encode())] = np.arange(len(rows.labels))
-    scored = ~np.isnan(value)  # after cleaning, of a whole row or of none of it
+    scored = ~np.isnan(value)  # after cleaning, a row has all scores or none
     tie = rows.columns.get("tie", np.full(len(value), np.nan))
     name = np.where(scored, -np.where(np.isnan(tie), late[label], tie), np.arange(len(value)))
     with np.errstate(over="ignore"):
@@ -257,12 +242,12 @@ _QUERIES = Weight("1 for a query that has relevant items", "queries")
 _RELEVANT = Weight("number of relevant items", "items")
 _metric = partial(metric, pooling="micro")
 
-_LEVEL = Parameter("level", 0.0, least=0.0, help="grade from which an item is relevant; 0: any positive grade")
+_LEVEL = Parameter("level", 0.0, least=0.0, help="lowest grade of relevant items; 0: any positive grade")
 
 
 def _depth_parameter(default: int, *, least: int = 0) -> Parameter:
     whole = "" if least else "; 0: the whole list"
-    return Parameter("k", default, "ranks", help=f"how many ranks are looked at{whole}", least=least)
+    return Parameter("k", default, "ranks", help=f"number of ranks to score{whole}", least=least)
 
 
 def _hits(judged: JudgedRankings, measure: Measure) -> Hits:
@@ -270,7 +255,7 @@ def _hits(judged: JudgedRankings, measure: Measure) -> Hits:
 
 
 def _within(rank: Int, k: int) -> Bool:
-    """Ranks down to `k`; 0 stands for all."""
+    """Mask of the first `k` ranks; all if `k` is 0."""
     return rank <= k if k else np.ones(len(rank), dtype=np.bool_)
 
 
@@ -280,7 +265,7 @@ def _count(hits: Hits, k: int) -> Float:
 
 
 def _depth_of(judged: JudgedRankings, k: int) -> Float:
-    """Number of items that count in each ranking: `k`, even if it is shorter, or all."""
+    """Depth of each ranking: `k`, even if the ranking is shorter, or its length if `k` is 0."""
     return np.full(len(judged), float(k)) if k else judged.returned.astype(np.float64)
 
 
@@ -304,7 +289,7 @@ def _first(hits: Hits, absent: float) -> Float:
     literature=f"{_COVERS}; @manning2008, section 8.4",
 )
 def _average_precision(judged: JudgedRankings, measure: Measure) -> Read:
-    """Mean over the relevant items of the precision down to the rank of each, 0 for one that is not found."""
+    """Precision at the rank of each relevant item (0 if not found), averaged over relevant items."""
     hits = _hits(judged, measure)
     inside = _within(hits.rank, int(measure["k"]))
     total = sum_by(hits.pair[inside], hits.number[inside] / hits.rank[inside], len(judged))
@@ -335,7 +320,7 @@ def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Read:
     literature="equation 4 of @downie2010; @manning2008, section 8.4",
 )
 def _precision(judged: JudgedRankings, measure: Measure) -> Read:
-    """Share of the first k ranks that hold a relevant item; a shorter list has empty ranks."""
+    """Share of the first k ranks that are relevant; missing ranks of shorter lists are not."""
     hits, k = _hits(judged, measure), int(measure["k"])
     depth = _depth_of(judged, k)
     return divide(_count(hits, k), depth), depth * _answerable(hits)
@@ -350,7 +335,7 @@ def _precision(judged: JudgedRankings, measure: Measure) -> Read:
     literature="equation 5 of @downie2010; @manning2008, section 8.4",
 )
 def _recall(judged: JudgedRankings, measure: Measure) -> Read:
-    """Share of the relevant items that stand in the first k ranks."""
+    """Share of the relevant items that are in the first k ranks."""
     hits = _hits(judged, measure)
     relevant = hits.relevant.astype(np.float64)
     return divide(_count(hits, int(measure["k"])), relevant), relevant
@@ -374,7 +359,7 @@ def _f_measure(judged: JudgedRankings, measure: Measure) -> Read:
 
 @_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature="@manning2008, section 8.4")
 def _r_precision(judged: JudgedRankings, measure: Measure) -> Read:
-    """Precision at the rank that is the number of relevant items."""
+    """Precision at R, where R is the number of relevant items."""
     hits = _hits(judged, measure)
     inside = hits.rank <= hits.relevant[hits.pair]
     found = np.bincount(hits.pair[inside], minlength=len(judged)).astype(np.float64)
@@ -395,7 +380,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
     """Gain of the first k ranks, discounted by log2(rank + 1), over that of the ideal ranking."""
     k, exponential = int(measure["k"]), measure["gain"] == "exp2"
     owner, place = judged.wanted_place
-    with np.errstate(over="ignore", invalid="ignore"):  # a gain beyond all numbers is refused by its weight
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite gain is refused by its weight
         best = _discounted(owner, place, judged.wanted.columns["grade"], k, len(judged), exponential)
         return divide(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
 
@@ -408,7 +393,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
     literature="top-10 hit rate in @mirex2006singing",
 )
 def _hit_rate(judged: JudgedRankings, measure: Measure) -> Read:
-    """1 if a relevant item stands in the first k ranks."""
+    """1 if a relevant item is in the first k ranks."""
     hits = _hits(judged, measure)
     return (_first(hits, np.inf) <= int(measure["k"])).astype(np.float64), _answerable(hits)
 
@@ -437,7 +422,7 @@ def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Read:
     orientation="lower",
     unit="ranks",
     parameters=(
-        Parameter("not_found", 0.0, "ranks", least=0.0, help="rank where the list has none; 0: no score"),
+        Parameter("not_found", 0.0, "ranks", least=0.0, help="rank if no relevant item is found; 0: no score"),
         _LEVEL,
     ),
     literature=_COVERS,
@@ -445,7 +430,7 @@ def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Read:
 def _rank_of_first(judged: JudgedRankings, measure: Measure) -> Read:
     """Rank of the first relevant item."""
     hits = _hits(judged, measure)
-    # 0 is the parameter's way to say that there is no such rank.
+    # 0 means no rank.
     return _first(hits, float(measure["not_found"]) or np.nan), _answerable(hits)
 
 
@@ -460,38 +445,38 @@ def _discounted(pair: Int, rank: Int, grade: Float, k: int, pairs: int, exponent
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of rankings; a pair is a query.
+    """Score rankings; each pair is a query.
 
-    0 with weight 0 for a query without any relevant item. NaN with weight 0 and a message in `partly` where the gains
-    of the grades add up to infinity.
+    Queries without relevant items score 0 with weight 0. If the gains of the grades overflow, the score is NaN with
+    weight 0 and a message in `partly`.
     """
     refuse_grid(grid, "rankings")
     judged = judge(pairs)
     found = read_scores(measures, judged, len(judged))
     vast = np.isinf(found.weight)
     found.score[vast], found.weight[vast] = np.nan, 0.0
-    partly = dict.fromkeys(np.flatnonzero(vast.any(axis=1)).tolist(), "the gains of the grades are beyond all numbers")
+    partly = dict.fromkeys(np.flatnonzero(vast.any(axis=1)).tolist(), "the gains of the grades overflow")
     return replace(found, partly=partly)
 
 
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, cleaner: Callable[[Ragged], Cleaned] = clean
 ) -> dict[str, Column]:
-    """The relevant items of a query, with the rank at which each was found.
+    """Return the relevant items of a query with the rank at which each was found.
 
     Parameters
     ----------
     reference, estimate : Annotation
     measure : Measure
-        Any; its ``level``, if it has one, says what is relevant.
+        Any measure; its ``level``, if it has one, defines relevance.
     cleaner : callable
-        That of the convention; it says which order counts.
+        Cleaner of the convention, which orders the ranking.
 
     Returns
     -------
     dict of str to array
-        ``item``, ``grade``, ``rank`` (float64, counted without items that are left out; NaN for one that the list does
-        not have) and ``verdict`` (``found`` or ``missed``): what was found in the order of rank, then what was not.
+        ``item``, ``grade``, ``rank`` (float64, not counting items that are left out; NaN if missed) and ``verdict``
+        (``found`` or ``missed``); found items come first, in order of rank.
 
     Examples
     --------
@@ -518,7 +503,7 @@ def evidence(
 
 MIREX = Convention(
     "mirex",
-    "rankings in the order in which they are listed, as MIREX takes them",
+    "rankings in listed order, as in MIREX",
     METRICS,
     clean,
     score,
@@ -527,7 +512,7 @@ MIREX = Convention(
 )
 TREC_EVAL = Convention(
     "trec_eval",
-    "trec_eval 9: rankings in the order of their scores, ties by name from the last to the first",
+    "trec_eval 9: rankings by descending score, ties by name in descending order",
     METRICS,
     clean_by_score,
     score,
@@ -540,21 +525,21 @@ TASK = Task(
 
 
 Items = Iterable[str] | Mapping[str, float]
-"""Names of items: relevant ones, perhaps with their grades; or a ranking, in the order of rank or with its scores."""
+"""Names of relevant items, optionally with grades; or a ranking, in order of rank or with scores."""
 
 _documented = documented(
     """
     Parameters
     ----------
     relevant : iterable of str, or mapping of str to float
-        The relevant items, perhaps with their grades.
+        Relevant items, optionally with grades.
     ranking : iterable of str, or mapping of str to float
-        In the order of rank; or items with scores, which are then in the order of the scores, ties as in trec_eval.
+        Items in order of rank, or items with scores, which are ranked as in trec_eval.
 
     Raises
     ------
     ValueError
-        For an item that occurs twice or has no name, and a grade that is not a number.
+        For an item that is repeated or has no name, or a grade that is not a number.
     """,
     METRICS,
 )
@@ -563,10 +548,10 @@ _RECORDS = {one.name: one for one in METRICS}
 
 def _side(items: Items, name: str) -> Ragged:
     if isinstance(items, str):
-        raise ValueError(f"{name}: names of items, not one text: {items!r}")
+        raise ValueError(f"{name}: expected a sequence of names, not a single string: {items!r}")
     columns = {"value": np.array(list(items.values()), dtype=np.float64)} if isinstance(items, Mapping) else {}
     for item in np.flatnonzero(np.isnan(columns.get("value", np.zeros(0)))).tolist():
-        raise ValueError(f"{name}: value of item {list(items)[item]!r} is no number: nan")
+        raise ValueError(f"{name}: value of item {list(items)[item]!r} is not a number: nan")
     cleaned = clean_by_score(to_ragged([Annotation("ranking", columns, [str(item) for item in items])]))
     for flaw in cleaned.flaws.values():
         raise ValueError(f"{name}: {flaw.message}")
@@ -574,7 +559,7 @@ def _side(items: Items, name: str) -> Ragged:
 
 
 def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[float]:
-    bounded = MIREX.select([str(measure) for measure in measures])  # refuses values that are out of bounds
+    bounded = MIREX.select([str(measure) for measure in measures])  # checks bounds of values
     found = score(Pairs.in_order(_side(relevant, "relevant"), _side(ranking, "ranking")), bounded)
     for message in found.partly.values():
         raise ValueError(f"relevant: {message}")
@@ -602,7 +587,7 @@ def validate(relevant: Items, ranking: Items) -> None:
 
 @_documented
 def average_precision(relevant: Items, ranking: Items, k: int = 0, level: float = 0.0) -> float:
-    """Mean over the relevant items of the precision down to the rank of each; 0 for one that is not found.
+    """Precision at the rank of each relevant item (0 if not found), averaged over relevant items.
 
     Examples
     --------
@@ -626,7 +611,7 @@ def reciprocal_rank(relevant: Items, ranking: Items, k: int = 0, level: float = 
 
 @_documented
 def precision(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
-    """Share of the first `k` ranks that hold a relevant item; the ranks after the end of a ranking are empty.
+    """Share of the first `k` ranks that are relevant; missing ranks of shorter rankings are not.
 
     Examples
     --------
@@ -662,7 +647,7 @@ def f_measure(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) 
 
 @_documented
 def r_precision(relevant: Items, ranking: Items, level: float = 0.0) -> float:
-    """Precision at the rank that is the number of relevant items.
+    """Precision at R, where R is the number of relevant items.
 
     Examples
     --------
@@ -686,7 +671,7 @@ def ndcg(relevant: Items, ranking: Items, k: int = 10, gain: str = "linear") -> 
 
 @_documented
 def hit_rate(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
-    """1 if a relevant item stands in the first `k` ranks, else 0.
+    """1 if a relevant item is in the first `k` ranks, else 0.
 
     Examples
     --------
@@ -710,7 +695,7 @@ def covers_in_first(relevant: Items, ranking: Items, k: int = 10, level: float =
 
 @_documented
 def rank_of_first(relevant: Items, ranking: Items, not_found: float = 0.0, level: float = 0.0) -> float:
-    """The rank of the first relevant item; lower is better, and NaN stands for none unless `not_found` is given.
+    """Rank of the first relevant item (lower is better); NaN if there is none and `not_found` is not given.
 
     Examples
     --------
@@ -727,7 +712,7 @@ def evaluate(relevant: Items, ranking: Items, **kwargs: Any) -> OrderedDict[str,
     Parameters
     ----------
     **kwargs
-        ``k``, ``level``, ``gain`` and ``not_found``, each for every metric that has it.
+        ``k``, ``level``, ``gain`` and ``not_found``, passed to every metric that takes them.
 
     Examples
     --------

@@ -1,18 +1,18 @@
-"""Score following: the estimate says which note of a score has begun, while the performance is played.
+"""Score following: the estimate reports the notes of a score while they are performed.
 
-The reference is the onset of each note of the score in the performance, in seconds. mir_eval has no such task;
-`evaluate` scores one performance. `TASK` holds the metrics of whole datasets.
+The reference is the onset of each note of the score in the performance, in seconds. mir_eval does not have this task.
+`evaluate` scores one performance; `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
-* ``mirex2006`` (default): MIREX 2006: a note that is off by more than 2000 ms is misaligned.
-* ``cont2007``: the example of the paper: by more than 300 ms.
+* ``mirex2006`` (default): MIREX 2006: notes that are off by more than 2000 ms are misaligned.
+* ``cont2007``: the example of the paper: notes that are off by more than 300 ms.
 * ``asynchrony``: by default the shares of notes within 25, 50, 100 and 200 ms, the median asynchrony and missed notes.
 
 Metrics
 -------
 * ``overall_precision``, ``piecewise_precision``: share of the notes that are aligned, over all notes and by piece.
-* ``missed``, ``misaligned``, ``completion``: shares of missed and misaligned notes, and of the score that is followed.
+* ``missed``, ``misaligned``, ``completion``: shares of missed and misaligned notes, and of the score that was followed.
 * ``mean_offset``, ``mean_absolute_offset``, ``std_offset``: time of detection minus onset, in seconds.
 * ``mean_error``, ``mean_absolute_error``, ``std_error``: estimated minus reference onset.
 * ``mean_latency``, ``std_latency``: time of detection minus estimated onset.
@@ -52,13 +52,11 @@ __all__ = ["TASK", "evaluate"]
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find the rows with impossible times; nothing is mended, and the order stays: the first report of a note counts.
+    """Find rows with invalid times; nothing is repaired or reordered because the first report of a note counts.
 
-    Rows have the columns time, position (float64, seconds), detected (seconds) and pitch (MIDI), NaN where absent.
-    Flaws
-    are onsets that are negative, not finite or hardly in seconds, positions and times of detection likewise (which may
-    be
-    negative), and infinite pitches.
+    Rows have the columns time, position (float64, seconds), detected (seconds) and pitch (MIDI), NaN if missing. Flaws
+    are onsets that are negative, not finite or too large for seconds, positions and times of detection that are not
+    finite or too large, and infinite pitches.
 
     Examples
     --------
@@ -84,54 +82,43 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 _DIGITS = 9
-"""Distances are compared with tolerances to the nanosecond: files are in milliseconds, which have no exact seconds."""
+"""Resolution of comparisons with tolerances, as milliseconds in files have no exact values in seconds."""
 
 
 @dataclass(frozen=True)
 class Followed:
-    """The notes of the references of many pairs, with what was reported of them.
-
-    Parameters
-    ----------
-    pair : int64 (notes,)
-    counts : int64 (pairs,)
-        Notes of each pair.
-    time, position, pitch : float64 (notes,)
-        Onset in the performance and in the score, in seconds; MIDI number, NaN where unknown.
-    report : int64 (notes,)
-        Index of the note's report; -1: it was missed.
-    estimated, detected : float64 (notes,)
-        Onset in the performance by the report, and when it was reported, in seconds; NaN where unknown.
-    unknown : int64 (reports left over,)
-        Reports of no note, or of one that was reported before.
-    reports : Ragged
-        All reports, pair after pair.
-    """
+    """The reference notes of many pairs with their reports."""
 
     pair: Int
+    """int64 (notes,)"""
     counts: Int
+    """Notes of each pair: int64 (pairs,)."""
     time: Float
     position: Float
     pitch: Float
+    """float64 (notes,): onset in the performance and in the score, in seconds; MIDI number, NaN if unknown."""
     report: Int
+    """int64 (notes,): index of the note's report; -1 if missed."""
     estimated: Float
     detected: Float
+    """float64 (notes,): reported onset in the performance, and time of detection, in seconds; NaN if unknown."""
     unknown: Int
+    """Reports that match no note or one reported earlier: int64 (reports left over,)."""
     reports: Ragged
+    """All reports, concatenated."""
 
     @cached_property
     def left_over(self) -> Int:
-        """The number of reports of no note in each pair: int64 (pairs,)."""
+        """Number of unmatched reports of each pair: int64 (pairs,)."""
         return self.reports.counts[0] - np.bincount(self.pair[self.report >= 0], minlength=len(self.counts))
 
 
 def follow(pairs: Pairs, tolerance: float) -> Followed:
     """Find the report of each note.
 
-    A report is of the note of its pitch that is nearest in the score and not further than the tolerance, in seconds;
-    without pitches on either side, of any note there. Of several reports of a note the first counts; of several notes
-    of
-    one pitch at one position each takes a report, in the order of the files.
+    A report belongs to the note of its pitch that is nearest in the score, within the tolerance in seconds; if a side
+    has no pitches, to any such note. The first of several reports of a note counts. Several notes with equal pitch and
+    position take one report each, in the order of the files.
 
     Examples
     --------
@@ -166,7 +153,7 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
     left = np.ones(len(other), dtype=np.bool_)
     left[asked[same]] = False
     estimated, detected = (
-        np.append(reports.columns[name], np.nan)[report]  # the last one, which -1 finds, is that of missed notes
+        np.append(reports.columns[name], np.nan)[report]  # the last one, at -1, is for missed notes
         for name in ("time", "detected")
     )
     found_of_notes = report, estimated, detected, np.flatnonzero(left), reports
@@ -174,7 +161,7 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
 
 
 def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int, Int, int]:
-    """Numbers for the pair and pitch of each note and of each report, -1 for one that no note has, and how many."""
+    """Number the pairs and pitches of notes and of reports, -1 if no note has them; and the count of numbers."""
     sides = [side.columns["pitch"] for side in (notes, reports)]
     pairs = len(notes)
     pitchless = np.zeros(pairs, dtype=np.bool_)
@@ -193,7 +180,7 @@ def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int,
 
 
 def _occurrence(values: Int) -> Int:
-    """Number of earlier occurrences of each value in the array.
+    """Count the earlier occurrences of each value in the array.
 
     Examples
     --------
@@ -211,7 +198,7 @@ def _occurrence(values: Int) -> Int:
 
 
 def within(distance: Float, threshold: float) -> Bool:
-    """True if times are near enough; NaN is not.
+    """True if a distance is within the threshold; False for NaN.
 
     Examples
     --------
@@ -223,67 +210,61 @@ def within(distance: Float, threshold: float) -> Bool:
 
 @dataclass(frozen=True)
 class JudgedNotes:
-    """The notes of many pairs as aligned, misaligned or missed.
-
-    Parameters
-    ----------
-    notes : Followed
-    threshold : float, seconds
-        The largest distance of an aligned note.
-    by : {"estimated", "detected"}
-        Whether it is the distance of the estimated onset, or of the time at which it was reported.
-    """
+    """The notes of many pairs as aligned, misaligned or missed."""
 
     notes: Followed
     threshold: float
+    """Largest distance of an aligned note: float, seconds."""
     by: str
+    """``"estimated"`` or ``"detected"``: whether the threshold applies to the estimated onset or the time of
+    detection."""
 
     @cached_property
     def error(self) -> Float:
-        """Estimated less true onset of each note, in seconds; NaN if missed."""
+        """Estimated minus true onset of each note, in seconds; NaN if missed."""
         return self.notes.estimated - self.notes.time
 
     @cached_property
     def latency(self) -> Float:
-        """Time of detection less estimated onset of each note, in seconds; NaN if missed or not given."""
+        """Time of detection minus estimated onset of each note, in seconds; NaN if missed or not given."""
         return self.notes.detected - self.notes.estimated
 
     @cached_property
     def offset(self) -> Float:
-        """Time of detection less true onset of each note, in seconds; NaN if missed or not given."""
+        """Time of detection minus true onset of each note, in seconds; NaN if missed or not given."""
         return self.notes.detected - self.notes.time
 
     @cached_property
     def reported(self) -> Bool:
-        """The notes that were reported at all."""
+        """Mask of reported notes."""
         return np.asarray(self.notes.report >= 0)
 
     @property
     def distance(self) -> Float:
-        """The distance that the threshold applies to: the error, or the offset."""
+        """Distance to which the threshold applies: error or offset."""
         return self.error if self.by == "estimated" else self.offset
 
     @cached_property
     def aligned(self) -> Bool:
-        """The notes that were reported near enough."""
+        """Mask of notes reported within the threshold."""
         return within(self.distance, self.threshold)
 
     @cached_property
     def undated(self) -> list[int]:
-        """Pairs with a report that cannot be judged, as nothing says when it was made."""
+        """Pairs with a report that cannot be judged because its time of detection is missing."""
         if self.by == "estimated":
             return []
         found: list[int] = np.unique(self.notes.pair[self.reported & np.isnan(self.offset)]).tolist()
         return found
 
     def rate(self, chosen: Bool) -> tuple[Float, Float]:
-        """The share of some notes in each pair, and the number of notes."""
+        """Share of the chosen notes in each pair, and the number of notes."""
         counts = self.notes.counts.astype(np.float64)
         number = np.bincount(self.notes.pair[chosen], minlength=len(counts))
         return divide(number, counts, np.nan), counts
 
     def mean(self, values: Float) -> tuple[Float, Float]:
-        """The mean of values over the aligned notes of each pair that have one, and their number."""
+        """Mean over the aligned notes of each pair that have a value, and their number."""
         chosen = self.aligned & ~np.isnan(values)
         pair, size = self.notes.pair[chosen], len(self.notes.counts)
         number = np.bincount(pair, minlength=size).astype(np.float64)
@@ -291,7 +272,7 @@ class JudgedNotes:
         return divide(total, number, np.nan), number
 
     def deviation(self, values: Float) -> tuple[Float, Float]:
-        """The standard deviation (of the notes as the whole population), and the number of notes."""
+        """Population standard deviation, and the number of notes."""
         mean, _ = self.mean(values)
         variance, number = self.mean((values - mean[self.notes.pair]) ** 2)
         return np.sqrt(variance), number
@@ -302,9 +283,9 @@ Read = tuple[Float, Float]
 
 _NOTES = Weight("number of notes of the reference", "notes")
 _BY = Parameter(
-    "by", "estimated", choices=("estimated", "detected"), help="whether estimated onsets or reports are judged"
+    "by", "estimated", choices=("estimated", "detected"), help="whether to judge estimated onsets or times of detection"
 )
-_TOLERANCE = Parameter("tolerance", 0.001, "s", least=0.0, help="by how much positions in the score may differ")
+_TOLERANCE = Parameter("tolerance", 0.001, "s", least=0.0, help="largest difference of positions in the score")
 _declared = partial(
     metric,
     parameters=(
@@ -329,13 +310,13 @@ _LATE = "a note is reported after its onset"
 
 @_declared("Overall precision", _NOTES, aliases=("precision", "total_precision"), standard_aggregate="pooled")
 def _overall_precision(judged: JudgedNotes, measure: Measure) -> Read:
-    """Share of the notes that are reported near enough to their onset; over all notes of the collection."""
+    """Share of the notes that are reported close enough to their onset, over all notes of the collection."""
     return judged.rate(judged.aligned)
 
 
 @_declared("Piecewise precision", Weight("1 for each piece", "pieces"), pooling="micro")
 def _piecewise_precision(judged: JudgedNotes, measure: Measure) -> Read:
-    """Share of the notes that are reported near enough to their onset; every piece counts the same."""
+    """Share of the notes that are reported close enough to their onset; every piece has the same weight."""
     share, counts = judged.rate(judged.aligned)
     return share, (counts > 0).astype(np.float64)
 
@@ -363,49 +344,49 @@ def _completion(judged: JudgedNotes, measure: Measure) -> Read:
 
 @_signed("Mean offset", perfect_exceptions=_LATE)
 def _mean_offset(judged: JudgedNotes, measure: Measure) -> Read:
-    """Mean of the time from an onset to the report of it, over the correctly aligned notes."""
+    """Mean time from an onset to its report, over the correctly aligned notes."""
     return judged.mean(judged.offset)
 
 
 @_statistic("Mean absolute offset", perfect_exceptions=_LATE)
 def _mean_absolute_offset(judged: JudgedNotes, measure: Measure) -> Read:
-    """Mean size of the time from an onset to the report of it, over the correctly aligned notes."""
+    """Mean absolute time from an onset to its report, over the correctly aligned notes."""
     return judged.mean(np.abs(judged.offset))
 
 
 @_statistic("Deviation of offset", pooling="none", perfect_exceptions=_LATE)
 def _std_offset(judged: JudgedNotes, measure: Measure) -> Read:
-    """Standard deviation of the time from an onset to the report of it, over the correctly aligned notes."""
+    """Standard deviation of the time from an onset to its report, over the correctly aligned notes."""
     return judged.deviation(judged.offset)
 
 
 @_signed("Mean error")
 def _mean_error(judged: JudgedNotes, measure: Measure) -> Read:
-    """Mean of the estimated less the true onset, over the correctly aligned notes."""
+    """Mean of the estimated minus the true onset, over the correctly aligned notes."""
     return judged.mean(judged.error)
 
 
 @_statistic("Mean absolute error", aliases=("imprecision",))
 def _mean_absolute_error(judged: JudgedNotes, measure: Measure) -> Read:
-    """Mean size of the estimated less the true onset, over the correctly aligned notes."""
+    """Mean absolute difference of the estimated and the true onset, over the correctly aligned notes."""
     return judged.mean(np.abs(judged.error))
 
 
 @_statistic("Deviation of error", pooling="none")
 def _std_error(judged: JudgedNotes, measure: Measure) -> Read:
-    """Standard deviation of the estimated less the true onset, over the correctly aligned notes."""
+    """Standard deviation of the estimated minus the true onset, over the correctly aligned notes."""
     return judged.deviation(judged.error)
 
 
 @_signed("Mean latency", orientation="lower", perfect_exceptions=_LATE)
 def _mean_latency(judged: JudgedNotes, measure: Measure) -> Read:
-    """Mean of the time from an estimated onset to the report of it, over the correctly aligned notes."""
+    """Mean time from an estimated onset to its report, over the correctly aligned notes."""
     return judged.mean(judged.latency)
 
 
 @_statistic("Deviation of latency", pooling="none", perfect_exceptions=_LATE)
 def _std_latency(judged: JudgedNotes, measure: Measure) -> Read:
-    """Standard deviation of the time from an estimated onset to the report of it, over the correctly aligned notes."""
+    """Standard deviation of the time from an estimated onset to its report, over the correctly aligned notes."""
     return judged.deviation(judged.latency)
 
 
@@ -418,7 +399,7 @@ def _std_latency(judged: JudgedNotes, measure: Measure) -> Read:
     literature="@peter2023",
 )
 def _median_asynchrony(judged: JudgedNotes, measure: Measure) -> Read:
-    """Median distance between the estimated and the true onset, over the reported notes, however far off they are."""
+    """Median distance between the estimated and the true onset, over all reported notes."""
     found = judged.reported & ~np.isnan(judged.distance)
     counts = np.bincount(judged.notes.pair[found], minlength=len(judged.notes.counts))
     return medians(np.abs(judged.distance[found]), counts), counts.astype(np.float64)
@@ -428,10 +409,11 @@ METRICS = metrics_in(globals())
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of what followers report of performances.
+    """Score reports of followers.
 
-    Rates weigh by the notes of the reference, the piecewise precision by pieces, and what is measured of correctly
-    aligned notes by their number; without any it is NaN with weight 0. Reports of no note are counted in `repairs`.
+    Rates are weighted by the notes of the reference, the piecewise precision by pieces, and statistics of correctly
+    aligned notes by the number of these (NaN with weight 0 if there are none). Unmatched reports are counted in
+    `repairs`.
     """
     refuse_grid(grid, "notes of a score")
     found, unknown = np.zeros((2, len(pairs), len(measures))), np.zeros(len(pairs), dtype=np.int64)
@@ -445,22 +427,21 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         unknown = np.maximum(unknown, notes.left_over)
         refused |= dict.fromkeys(
             judged.undated,
-            "a report has no time of detection, by which it is to be judged; add it, or choose by=estimated",
+            "a report has no time of detection; add it, or choose by=estimated",
         )
     found[0, list(refused)] = np.nan
     return Scores(found[0], found[1], refused=refused, repairs=unknown)
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The notes of the score, and reports that are of none of them, for any measure.
+    """Return the notes of the score and unmatched reports, for any measure.
 
     Returns
     -------
     dict of str to array
         In order of time: ``reference``, ``estimate``, ``detected`` and ``position`` (float64, seconds; NaN for none),
-        ``pitch`` (MIDI number) and ``verdict``: ``aligned``, ``misaligned``, ``missed``, or ``extra`` for a report of
-        no
-        note or of one that was reported before.
+        ``pitch`` (MIDI number) and ``verdict``: ``aligned``, ``misaligned``, ``missed``, or ``extra`` for an unmatched
+        report.
 
     Examples
     --------
@@ -491,7 +472,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 MIREX2006 = Convention(
     "mirex2006",
-    "MIREX 2006: a note that is off by more than 2000 ms is misaligned",
+    "MIREX 2006: notes that are off by more than 2000 ms are misaligned",
     METRICS,
     clean,
     score,
@@ -501,7 +482,7 @@ MIREX2006 = Convention(
 CONT2007 = replace(
     MIREX2006,
     name="cont2007",
-    summary="Cont et al. 2007: a note that is off by more than 300 ms is misaligned",
+    summary="Cont et al. 2007: notes that are off by more than 300 ms are misaligned",
     metrics=tuple(one.with_defaults(threshold=0.3) for one in METRICS),
     literature="@cont2007",
 )
@@ -529,7 +510,7 @@ _ESTIMATE = ("time", "detected", "position", "pitch")
     Returns
     -------
     OrderedDict of str to float
-        By the names of the metrics; NaN for what is measured of aligned notes where there are none.
+        Scores by metric; statistics of aligned notes are NaN if there are none.
 
     References
     ----------
@@ -545,22 +526,22 @@ def evaluate(
     by: str = "estimated",
     tolerance: float = 0.001,
 ) -> OrderedDict[str, float]:
-    """All scores of what a follower reported of one performance.
+    """Score the reports of a follower for one performance.
 
     Parameters
     ----------
     reference : (notes, 3)
         Onset in the performance and in the score, in seconds, and MIDI number.
     estimate : (reports, 4)
-        Estimated onset in the performance, time of detection and onset in the score, in seconds, and MIDI number: the
-        columns of MIREX, which are in milliseconds there.
+        Estimated onset in the performance, time of detection and onset in the score, in seconds, and MIDI number. These
+        are the columns of MIREX, but in seconds instead of milliseconds.
 
     Raises
     ------
     AnnotationError
-        For arrays of another shape and times that are negative or not finite.
+        For arrays of wrong shape and times that are negative or not finite.
     MetricError
-        For parameters that cannot be.
+        For invalid parameters.
 
     Examples
     --------
@@ -588,10 +569,10 @@ def _rows(values: npt.ArrayLike, names: tuple[str, ...], side: str) -> Ragged:
         table = table.reshape(0, len(names))
     if table.ndim != 2 or table.shape[1] != len(names):
         raise InvalidAnnotationError(
-            f"{side}: needs the columns {', '.join(names)}, not an array of shape {table.shape}"
+            f"{side}: expected the columns {', '.join(names)}, got an array of shape {table.shape}"
         )
     annotation = Annotation("following", {name: table[:, place] for place, name in enumerate(names)})
     return usable(annotation, clean(to_ragged([annotation])), side)
 
 
-globals().update(PairFunctions(METRICS, _score_pair).functions("As `evaluate` takes them."))
+globals().update(PairFunctions(METRICS, _score_pair).functions("As for `evaluate`."))

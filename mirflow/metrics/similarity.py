@@ -1,7 +1,7 @@
-"""Graded similarity: for each query the estimate is a list of candidates, and the reference what graders judged.
+"""Graded similarity: for each query, the estimate is a list of candidates and the reference the judgements of graders.
 
-Judgements are broad (not, somewhat, very similar) and fine (0 to 10). mir_eval has no such task; `evaluate` scores one
-query. `TASK` holds the metrics of whole datasets, in which a track is a query.
+Judgements are broad (not, somewhat, very similar) and fine (0 to 10). mir_eval does not have this task. `evaluate`
+scores one query; `TASK` holds the metrics of whole datasets, in which each track is a query.
 
 Conventions
 -----------
@@ -57,14 +57,12 @@ _LEVELS = MappingProxyType(
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Put levels in the place of broad categories, and set aside what contradicts itself.
+    """Replace broad categories by levels, and set contradictory rows aside.
 
     Rows have the columns label, level (float64: 0 for NS, 1 for SS, 2 for VS, NaN for none) and value (float64, NaN for
-    none). Flaws are a grader who judged a candidate twice, a candidate that occurs twice in a list, a broad category
-    that is
-    none, and judgements that say nothing or are not finite. A row is one of judgements, and may name a candidate again,
-    if
-    it says anything of graders or categories.
+    none). Flaws are a grader who judged a candidate twice, a candidate that occurs twice in a list, an unknown broad
+    category, and judgements that are empty or not finite. Rows with graders or categories are judgements, in which
+    candidates may recur.
 
     Examples
     --------
@@ -86,7 +84,7 @@ def clean(rows: Ragged) -> Cleaned:
     names = [*rows.labels, ""]
     label = rows.columns["label"]
     problems: list[Problem] = [
-        (label < 0, lambda item: "names no candidate"),
+        (label < 0, lambda item: "the candidate has no name"),
         (
             (broad != "") & np.isnan(level),
             lambda item: f"not a broad category: {str(broad[item])!r}; known: {', '.join(BROAD)}",
@@ -100,19 +98,19 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def _levels(broad: Column) -> Float:
-    """Levels of broad categories: 0, 1 or 2; NaN for anything else."""
+    """Levels of broad categories: 0, 1 or 2; NaN if unknown."""
     texts, place = np.unique(broad, return_inverse=True)
     names = (" ".join(str(text).replace("_", " ").split()).casefold() for text in texts)
     return np.array([_LEVELS.get(name, np.nan) for name in names], dtype=np.float64)[place]
 
 
 def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
-    """Faults of repeated judgements and candidates; judgements without a grader may repeat."""
+    """Problems of repeated judgements and candidates; judgements without a grader may be repeated."""
     size, label, start = len(judged), rows.columns["label"], rows.offsets[:-1][rows_of(rows.counts[0])]
     graders, who = np.unique(grader, return_inverse=True)
     names = [*rows.labels, ""]
     key: Int = (label + 1) * max(len(graders), 1) + who
-    # Numbers without gaps, as where each has to do with a table of them all.
+    # Consecutive codes keep the combined code of grader and candidate small.
     again, first = repeated(np.unique(key, return_inverse=True)[1].astype(np.int64), rows.counts[0])
     before = np.full(size, -1, dtype=np.int64)
     before[again] = first
@@ -133,36 +131,27 @@ def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
 
 
 _DIGITS = 9
-"""Means that agree to so many decimals count as the same: sums of the same judgements may round differently."""
+"""Decimals at which means are compared, as sums of the same judgements may round differently."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCandidates:
-    """The candidates of each query, each once.
-
-    Parameters
-    ----------
-    label : int64 (candidates,)
-        Codes of their names.
-    counts : int64 (rows,)
-        Candidates of each query.
-    chosen : float64 (candidates, 3)
-        Numbers of graders who chose NS, SS and VS.
-    fine : float64 (candidates,)
-        Mean of the fine judgements; NaN without any.
-    lowest, highest : float64 (rows,)
-        Of the fine judgements of each query; infinite without any.
-    """
+    """The distinct candidates of each query."""
 
     label: Int
+    """Codes of their names: int64 (candidates,)."""
     counts: Int
+    """Candidates of each query: int64 (rows,)."""
     chosen: Float
+    """Numbers of graders who chose NS, SS and VS: float64 (candidates, 3)."""
     fine: Float
+    """float64 (candidates,): mean of the fine judgements; NaN if there are none."""
     lowest: Float
     highest: Float
+    """float64 (rows,): bounds of the fine judgements of each query; infinite if there are none."""
 
     def broad(self, weights: tuple[float, ...]) -> Float:
-        """The mean over graders of what a candidate's categories count: float64 (candidates,), NaN without any."""
+        """Mean weight of a candidate's categories over graders: float64 (candidates,); NaN without categories."""
         graders = self.chosen.sum(axis=1)
         total = sum(weight * self.chosen[:, level] for level, weight in enumerate(weights))
         return divide(total, graders, np.nan)
@@ -174,7 +163,7 @@ class JudgedCandidates:
 
 
 def gather(rows: Ragged) -> JudgedCandidates:
-    """The judgements of each candidate together, of rows as `clean` leaves them.
+    """Collect the judgements of each candidate from clean rows.
 
     Examples
     --------
@@ -200,7 +189,7 @@ def gather(rows: Ragged) -> JudgedCandidates:
 
 
 def find_judged(judged: JudgedCandidates, pairs: Pairs) -> Met:
-    """Places of the judged candidates of queries in the lists of systems."""
+    """Find the judged candidates of queries in the lists of systems."""
     lists = pairs.estimates
     codes = {name: code for code, name in enumerate(pairs.references.labels)}
     known = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
@@ -209,18 +198,18 @@ def find_judged(judged: JudgedCandidates, pairs: Pairs) -> Met:
 
 
 def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
-    """Number of candidates in the groups before each one, and of relevant candidates by row.
+    """Count the candidates in the groups ahead of each candidate, and the relevant candidates of each row.
 
     Parameters
     ----------
     relevance : float64 (candidates,)
-        Row after row; candidates at -infinity are not relevant.
+        All rows, concatenated; -infinity marks candidates that are not relevant.
     counts : int64 (rows,)
 
     Returns
     -------
     ahead : int64 (candidates,)
-        The number of candidates in the groups before its own, where groups are of equal relevance; -1: not relevant.
+        Number of candidates in the groups of higher relevance; -1 if not relevant.
     relevant : int64 (rows,)
 
     Examples
@@ -241,12 +230,12 @@ def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
 
 
 _NAMED = 3
-"""Unjudged candidates that a message names."""
+"""Largest number of unjudged candidates listed in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListPairs:
-    """Lists of candidates, and what was judged of them: the query of each pair, and the length of its list."""
+    """Lists of candidates with their judgements: the query of each pair, and the length of its list."""
 
     judged: JudgedCandidates
     met: Met
@@ -254,7 +243,7 @@ class ListPairs:
     listed: Int
 
     def mean(self, worth: Float, measure: Measure) -> Tally:
-        """The mean worth, from 0 to 1 and NaN if not judged, of the first places; places not filled count 0."""
+        """Mean worth of the first places, in [0, 1] with NaN for unjudged candidates; empty places count as 0."""
         met, listed, known = self.met, self.listed, ~np.isnan(worth)
         most = int(measure["k"])
         taken = np.minimum(listed, most) if most else listed
@@ -264,7 +253,7 @@ class ListPairs:
         nothing = np.zeros(len(listed))
         if measure["unjudged"] == "skip":
             places = places - missing
-            nothing[missing > 0] = np.nan  # where every place was left out there is nothing to measure
+            nothing[missing > 0] = np.nan  # undefined if every place was skipped
         total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
         score = divide(total, places, nothing)
         some = np.bincount(rows_of(self.judged.counts)[known], minlength=len(self.judged.counts))[self.row] > 0
@@ -272,13 +261,11 @@ class ListPairs:
 
 
 Tally = tuple[Float, Int, Int, Bool]
-"""Score, places that count and unjudged candidates among them, of each pair; the candidates that were judged."""
+"""Score, number of places and of unjudged candidates among them for each pair; the judged candidates."""
 
 
-_K = Parameter("k", 5, least=0, help="how many of a list's candidates count; 0: all")
-_UNJUDGED = Parameter(
-    "unjudged", "refuse", choices=("refuse", "zero", "skip"), help="what becomes of candidates that nobody judged"
-)
+_K = Parameter("k", 5, least=0, help="number of candidates of each list to score; 0: all")
+_UNJUDGED = Parameter("unjudged", "refuse", choices=("refuse", "zero", "skip"), help="treatment of unjudged candidates")
 _PLACES = Weight("number of candidates that count", "candidates")
 
 
@@ -336,21 +323,21 @@ def _sum(name: str, lists: ListPairs, measure: Measure) -> Tally:
 
 @metric(
     "Average dynamic recall",
-    Weight("number of places of the ground truth", "places"),
+    Weight("number of places of the reference", "places"),
     key="ADR",
     aliases=("adr",),
     pooling="micro",
-    perfect_exceptions="judgements are in no order; the candidates from the most to the least similar give 1",
+    perfect_exceptions="judgements are not ordered; candidates ordered from the most to the least similar score 1",
     parameters=(
-        Parameter("k", 0, least=0, help="the most places that count; 0: as many as there are relevant candidates"),
-        Parameter("by", "broad", choices=("broad", "fine"), help="which judgements make the groups"),
-        Parameter("above", 0.0, help="candidates whose mean judgement is above this are in the ground truth"),
+        Parameter("k", 0, least=0, help="largest number of places; 0: the number of relevant candidates"),
+        Parameter("by", "broad", choices=("broad", "fine"), help="judgements that define the groups"),
+        Parameter("above", 0.0, help="candidates whose mean judgement is above this are relevant"),
     ),
     literature="@typke2006; equations 13 and 14 of @downie2010",
 )
 def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, Float]:
-    """Mean over the places of the ground truth of the share of candidates that belong at or before a place."""
-    # A candidate of the list counts from the place where it stands, but not before the first place of its group.
+    """Share of candidates that belong at or before a place, averaged over the places of the reference."""
+    # A candidate counts from its own place on, but not before the first place of its group.
     judged, met = lists.judged, lists.met
     relevance = judged.relevance(str(measure["by"]))
     relevant = np.where(relevance > float(measure["above"]), relevance, -np.inf)
@@ -375,11 +362,11 @@ METRICS = metrics_in(globals())
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of lists of candidates, in the order of rank, by the judgements of graders.
+    """Score ranked lists of candidates by the judgements of graders.
 
-    The weight is the number of places that count. A score is NaN with weight 0 where the query has no judgements of the
-    sort that it needs. Pairs whose list holds an unjudged candidate are refused unless the measure says otherwise, as
-    are fine judgements outside the measure's scale.
+    The weight is the number of places. A score is NaN with weight 0 if the query does not have the required sort of
+    judgements. Pairs with unjudged candidates are refused unless the measure allows them, and so are fine judgements
+    outside the measure's scale.
     """
     refuse_grid(grid, "candidates")
     judged = gather(pairs.references)
@@ -405,7 +392,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _unjudged(pairs: Pairs, pair: int, met: Met, known: Bool, measure: Measure) -> str:
-    """Candidates without judgements among the first of a list."""
+    """Message about unjudged candidates at the top of a list."""
     estimates, row, most = pairs.estimates, int(pairs.estimate_row[pair]), int(measure["k"])
     start, stop = estimates.offsets[row : row + 2]
     codes = estimates.columns["label"][start:stop][: most or None]
@@ -428,16 +415,14 @@ def _check_scale(judged: JudgedCandidates, reference_row: Int, measure: Measure,
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The candidates that count, in the order of rank.
+    """Return the scored candidates in order of rank.
 
     Returns
     -------
     dict of str to array (candidates,)
-        ``estimate`` (the candidate), ``rank`` (from 1), ``NS``, ``SS`` and ``VS`` (how many graders chose them),
-        ``fine``
-        (the mean; NaN without any) and ``verdict``, ``judged`` or ``unjudged``. Of the average dynamic recall also
-        ``counts_from``, the place from which on a candidate counts (0: never), and ``verdict`` is ``relevant`` or ``not
-        relevant``.
+        ``estimate`` (the candidate), ``rank`` (from 1), ``NS``, ``SS`` and ``VS`` (numbers of graders), ``fine`` (mean
+        or NaN) and ``verdict`` (``judged`` or ``unjudged``). For the average dynamic recall, ``verdict`` is
+        ``relevant`` or ``not relevant``, and ``counts_from`` is the place from which a candidate counts (0: never).
 
     Examples
     --------
@@ -510,16 +495,16 @@ def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[st
     Parameters
     ----------
     groups : sequence of sequences of str
-        The ground truth: groups of candidates that are equally similar to the query, the most similar group first.
+        Reference: groups of candidates that are equally similar to the query, the most similar group first.
     results : sequence of str
-        Results of a system, the best first.
+        Results of a system, best first.
     k : int
-        The most places that count; 0: as many as the ground truth has candidates.
+        Largest number of places; 0: the number of candidates in the groups.
 
     Returns
     -------
     float
-        In [0, 1]; NaN without any candidate in the ground truth.
+        In [0, 1]; NaN if the groups are empty.
 
     Raises
     ------
@@ -556,30 +541,29 @@ def evaluate(
     Parameters
     ----------
     candidates : sequence of str (judgements,)
-        Judged candidates, each once for each grader.
+        Judged candidates, one entry per candidate and grader.
     results : sequence of str
-        Results of a system, the best first.
+        Results of a system, best first.
     broad : sequence of str (judgements,) or None
         ``NS``, ``SS`` or ``VS``.
     fine : (judgements,) or None
         From 0 to `scale`.
     graders : sequence of str (judgements,) or None
-        Who judged; None: nobody in particular, and nothing is said of who judged twice.
+        Names of the graders; None disables the check for repeated judgements.
     k : int
-        How many results count; 0: all. The average dynamic recall has as many places as there are relevant candidates.
+        Number of results to score; 0: all. The average dynamic recall always uses the number of relevant candidates.
 
     Returns
     -------
     OrderedDict of str to float
-        ``FINE``, ``PSum``, ``WCsum``, ``SDsum``, ``Greater0``, ``Greater1`` and ``ADR``; NaN for what there are no
-        judgements of.
+        ``FINE``, ``PSum``, ``WCsum``, ``SDsum``, ``Greater0``, ``Greater1`` and ``ADR``; NaN if judgements are missing.
 
     Raises
     ------
     AnnotationError
-        If a grader judged a candidate twice, a result occurs twice, or a result is not judged and may not be.
+        If a grader judged a candidate twice, a result occurs twice, or an unjudged result is refused.
     UnknownNameError
-        For an `unjudged` that there is not.
+        For an unknown value of `unjudged`.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""Sounds of annotations, for evaluation by ear, under mir_eval's names.
+"""Sonify annotations for evaluation by ear, under mir_eval's names.
 
-Beats become clicks, chords and chromagrams Shepard tones, pitch contours a gliding tone, piano rolls a tone a row. Each
-function returns a signal, float64 (samples,), between -1 and 1. :func:`annotation` chooses by the kind of annotation.
+Beats become clicks, chords and chromagrams Shepard tones, pitch contours a gliding tone, and piano rolls one tone per
+row. Each function returns a signal between -1 and 1, float64 (samples,). :func:`annotation` chooses by the kind of
+annotation.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Waveform = Callable[[Any], Any]
 
 _OCTAVES = 7
 _LOWEST = 24  # MIDI: the C of the lowest octave of a Shepard tone
-_CENTRE, _WIDTH = 72, 6  # of the bell that weighs the octaves, MIDI
+_CENTRE, _WIDTH = 72, 6  # MIDI numbers of the bell curve that weights the octaves
 
 
 _documented = documented(
@@ -38,11 +39,11 @@ _documented = documented(
     fs : int, Hz
         Sampling rate.
     function : callable
-        The waveform, a function of the phase that takes arrays.
+        Waveform, a vectorised function of the phase.
     length : int or None, samples
-        None: until the last time.
+        Length of the signal; None: until the last time.
     **kwargs
-        Further ones of :func:`time_frequency`.
+        Further arguments of :func:`time_frequency`.
 
     Returns
     -------
@@ -53,7 +54,7 @@ _documented = documented(
 
 
 def _blip(fs: int, frequency: float = 1000.0) -> Float:
-    """A click: 100 ms of a tone, by default of 1 kHz, that dies away."""
+    """Make a click: 100 ms of a decaying tone, by default of 1 kHz."""
     samples = np.arange(fs * 0.1)
     tone: Float = np.sin(2 * np.pi * samples * frequency / fs)
     return tone * np.exp(-samples / (fs * 0.01))
@@ -63,21 +64,20 @@ def _blip(fs: int, frequency: float = 1000.0) -> Float:
 def clicks(times: npt.ArrayLike, fs: int, click: npt.ArrayLike | None = None, length: int | None = None) -> Float:
     """Return a signal with a click at each time.
 
-    A click that begins before the one before has ended replaces the rest of it. The first click that reaches the end
-    of the signal is the last one.
+    A click replaces the rest of the previous one. The first click that reaches the end of the signal is the last one.
 
     Parameters
     ----------
     times : float (n,), seconds
     click : float (m,) or None
-        None: 100 ms of 1 kHz, dying away.
+        Samples of the click; None: 100 ms of a decaying tone of 1 kHz.
     length : int or None, samples
-        None: until the last click has ended.
+        Length of the signal; None: until the last click has ended.
 
     Raises
     ------
     ValueError
-        Without times if no length is given.
+        If there are neither times nor a length.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def clicks(times: npt.ArrayLike, fs: int, click: npt.ArrayLike | None = None, le
     sound = _blip(fs) if click is None else np.asarray(click, dtype=np.float64)
     if length is None:
         if not times.size:
-            raise ValueError("there are no times: give the length of the signal in samples")
+            raise ValueError("no times: the length of the signal in samples is required")
         length = int(times.max() * fs + len(sound) + 1)
     signal = np.zeros(length)
     for start in (times * fs).astype(np.int64).tolist():
@@ -112,27 +112,27 @@ def time_frequency(
     n_dec: int = 1,
     threshold: float = 0.01,
 ) -> Float:
-    """Return the sum of tones whose magnitudes a matrix gives over time, as of a piano roll.
+    """Return a sum of tones whose magnitudes over time are given by a matrix, such as a piano roll.
 
-    A column lasts until the next one begins. Magnitudes glide over two periods of their tone. The signal is scaled to
-    a maximum of 1.
+    Each column lasts until the next one. Magnitudes are smoothed over two periods of their tone. The signal is scaled
+    to a maximum of 1.
 
     Parameters
     ----------
     gram : float (n, m)
-        Magnitude of each frequency in each column; what is below 0 is silent.
+        Magnitude of each frequency in each column; negative values are silent.
     frequencies : float (n,), Hz
     times : float (m,) or (m, 2), seconds
-        Start of each column, or its interval. Of m + 1 starts the last is the end of the last column.
+        Start of each column, or its interval. If there are m + 1 starts, the last is the end of the last column.
     n_dec : int
         Decimals to which frequencies are rounded.
     threshold : float
-        Frequencies whose magnitude never reaches it are left out.
+        Frequencies whose magnitude never reaches this value are left out.
 
     Raises
     ------
     ValueError
-        If the shapes do not agree, or a frequency is at or above the sampling rate.
+        If the shapes do not match, or a frequency is not below the sampling rate.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def time_frequency(
 
 
 def _steps(levels: Float, spans: Float, seconds: float) -> tuple[Float, Float]:
-    """Starts of the columns that sound, in order, and their levels; silent before the first and after the last."""
+    """Sorted starts of the audible columns, and their levels; silent before the first and after the last."""
     first, last = spans.min(), spans.max()
     silences = (first > 0, [0.0, first]), (last < seconds, [last, seconds])
     before, after = ([span] if lacking else [] for lacking, span in silences)
@@ -177,16 +177,16 @@ def _steps(levels: Float, spans: Float, seconds: float) -> tuple[Float, Float]:
     starts, levels = np.clip(spans[inside, 0], 0, seconds), levels[:, inside]
     if not len(starts):
         return starts, levels
-    # Before the first start sounds the column that is given first, after the last start that which is given last.
+    # The first given column sounds before the first start, and the last given column after the last start.
     order = np.argsort(starts, kind="stable")
     around = np.concatenate([[0.0], starts[order], [np.nextafter(starts[order[-1]], np.inf)]])
     return around, levels[:, [0, *order, -1]]
 
 
 def _glide(levels: Float, starts: Float, period: int, length: int) -> tuple[Int, Float, Float]:
-    """A step function averaged over a period around each sample, as if it were 0 outside of the signal.
+    """Average a step function over a period around each sample; it is 0 outside of the signal.
 
-    The mean of steps is made of straight pieces: few numbers, however long the signal is.
+    The result is piecewise linear, so few numbers describe a signal of any length.
 
     Parameters
     ----------
@@ -199,14 +199,14 @@ def _glide(levels: Float, starts: Float, period: int, length: int) -> tuple[Int,
     edges : int64 (pieces + 1,), samples
         From 0 to `length`.
     values, slopes : float64 (pieces,)
-        At the first sample of each piece, and for each sample more.
+        Value at the first sample of each piece, and increment per sample.
     """
     first = np.append(np.clip(np.ceil(starts), 0, length).astype(np.int64), length)
     first[0] = 0
     heard = np.diff(first) > 0
     first, levels = np.append(first[:-1][heard], length), levels[heard]
     jumps = np.diff(np.append(levels, 0.0), prepend=0.0)
-    # A step begins to count half a period before, and counts wholly half a period later.
+    # The effect of a step begins half a period earlier, and is complete half a period later.
     rise = first - (period - 1) // 2 - 1
     order = np.argsort(np.concatenate([rise, rise + period]), kind="stable")
     knots = np.concatenate([rise, rise + period])[order]
@@ -224,7 +224,7 @@ def _glide(levels: Float, starts: Float, period: int, length: int) -> tuple[Int,
 def _add_tone(
     signal: Float, pieces: tuple[Int, Float, Float], frequency: float, n_dec: int, fs: int, function: Waveform
 ) -> None:
-    """Add a tone to a signal where it sounds; its rounded frequency repeats after a stretch of samples."""
+    """Add a tone to a signal while it sounds; its rounded frequency repeats after a number of samples."""
     edges, values, slopes = pieces
     stretch = int(10.0**n_dec * fs)
     wave = function(2.0 * np.pi * np.arange(min(stretch, len(signal))) * np.round(frequency, n_dec) / fs)
@@ -253,17 +253,17 @@ def pitch_contour(
 ) -> Float:
     """Return a tone that follows a pitch contour.
 
-    Unvoiced frames have a frequency of 0: the pitch glides there and back, and the signal stands still.
+    Unvoiced frames have frequency 0: the pitch glides to 0 and back, and the signal is constant.
 
     Parameters
     ----------
     times : float (n,), seconds
     frequencies : float (n,), Hz
-        0, negative or NaN: unvoiced.
+        Frequencies; 0, negative or NaN: unvoiced.
     amplitudes : float (n,) or None
-        None: 1 throughout.
+        Amplitudes; None: 1.
     kind : str
-        How frequencies and amplitudes are interpolated, as in :class:`scipy.interpolate.interp1d`.
+        Interpolation of frequencies and amplitudes, as in :class:`scipy.interpolate.interp1d`.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def pitch_contour(
 
 
 def _interpolate(samples: npt.NDArray[np.int64], at: Float, values: Float, kind: str) -> Float:
-    """Values between some samples; 0 outside of them."""
+    """Interpolate values between samples; 0 outside of them."""
     if not len(samples):
         return np.zeros(0)
     if kind == "linear":
@@ -296,19 +296,19 @@ def _interpolate(samples: npt.NDArray[np.int64], at: Float, values: Float, kind:
 
 @_documented
 def chroma(chromagram: npt.ArrayLike, times: npt.ArrayLike, fs: int, **kwargs: Any) -> Float:
-    """Return a chromagram as Shepard tones: each pitch class in seven octaves, those in the middle the loudest.
+    """Return a chromagram as Shepard tones: each pitch class in seven octaves, loudest in the middle.
 
     Parameters
     ----------
     chromagram : float (12, m)
-        Magnitude of each pitch class, from C on, in each column.
+        Magnitude of each pitch class, starting at C, in each column.
     times : float (m,) or (m, 2), seconds
-        As of :func:`time_frequency`.
+        See :func:`time_frequency`.
 
     Raises
     ------
     ValueError
-        If the chromagram has not 12 rows, and as :func:`time_frequency`.
+        If the chromagram does not have 12 rows, and as in :func:`time_frequency`.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def chroma(chromagram: npt.ArrayLike, times: npt.ArrayLike, fs: int, **kwargs: A
     """
     magnitudes = np.asarray(chromagram, dtype=np.float64)
     if len(magnitudes) != 12:
-        raise ValueError(f"a chromagram has 12 rows, one a pitch class from C on; this has {len(magnitudes)}")
+        raise ValueError(f"a chromagram must have 12 rows, one per pitch class starting at C; got {len(magnitudes)}")
     notes = np.arange(12 * _OCTAVES) + _LOWEST
     bell = np.exp(-((notes - _CENTRE) ** 2.0) / (2.0 * _WIDTH**2.0))
     gram = np.tile(magnitudes, (_OCTAVES, 1)) * bell[:, np.newaxis]
@@ -326,7 +326,7 @@ def chroma(chromagram: npt.ArrayLike, times: npt.ArrayLike, fs: int, **kwargs: A
 
 @_documented
 def chords(chord_labels: Sequence[str], intervals: npt.ArrayLike, fs: int, **kwargs: Any) -> Float:
-    """Return chords as Shepard tones; a chord lasts until the next one begins, and N and X are silent.
+    """Return chords as Shepard tones; each chord lasts until the next one, and N and X are silent.
 
     Parameters
     ----------
@@ -337,9 +337,9 @@ def chords(chord_labels: Sequence[str], intervals: npt.ArrayLike, fs: int, **kwa
     Raises
     ------
     InvalidChordException
-        If a label is no chord.
+        If a label is not a chord.
     ValueError
-        If the intervals are none, and as :func:`time_frequency`.
+        If the intervals are invalid, and as in :func:`time_frequency`.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def chords(chord_labels: Sequence[str], intervals: npt.ArrayLike, fs: int, **kwa
 
 
 _LONGEST = 6 * 3600.0
-"""Seconds of the longest signal of an annotation: 3.8 GB at 22,050 Hz."""
+"""Longest signal of an annotation in seconds: 3.8 GB at 22,050 Hz."""
 _TEMPO_SECONDS, _KEY_SECONDS = 20.0, 4.0
 
 
@@ -370,28 +370,28 @@ def annotation(
     length: int | None = None,
     click_frequency: float = 1000.0,
 ) -> Float:
-    """Return an annotation as a signal, by its kind.
+    """Return an annotation as a signal, according to its kind.
 
-    Events are clicks, as are the boundaries of segments and hierarchies and, for 20 s, a tempo; chords are Shepard
-    tones, a key its triad for 4 s; notes and several pitches over time are tones, a melody a gliding one.
+    Events, the boundaries of segments and hierarchies, and tempi (for 20 s) become clicks; chords become Shepard tones,
+    and keys their triad for 4 s; notes and multiple pitches become tones, and melodies a gliding tone.
 
     Parameters
     ----------
     given : xr.Dataset or Annotation
-        As ``mirflow.load`` reads it.
+        Annotation, such as the result of ``mirflow.load``.
     task : str or None
-        ``chord`` tells chords from other segments; None: that with which a dataset was loaded.
+        ``chord`` distinguishes chords from other segments; None: the task with which a dataset was loaded.
     length : int or None, samples
-        None: until the annotation ends.
+        Length of the signal; None: until the annotation ends.
     click_frequency : float, Hz
         Pitch of clicks.
 
     Raises
     ------
     AnnotationError
-        For other kinds, such as rankings, and for a time after six hours.
+        For other kinds, such as rankings, and times after six hours.
     InvalidChordException
-        If a label of task ``chord`` is no chord.
+        If a label of task ``chord`` is not a chord.
 
     Examples
     --------
@@ -409,9 +409,7 @@ def annotation(
     form = "chords" if given.kind == "intervals" and task == "chord" else given.schema.drawn_as
     maker = _MAKERS.get(form if form != "text" else given.kind)
     if maker is None:
-        raise AnnotationError(
-            f"{given.kind} cannot be made audible: only events, segments, pitches, keys and tempi can"
-        )
+        raise AnnotationError(f"{given.kind} cannot be sonified; only events, segments, pitches, keys and tempi can")
     times = [given.columns[name] for name in ("time", "start", "end") if name in given.columns]
     latest = max((float(np.max(one)) for one in times if len(one)), default=0.0)
     if not latest <= _LONGEST:
@@ -422,7 +420,7 @@ def annotation(
 
 
 def _clicks(given: Annotation) -> Float:
-    """Times of the events, of the boundaries of all levels, or of the beats of a tempo."""
+    """Times of events, of the boundaries of all levels, or of the beats of a tempo."""
     if given.kind == "tempo":
         tempi = given.columns["tempo"][given.columns["tempo"] > 0]
         if not len(tempi):
@@ -454,7 +452,7 @@ def _key(given: Annotation, fs: int, length: int | None) -> Float:
 
 
 _TRIADS = {**dict.fromkeys(("minor", "dorian", "phrygian"), (0, 3, 7)), "locrian": (0, 3, 6), "other": (0, 7)}
-"""Semitones above the tonic, of the modes that are not major."""
+"""Semitones above the tonic of modes other than major."""
 
 
 def _contour(given: Annotation, fs: int, length: int | None) -> Float:
@@ -467,7 +465,7 @@ def _contour(given: Annotation, fs: int, length: int | None) -> Float:
 
 
 def _notes(given: Annotation, fs: int, length: int | None) -> Float:
-    """A piano roll of the notes: a row for each quarter of a semitone, a column from each boundary to the next."""
+    """Sonify notes as a piano roll with a row per quarter of a semitone and a column per interval of boundaries."""
     start, end, pitch = (given.columns[name] for name in ("start", "end", "pitch"))
     velocity = given.columns.get("velocity")
     loud = np.ones(len(start)) if velocity is None else np.where(np.isnan(velocity), 127.0, velocity) / 127.0
@@ -478,7 +476,7 @@ def _notes(given: Annotation, fs: int, length: int | None) -> Float:
 
 
 def _frames(given: Annotation, fs: int, length: int | None) -> Float:
-    """Pitches of each frame, which lasts until the next one; the last one as long as the median."""
+    """Sonify the pitches of frames, each of which lasts until the next; the last one has the median length."""
     times = given.columns["time"]
     frame = np.repeat(np.arange(len(times)), given.inner_counts[0])
     pitch = given.columns["frequency"]
@@ -489,7 +487,7 @@ def _frames(given: Annotation, fs: int, length: int | None) -> Float:
 
 
 def _roll(pitch: Float, loud: Float, first: Int, last: Int, edges: Float, fs: int, length: int | None) -> Float:
-    """Tones between the edges with the given numbers; pitches are rounded to quarters of a semitone."""
+    """Sonify tones between the edges with the given indices; pitches are rounded to quarters of a semitone."""
     if not len(pitch):
         return np.zeros(length or 0)
     steps, row = np.unique(np.round(4 * 12 * np.log2(pitch / 440.0)), return_inverse=True)

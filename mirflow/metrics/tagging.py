@@ -1,6 +1,6 @@
-"""Tagging: reference and estimate are any number of tags for each clip, perhaps with affinities.
+"""Tagging: reference and estimate are any number of tags for each clip, optionally with affinities.
 
-mir_eval has no such task; `evaluate` scores one clip. `TASK` holds the metrics of whole datasets.
+mir_eval does not have this task. `evaluate` scores one clip; `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
@@ -8,9 +8,9 @@ Conventions
 
 Metrics
 -------
-* ``precision``, ``recall``, ``f_measure``: of the tags of a clip.
-* ``accuracy``, ``negative_accuracy``: shares of all tags, and of those that the reference lacks, that are right.
-* ``roc_auc``, ``average_precision``: of the order of the tags by affinity.
+* ``precision``, ``recall``, ``f_measure``: tags of a clip. * ``accuracy``, ``negative_accuracy``: shares of right
+  decisions on all tags, and on those that the reference does not have.
+* ``roc_auc``, ``average_precision``: ranking of the tags by affinity.
 * ``outcomes``: counts of right and wrong decisions by tag, from which queries derive statistics of each tag.
 * ``precision_at``, ``affinities``, on request: precision of the first tags, and areas under the curve by tag.
 
@@ -49,10 +49,8 @@ __all__ = ["TASK", "evaluate"]
 def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     """Keep each tag of a row once.
 
-    A tag that occurs again with the same number is dropped and counted as a repair. Flaws are tags without a name, tags
-    that are not among those that there are, tags that occur twice with different numbers, and tags without a number in
-    a
-    row that has numbers.
+    Repeated tags with equal numbers are dropped and counted as repairs. Flaws are tags without a name, unknown tags,
+    repeated tags with different numbers, and tags without a number in a row with numbers.
 
     Examples
     --------
@@ -85,31 +83,23 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """One entry for each tag of each pair: those that the estimate lists in its order, then the others.
-
-    Parameters
-    ----------
-    tags : tuple of str
-        All that there are.
-    pair, tag : int64 (n,)
-        ``pair`` ascending.
-    degree : float64 (n,)
-        How strongly the reference has the tag: its number, infinity without one, minus infinity if it does not list it.
-    affinity : float64 (n,)
-        The same of the estimate.
-    pairs : int
-    """
+    """One entry for each tag of each pair: listed tags of the estimate in order, then the others."""
 
     tags: tuple[str, ...]
+    """All tags."""
     pair: Int
     tag: Int
+    """``pair`` ascending: int64 (n,)."""
     degree: Float
+    """float64 (n,): degree of the tag in the reference: its number, infinity without a number, minus infinity if not
+    listed."""
     affinity: Float
+    """The same for the estimate: float64 (n,)."""
     pairs: int
 
     @classmethod
     def of(cls, pairs: Pairs, classes: Classes | None) -> Decisions:
-        """Of cleaned rows. Without `classes` a pair is about the tags that either side lists."""
+        """Make entries from clean rows. Without `classes`, the tags of a pair are those listed on either side."""
         tags, numbers = number_labels(pairs.references, pairs.estimates, classes)
         size = len(tags)
         listed = [_spread(side, number, row, size) for (side, row), number in zip(pairs.sides, numbers, strict=True)]
@@ -126,11 +116,11 @@ class Decisions:
         return cls(tags, pair, tag, held[0][order], held[1][order], len(pairs))
 
     def relevant(self, least: float) -> Bool:
-        """The tags that the reference has to that degree."""
+        """Mask of tags with at least the given degree in the reference."""
         return np.asarray(self.degree >= least)
 
     def assigned(self, least: float) -> Bool:
-        """The tags that the estimate has to that degree."""
+        """Mask of tags with at least the given degree in the estimate."""
         return np.asarray(self.affinity >= least)
 
     def outcomes(self, relevance: float, threshold: float) -> Outcomes:
@@ -150,7 +140,7 @@ class Decisions:
 
 
 def _spread(side: Ragged, number: Int, row: Int, tags: int) -> tuple[Int, Float]:
-    """Pair and tag, as one number, and the degree of each item of some rows."""
+    """Pair and tag as one number, and degree, of each item of rows."""
     counts = side.counts[0][row]
     items = ranges(side.offsets[:-1][row], counts)
     value: Float = side.columns["value"][items] if "value" in side.columns else np.full(len(items), np.nan)
@@ -158,17 +148,17 @@ def _spread(side: Ragged, number: Int, row: Int, tags: int) -> tuple[Int, Float]
 
 
 SIDES = ("relevance", "affinity")
-"""What is kept of each tag, so that the tags can be ordered over the clips."""
+"""Columns kept for each tag, so that clips can be ranked for each tag."""
 
 
 class TagPairs(Shared):
-    """The decisions on the tags of some pairs, with what several metrics read off them.
+    """The decisions on the tags of pairs, with results that metrics share.
 
     Parameters
     ----------
     decisions : Decisions
     known : bool (pairs,)
-        Those with a reference.
+        Whether the pair has a reference.
     classes : Classes or None
     """
 
@@ -187,9 +177,9 @@ class TagPairs(Shared):
         return self.once(relevance, lambda: self.decisions.ordered(relevance))
 
     def by_tag(self) -> tuple[Bool, Int, tuple[str, ...], Int]:
-        """The decisions on pairs with a reference: which they are, their pairs, the tags, the place of each among them.
+        """Decisions on pairs with a reference: mask, pairs, tags, and index of the tag of each.
 
-        Of known tags all, else those that occur.
+        Tags are all known ones if `classes` are given, otherwise those that occur.
         """
         chosen, every = self.known[self.decisions.pair], self.decisions.tags
         pair, tag = self.decisions.pair[chosen], self.decisions.tag[chosen]
@@ -202,15 +192,15 @@ class TagPairs(Shared):
 Read = tuple[Float, Float]
 """Score and weight of each pair, float64 (pairs,) each."""
 
-_RELEVANCE = Parameter("relevance", 0.5, help="smallest number of a tag that a reference has")
-_DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of a tag that an estimate assigns"), _RELEVANCE)
-_DECISIONS = Weight("number of tags that are decided on", "tags")
+_RELEVANCE = Parameter("relevance", 0.5, help="smallest number of relevant tags in the reference")
+_DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of assigned tags in the estimate"), _RELEVANCE)
+_DECISIONS = Weight("number of decided tags", "tags")
 _TAGS = Weight("number of the reference's tags", "tags")
 _ratio = partial(
     metric,
     itemwise=True,
     parameters=_DECIDED,
-    perfect_exceptions="0 where there is none to measure; thresholds that differ decide the same tags differently",
+    perfect_exceptions="0 if there is nothing to measure; different thresholds decide the same tags differently",
 )
 _ordered = partial(metric, pooling="micro", parameters=(_RELEVANCE,))
 _by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, literature="@mirex2008tags")
@@ -230,7 +220,7 @@ def _f_measure(tags: TagPairs, measure: Measure) -> Read:
 
 @_ratio("Precision", Weight("number of assigned tags", "tags"), literature="equation 4 of @downie2010")
 def _precision(tags: TagPairs, measure: Measure) -> Read:
-    """Share of the assigned tags that the reference has."""
+    """Share of the assigned tags that are in the reference."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.precision()), counts.hit + counts.false_alarm
 
@@ -249,32 +239,32 @@ def _recall(tags: TagPairs, measure: Measure) -> Read:
 
 @_ratio("Accuracy", _DECISIONS, literature="@mirex2008tags")
 def _accuracy(tags: TagPairs, measure: Measure) -> Read:
-    """Share of the tags that are rightly assigned or rightly not."""
+    """Share of the tags that are correctly assigned or not assigned."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.accuracy()), counts.hit + counts.false_alarm + counts.miss + counts.rejection
 
 
 @_ratio(
     "Negative accuracy",
-    Weight("number of tags that the reference has not", "tags"),
+    Weight("number of tags that are not in the reference", "tags"),
     aliases=("specificity",),
     literature="@mirex2008tags",
 )
 def _negative_accuracy(tags: TagPairs, measure: Measure) -> Read:
-    """Share of the tags that the reference has not that are not assigned."""
+    """Share of the tags outside the reference that are not assigned."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.negative_accuracy()), counts.rejection + counts.false_alarm
 
 
 @_ordered(
     "AUC-ROC",
-    Weight("pairs of a tag that the reference has and one that it has not", "pairs"),
+    Weight("pairs of a tag in the reference and one outside of it", "pairs"),
     aliases=("auc",),
-    perfect_exceptions="NaN where the reference has all tags or none",
+    perfect_exceptions="NaN if the reference has all tags or none",
     literature="@fawcett2006; @mirex2008tags",
 )
 def _roc_auc(tags: TagPairs, measure: Measure) -> Read:
-    """Chance that a tag of the reference has a higher affinity than one that it has not."""
+    """Probability that a tag of the reference has a higher affinity than one outside of it."""
     order = tags.order(measure)
     return order.roc_auc(), order.positives * (order.counts - order.positives)
 
@@ -282,7 +272,7 @@ def _roc_auc(tags: TagPairs, measure: Measure) -> Read:
 @_ordered(
     "Average precision",
     _TAGS,
-    perfect_exceptions="NaN where the reference has no tags",
+    perfect_exceptions="NaN if the reference has no tags",
     literature="section 8.4 of @manning2008",
 )
 def _average_precision(tags: TagPairs, measure: Measure) -> Read:
@@ -295,12 +285,12 @@ def _average_precision(tags: TagPairs, measure: Measure) -> Read:
     "Precision at k",
     Weight("k", "tags"),
     perfect=None,
-    parameters=(Parameter("k", 3, least=1, help="how many tags"), _RELEVANCE),
+    parameters=(Parameter("k", 3, least=1, help="number of tags"), _RELEVANCE),
     default=False,
     literature="precision at 3, 6, 9, 12 and 15 in @mirex2009tags",
 )
 def _precision_at(tags: TagPairs, measure: Measure) -> Read:
-    """Share of the reference's tags among the k of highest affinity."""
+    """Share of reference tags among the k tags with the highest affinity."""
     order, k = tags.order(measure), int(measure["k"])
     return order.precision_at(k), k * (order.counts > 0).astype(np.float64)
 
@@ -319,7 +309,7 @@ def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
     "Affinities", range=(float("-inf"), float("inf")), parameters=(_RELEVANCE,), dims=("tag", "side"), default=False
 )
 def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
-    """Relevance and affinity by tag, from which the tags' own areas under the ROC curve are computed."""
+    """Relevance and affinity by tag, from which areas under the ROC curve by tag are computed."""
     chosen, pair, names, place = tags.by_tag()
     has = tags.decisions.relevant(float(measure["relevance"]))[chosen]
     index = np.concatenate(
@@ -334,7 +324,7 @@ METRICS = metrics_in(globals())
 
 
 def compute(classes: Classes | None, pairs: Pairs) -> TagPairs:
-    """The tags of some pairs, each of `classes` a decision; None: in each pair those that either side lists."""
+    """Collect the decisions of pairs on each of `classes`; None: on the tags listed on either side."""
     return TagPairs(Decisions.of(pairs, classes), pairs.counts[0] > 0, classes)
 
 
@@ -344,12 +334,12 @@ _VERDICTS = dict(zip(COUNTED, ("hit", "extra", "missed", "rejected"), strict=Tru
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
 ) -> dict[str, Column]:
-    """The tags that a clip is about, in the estimate's order, with their verdicts.
+    """Return the tags of a clip, in the estimate's order, with verdicts.
 
     Returns
     -------
     dict of str to array
-        ``label``, ``affinity`` (minus infinity for a tag that is not listed, infinity for one without a number) and
+        ``label``, ``affinity`` (minus infinity for tags that are not listed, infinity for tags without a number) and
         ``verdict``: ``hit``, ``extra``, ``missed`` or ``rejected``.
 
     Examples
@@ -373,10 +363,10 @@ def evidence(
 
 
 def convention(classes: Classes | None = None) -> Convention:
-    """The rules of MIREX for some tags; None: in each clip those that either side lists."""
+    """Make the rules of MIREX for tags; None: the tags listed on either side of each clip."""
     return Convention(
         "mirex",
-        "MIREX: each tag of a clip is a decision, and all of them have an order",
+        "MIREX: decisions on each tag of a clip, and the ranking of the tags",
         METRICS,
         partial(clean, classes=classes),
         partial(score_by, partial(compute, classes), "tags"),
@@ -387,7 +377,7 @@ def convention(classes: Classes | None = None) -> Convention:
 
 
 def doubt_affinities(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report affinities of an estimate outside of 0 to 1, where a threshold between 0 and 1 decides.
+    """Report affinities of an estimate outside [0, 1] if they are compared with a threshold between 0 and 1.
 
     Examples
     --------
@@ -433,11 +423,11 @@ Tags = Iterable[str] | Mapping[str, float]
     Parameters
     ----------
     reference, estimate : iterable of str, or mapping of str to float
-        Tags, perhaps with degrees and affinities.
+        Tags, optionally with degrees or affinities.
     tags : iterable of str or None
-        All that there are, each of which is a decision; None: those that either side lists.
+        All tags, each of which is a decision; None: those listed on either side.
     **kwargs
-        Not used; other keyword arguments are refused by their names.
+        Not used; other keyword arguments are refused.
     """,
     METRICS,
 )
@@ -449,17 +439,18 @@ def evaluate(
     relevance: float = 0.5,
     **kwargs: Any,
 ) -> dict[str, float]:
-    """All scores of one clip that are one number.
+    """Compute all scalar scores of one clip.
 
     Returns
     -------
     OrderedDict of str to float
-        By the names of the metrics.
+        Scores by metric.
 
     Raises
     ------
     ValueError
-        For a tag without a name, one that is not among `tags`, one whose number is NaN, and one text for tags.
+        For a tag without a name, one that is not in `tags`, one whose number is NaN, and a single string instead of
+        tags.
 
     Examples
     --------
@@ -481,7 +472,7 @@ def _score_pair(rules: Convention, reference: Tags, estimate: Tags, measures: Se
 
 def _row(rules: Convention, tags: Tags, side: str) -> Ragged:
     if isinstance(tags, str):
-        raise AnnotationError(f"{side}: tags, not one text: {tags!r}")
+        raise AnnotationError(f"{side}: expected a sequence of tags, not a single string: {tags!r}")
     numbers = dict(tags) if isinstance(tags, Mapping) else None
     for tag, number in (numbers or {}).items():
         if number != number:
@@ -494,4 +485,4 @@ def _row(rules: Convention, tags: Tags, side: str) -> Ragged:
     return cleaned.rows
 
 
-globals().update(PairFunctions(METRICS, partial(_score_pair, convention())).functions("As `evaluate` takes them."))
+globals().update(PairFunctions(METRICS, partial(_score_pair, convention())).functions("As for `evaluate`."))

@@ -5,17 +5,17 @@ whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default): mir_eval 0.8.2, with the accuracies and octave errors of single tempi on request.
-* ``madmom``: the evaluation of madmom: any number of tempi, within 4 %, and what is empty on both sides is right. Its
-  functions are those of `madmom` in this module.
+* ``mir_eval`` (default): mir_eval 0.8.2, with the accuracies and octave errors of single tempi on request. *
+  ``madmom``: evaluation of madmom: any number of tempi, within 4 %; pairs with two empty sides are right. Its functions
+  are in `mirflow.metrics.tempo.madmom`.
 
 Metrics
 -------
 * ``p_score``, ``one_correct``, ``both_correct`` (`detection`): shares of the salience, at least one and both of the
   reference's tempi, estimated within 8 %.
-* ``accuracy0``, ``accuracy1``, ``accuracy2``, on request: the more salient tempo equal in whole beats per minute,
-  within 4 %, or within that of a multiple by 2 or 3.
-* Of ``madmom`` ``p_score``, ``any_correct``, ``all_correct``, ``accuracy1`` and ``accuracy2``.
+* ``accuracy0``, ``accuracy1``, ``accuracy2``, on request: the more salient tempo is equal in whole beats per minute,
+  within 4 %, or within 4 % of a multiple by 2 or 3.
+* In ``madmom``: ``p_score``, ``any_correct``, ``all_correct``, ``accuracy1`` and ``accuracy2``.
 * ``oe1``, ``oe2``, ``aoe1``, ``aoe2``, on request: octave errors and their absolute values.
 * ``absolute_error``, on request: beats per minute between the more salient tempi.
 
@@ -50,47 +50,40 @@ from .util import Array
 __all__ = ["TASK", "detection", "evaluate", "madmom", "validate", "validate_tempi"]
 
 FACTORS = (1.0, 2.0, 1 / 2, 3.0, 1 / 3)
-"""The metrical levels that count as right where the level does not matter."""
+"""Factors of the metrical levels that are right if the level is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tempi:
-    """One or two tempi for each of some tracks.
-
-    Parameters
-    ----------
-    tempo : float64 (n, 2), beats per minute
-        0 where there is no second one.
-    first_share : float64 (n,)
-        Share of the first tempo in the salience of both; 1 for a single tempo.
-    given : int64 (n,)
-        Number of tempi of the annotation, including those of 0.
-    """
+    """One or two tempi of each track."""
 
     tempo: Float
+    """0 if there is no second one: float64 (n, 2), beats per minute."""
     first_share: Float
+    """float64 (n,): share of the first tempo in the salience of both; 1 for a single tempo."""
     given: Int
+    """Number of annotated tempi, including zeros: int64 (n,)."""
 
     def take(self, rows: Int) -> Tempi:
-        """Those of the given rows."""
+        """Select rows."""
         return Tempi(self.tempo[rows], self.first_share[rows], self.given[rows])
 
     @property
     def main(self) -> Float:
-        """The more salient tempo, the first of two equals; 0 where there is none above 0: float64 (n,)."""
+        """The more salient tempo, the first of two equal ones; 0 if none is above 0: float64 (n,)."""
         first, second = self.tempo.T
         return np.asarray(np.where((second > 0) & ((first <= 0) | (self.first_share < 0.5)), second, first))
 
     @property
     def estimated(self) -> Float:
-        """Both tempi of an estimate, where a single tempo stands for both and NaN for none: float64 (n, 2)."""
+        """Both tempi of an estimate, repeating a single tempo and with NaN for none: float64 (n, 2)."""
         estimated = np.where(self.given[:, np.newaxis] == 0, np.nan, self.tempo)
         estimated[:, 1] = np.where(self.given == 1, estimated[:, 0], estimated[:, 1])
         return estimated
 
 
 def lay_out(rows: Ragged) -> Tempi:
-    """Rows of one or two tempi, with or without saliences, as arrays.
+    """Convert rows of one or two tempi, with or without saliences, to arrays.
 
     Examples
     --------
@@ -111,14 +104,14 @@ def lay_out(rows: Ragged) -> Tempi:
 
 
 def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
-    """Mark the tempi of the reference that the estimate has: bool (n, 2).
+    """Mark the tempi of the reference that were found: bool (n, 2).
 
     Parameters
     ----------
     reference, estimate : float64 (n, 2), beats per minute
-        A reference of 0 is never hit, an estimate of NaN hits nothing.
+        A reference of 0 is never found; NaN in an estimate matches nothing.
     tol : float
-        Largest deviation, as a share of the reference.
+        Largest deviation as a share of the reference.
 
     Examples
     --------
@@ -133,14 +126,14 @@ def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
 
 
 def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float, ...] = (1.0,)) -> Bool:
-    """True if an estimate lies near the reference or one of its multiples: bool (n,).
+    """True if an estimate is close to the reference or one of its multiples: bool (n,).
 
     Parameters
     ----------
     reference, estimate : float64 (n,), beats per minute
-        0 stands for none and is near nothing.
+        0 means no tempo and is not close to anything.
     tol : float
-        Largest deviation, as a share of the multiple.
+        Largest deviation as a share of the multiple.
     factors : tuple of float
 
     Examples
@@ -157,14 +150,14 @@ def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float,
 
 
 def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] = (1.0,)) -> Float:
-    """Octaves by which an estimate lies above the reference: float64 (n,), NaN where either side has none.
+    """Octaves from the reference up to the estimate: float64 (n,), NaN if either is missing.
 
     Parameters
     ----------
     reference, estimate : float64 (n,), beats per minute
-        0 stands for none.
+        0 means no tempo.
     factors : tuple of float
-        By which the estimate may be multiplied first; the error nearest to 0 counts, of equally near ones the first.
+        Factors by which the estimate may be multiplied first; the (first) error closest to 0 is returned.
 
     Examples
     --------
@@ -175,7 +168,7 @@ def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] =
     """
     both = (reference > 0) & (estimate > 0)
     nearest = np.full(len(reference), np.nan)
-    # A ratio of absurd tempi may be too large or too small for a number; then the error is infinite.
+    # The ratio of extreme tempi may overflow or underflow; then the error is infinite.
     with np.errstate(over="ignore", under="ignore"):
         ratio = np.divide(estimate, reference, out=np.ones_like(nearest), where=both)
     for factor in factors:
@@ -188,22 +181,22 @@ def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] =
 
 @dataclass(frozen=True, slots=True)
 class TempoPairs:
-    """The tempi of both sides of some pairs."""
+    """The tempi of both sides of pairs."""
 
     reference: Tempi
     estimate: Tempi
 
     @property
     def tracks(self) -> Bool:
-        """The pairs whose reference has a tempo above 0."""
+        """Mask of pairs whose reference has a tempo above 0."""
         return np.asarray((self.reference.tempo > 0).any(axis=1))
 
     def hits(self, measure: Measure) -> Bool:
-        """Mark the tempi of the reference that the estimate has: bool (pairs, 2)."""
+        """Mark the tempi of the reference that were found: bool (pairs, 2)."""
         return find_hits(self.reference.tempo, self.estimate.estimated, _tolerance(measure))
 
     def near(self, measure: Measure, factors: tuple[float, ...] = (1.0,)) -> Bool:
-        """True if the main tempo lies near that of the reference or one of its multiples."""
+        """True if the main tempo is close to that of the reference or one of its multiples."""
         return is_near(self.reference.main, self.estimate.main, _tolerance(measure), factors)
 
     @property
@@ -214,7 +207,7 @@ class TempoPairs:
 
     @property
     def distance(self) -> Float:
-        """Beats per minute between the main tempi; NaN where either side has none."""
+        """Absolute difference of the main tempi in beats per minute; NaN if either is missing."""
         reference, estimate = self.reference.main, self.estimate.main
         return np.where((reference > 0) & (estimate > 0), np.abs(estimate - reference), np.nan)
 
@@ -224,7 +217,7 @@ class TempoPairs:
 
 
 def weigh(hits: Bool, first_share: Float) -> Float:
-    """The share of the salience that was hit: float64 (n,)."""
+    """Share of the salience of the tempi that were found: float64 (n,)."""
     return first_share * hits[:, 0] + (1.0 - first_share) * hits[:, 1]
 
 
@@ -236,7 +229,7 @@ def _tolerance(measure: Measure) -> float:
 
 
 _TRACKS = Weight("number of tracks with a tempo", "tracks")
-_TOL = Parameter("tol", 0.08, least=0.0, help="largest deviation, as a share of the reference", mir_eval="tol")
+_TOL = Parameter("tol", 0.08, least=0.0, help="largest deviation as a share of the reference", mir_eval="tol")
 _declared = partial(metric, weight=_TRACKS, pooling="micro")
 _of_two = partial(
     _declared,
@@ -266,10 +259,10 @@ _absolute_error = partial(_error, range=(0.0, float("inf")), orientation="lower"
 @_of_two(
     "P-score",
     key="P-score",
-    perfect_exceptions="the other tempo's salience where one of the reference's two tempi is 0",
+    perfect_exceptions="the other tempo's salience if one of the reference's two tempi is 0",
 )
 def _p_score(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Share of the reference's salience that belongs to tempi the estimate has."""
+    """Share of the reference's salience that belongs to estimated tempi."""
     return weigh(tempi.hits(measure), tempi.reference.first_share), tempi.tracks
 
 
@@ -283,7 +276,7 @@ def _one_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
     "Both correct",
     weight=Weight("number of tracks with two tempi", "tracks"),
     key="Both-correct",
-    perfect_exceptions="0 where the reference has one tempo",
+    perfect_exceptions="0 if the reference has one tempo",
 )
 def _both_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
     """1 if the estimate has both tempi of the reference."""
@@ -293,20 +286,20 @@ def _both_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
 
 @_declared("Accuracy 0", aliases=("Accuracy0",), default=False, literature="@schreiber2018")
 def _accuracy0(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the estimate is the reference in whole beats per minute, of two tempi the more salient one on both sides."""
+    """1 if the (more salient) tempi of both sides are equal in whole beats per minute."""
     return tempi.equal, tempi.tracks
 
 
 @_accuracy("Accuracy 1", aliases=("Accuracy1",))
 def _accuracy1(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the estimate lies within the tolerance of the reference, of two tempi the more salient one on both sides."""
+    """1 if the (more salient) tempo of the estimate is within the tolerance of the reference's."""
     return tempi.near(measure), tempi.tracks
 
 
 @_accuracy("Accuracy 2", aliases=("Accuracy2",))
 def _accuracy2(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the estimate lies within the tolerance of the reference times 1, 2, 1/2, 3 or 1/3, of two tempi the more
-    salient one on both sides.
+    """1 if the (more salient) tempo of the estimate is within the tolerance of the reference's times 1, 2, 1/2, 3 or
+    1/3.
     """
     return tempi.near(measure, FACTORS), tempi.tracks
 
@@ -343,7 +336,7 @@ def _aoe2(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
     literature="the mean absolute error of regression",
 )
 def _bpm_error(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Beats per minute between the reference and the estimate, of two tempi the more salient one on both sides."""
+    """Absolute difference of the (more salient) tempi of both sides in beats per minute."""
     return tempi.distance, tempi.tracks
 
 
@@ -351,11 +344,11 @@ METRICS = metrics_in(globals())
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of tempo annotations.
+    """Score pairs of tempo annotations.
 
-    Every weight is 1, for the track; 0 without a reference, and for `both_correct` where the reference has fewer than
-    two tempi above 0. Without an estimate the errors are NaN and everything else is 0. A reference whose tempi are all
-    0 is refused, as mir_eval refuses it.
+    Weights are 1 per track; 0 without a reference, and for `both_correct` if the reference has fewer than two tempi
+    above 0. Without an estimate, errors are NaN and other scores 0. As in mir_eval, a reference whose tempi are all 0
+    is refused.
     """
     refuse_grid(grid, "tempi")
     tempi = TempoPairs(*(lay_out(rows).take(row) for rows, row in pairs.sides))
@@ -371,7 +364,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _main(values: Array) -> Tempi:
-    """The tempo of one track; of two the first one."""
+    """The (first) tempo of one track."""
     tempo = np.zeros((1, 2))
     tempo[0, : np.size(values)] = values
     return Tempi(tempo, np.ones(1), np.array([np.size(values)]))
@@ -396,19 +389,19 @@ _documented = documented(
     reference_tempi, estimated_tempi : (2,), beats per minute
         A reference of 0 cannot be found.
     reference_weight : float
-        Share of the salience that the first tempo of the reference has, in [0, 1].
+        Share of the first reference tempo in the total salience, in [0, 1].
 
     Raises
     ------
     ValueError
-        For tempi that `validate_tempi` refuses and a weight outside 0 to 1.
+        For tempi refused by `validate_tempi` and a weight outside [0, 1].
     """,
     METRICS,
 )
 
 
 def validate_tempi(tempi: Array, reference: bool = True) -> None:
-    """Check that there are two tempi, and in a reference one above 0.
+    """Check that there are two tempi, of which one is above 0 in a reference.
 
     Parameters
     ----------
@@ -418,7 +411,7 @@ def validate_tempi(tempi: Array, reference: bool = True) -> None:
     Raises
     ------
     ValueError
-        For another number of tempi, for tempi that are negative or not finite, and for a reference of zeros.
+        For another number of tempi, tempi that are negative or not finite, and a reference of zeros.
 
     Examples
     --------
@@ -445,19 +438,19 @@ def validate(reference_tempi: Array, reference_weight: float, estimated_tempi: A
 def detection(
     reference_tempi: Array, reference_weight: float, estimated_tempi: Array, tol: float = 0.08
 ) -> tuple[float, bool, bool]:
-    """Salience and number of the tempi that were found, of two.
+    """P-score, and whether one and both of two tempi were found.
 
     Returns
     -------
     p_score : float
-        The salience of the tempi that were found.
+        Salience of the tempi that were found.
     one_correct, both_correct : bool
-        Whether at least one, and whether both were found.
+        Whether at least one and whether both were found.
 
     Raises
     ------
     ValueError
-        For a tolerance outside 0 to 1.
+        For a tolerance outside [0, 1].
 
     Warns
     -----
@@ -499,10 +492,10 @@ def evaluate(
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find the rows that are no tempo annotations; nothing is mended.
+    """Find rows that are not valid tempo annotations; nothing is repaired.
 
-    Flaws are a third tempo, tempi that are negative or not finite, and saliences that are negative or infinite; a
-    salience of NaN is one that is not given.
+    Flaws are a third tempo, tempi that are negative or not finite, and saliences that are negative or infinite; NaN
+    means that a salience is missing.
 
     Examples
     --------
@@ -513,12 +506,12 @@ def clean(rows: Ragged) -> Cleaned:
     tempo = rows.columns["tempo"]
     owner = rows_of(rows.counts[0])
     place = np.arange(len(owner)) - rows.offsets[:-1][owner]
-    third = (place > 1, lambda item: f"a track has one or two tempi, and this is one more: {tempo[item]}")
+    third = (place > 1, lambda item: f"a track has one or two tempi, but this is the third: {tempo[item]}")
     return set_aside(rows, [*tempo_problems(rows), third])
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The tempi of the reference with the verdict on each, for a measure of two tempi.
+    """Return the tempi of the reference with verdicts, for a measure of two tempi.
 
     Returns
     -------
@@ -561,16 +554,16 @@ MIR_EVAL = Convention(
 )
 
 _SLOWEST, _FASTEST = 15.0, 400.0
-"""Beats per minute beyond which a number is hardly a tempo."""
+"""Bounds of plausible tempi in beats per minute."""
 
 
 def doubt_unit(annotation: Annotation) -> str:
-    """Report a tempo that is hardly in beats per minute: a confidence, a period or a frequency.
+    """Report a tempo that is probably not in beats per minute, but a confidence, a period or a frequency.
 
     Examples
     --------
     >>> doubt_unit(Annotation("tempo", {"tempo": np.array([120.0, 0.9])}))  # doctest: +ELLIPSIS
-    '0.9 beside 120 is hardly a tempo in beats per minute: is it a confidence? Give the tempo alone, or two ...'
+    '0.9 next to 120 is hardly a tempo in beats per minute: is it a confidence? Give the tempo alone, ...'
     >>> doubt_unit(Annotation("tempo", {"tempo": np.array([500.0])}))
     'a tempo of 500 beats per minute: is it a period in ms? 60000 / 500 = 120 beats per minute'
     """
@@ -581,7 +574,7 @@ def doubt_unit(annotation: Annotation) -> str:
     usual = [one for one in tempo if _SLOWEST <= one <= _FASTEST]
     if usual and odd <= 1:
         return (
-            f"{odd:g} beside {usual[0]:g} is hardly a tempo in beats per minute: is it a confidence? Give the tempo "
+            f"{odd:g} next to {usual[0]:g} is hardly a tempo in beats per minute: is it a confidence? Give the tempo "
             "alone, or two tempi and the strength of the first"
         )
     hint = f"in ms? 60000 / {odd:g} = {60000 / odd:.4g} beats per minute"
@@ -600,7 +593,7 @@ TASK = Task(
         Doubt(
             "tempo_unit",
             f"a tempo is below {_SLOWEST:.0f} or above {_FASTEST:.0f} beats per minute: a period, a frequency in Hz, "
-            "or a confidence beside a tempo",
+            "or a confidence next to a tempo",
             of_side=doubt_unit,
         ),
     ),

@@ -23,7 +23,7 @@ from .util import Array
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find the rows that are no tempo annotations; any number of tempi is one.
+    """Find rows that are not valid tempo annotations; any number of tempi is allowed.
 
     Examples
     --------
@@ -36,33 +36,28 @@ def clean(rows: Ragged) -> Cleaned:
 
 @dataclass(frozen=True)
 class Ranked:
-    """The tempi of one side of some pairs, the strongest first.
-
-    Parameters
-    ----------
-    tempo : float64 (tempi,), beats per minute
-    strength : float64 (tempi,)
-        Those of a pair add up to 1.
-    counts, pair : int64 (pairs,), int64 (tempi,)
-    """
+    """The tempi of one side of pairs, the strongest first."""
 
     tempo: Float
+    """float64 (tempi,), beats per minute."""
     strength: Float
+    """Strengths, which sum to 1 for each pair: float64 (tempi,)."""
     counts: Int
     pair: Int
+    """int64 (pairs,), int64 (tempi,)"""
 
     @classmethod
     def of(cls, rows: Ragged, chosen: Int, ranked: bool, most: int) -> Ranked:
-        """The tempi of the chosen rows.
+        """Take the tempi of rows.
 
         Parameters
         ----------
         rows : Ragged
         chosen : int64 (pairs,)
         ranked : bool
-            Whether they are put in order of strength; equal ones, and tempi without strengths, stay in their order.
+            Whether to sort them by strength; equal ones, and tempi without strengths, keep their order.
         most : int
-            Only so many of each row; 0: all.
+            Largest number of tempi per row; 0: all.
         """
         if len(rows) == len(chosen) == 1:
             return cls._of_one(rows, ranked, most)
@@ -70,7 +65,7 @@ class Ranked:
         counts, tempo, pair = rows.counts[0], rows.columns["tempo"], rows_of(rows.counts[0])
         strength = np.zeros(len(tempo))
         if "salience" in rows.columns:
-            # As a table has a column of strengths or none, a row that lacks one has none.
+            # The table has either strengths for all rows or none, so missing ones are NaN.
             strength = rows.columns["salience"]
             unknown = np.isnan(strength)
             if np.count_nonzero(unknown):
@@ -88,7 +83,7 @@ class Ranked:
 
     @classmethod
     def _of_one(cls, rows: Ragged, ranked: bool, most: int) -> Ranked:
-        """The tempi of a single row, which are few: by plain numbers."""
+        """Take the few tempi of a single row, with Python numbers."""
         tempo: list[float] = rows.columns["tempo"].tolist()
         strength: list[float] = rows.columns["salience"].tolist() if "salience" in rows.columns else []
         if any(map(math.isnan, strength)):
@@ -98,22 +93,22 @@ class Ranked:
             tempo, strength = [tempo[place] for place in order], [strength[place] for place in order]
         if most:
             tempo, strength = tempo[:most], strength[:most]
-        count, total = len(tempo), reduce(add, strength, 0.0)  # in this order, as for several rows
+        count, total = len(tempo), reduce(add, strength, 0.0)  # the same order of summation as for several rows
         share = [one / total for one in strength] if total > 0 else [1 / max(count, 1)] * count
         return cls(np.array(tempo), np.array(share), np.array([count]), np.zeros(count, dtype=np.int64))
 
     @cached_property
     def first(self) -> Float:
-        """The first tempo of each pair, NaN of none: float64 (pairs,)."""
+        """First tempo of each pair, NaN if there is none: float64 (pairs,)."""
         if len(self.counts) == 1 and len(self.tempo):
             return self.tempo[:1]
         found = np.full(len(self.counts), np.nan)
-        found[self.pair[::-1]] = self.tempo[::-1]  # written backwards, the first is written last
+        found[self.pair[::-1]] = self.tempo[::-1]  # in reverse order, so that the first is written last
         return found
 
 
 def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
-    """True where an estimate deviates from the reference by at most a share of it; never from a reference of 0.
+    """True if an estimate deviates from the reference by at most a share of it; False for a reference of 0.
 
     Examples
     --------
@@ -125,11 +120,11 @@ def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
 
 
 _TIMES, _PARTS = np.array([[1.0], [2.0], [1.0], [3.0], [1.0]]), np.array([[1.0], [1.0], [2.0], [1.0], [3.0]])
-"""Levels of a tempo: what it is multiplied with, and what is divided by then."""
+"""Metrical levels of a tempo: a factor and a divisor."""
 
 
 class ManyTempi(Shared):
-    """Tempi of both sides of some pairs."""
+    """Tempi of both sides of pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
@@ -140,7 +135,7 @@ class ManyTempi(Shared):
         self._any_empty = np.count_nonzero(self._tempi) < len(self._tempi)
 
     def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
-        """The tempi that count under a measure's parameters."""
+        """Tempi selected by a measure's parameters."""
         return self.once(("sides of", measure.values), lambda: self._sides(measure))
 
     def _sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
@@ -153,7 +148,7 @@ class ManyTempi(Shared):
         return self.once(("sides", ranked, most), lay_out)
 
     def hits(self, measure: Measure) -> Bool:
-        """Mark the tempi of the references that an estimate of their pair has: bool (tempi,)."""
+        """Mark the tempi of the references that were found: bool (tempi,)."""
         reference, estimate = self.sides(measure)
 
         def compare() -> Bool:
@@ -172,9 +167,9 @@ class ManyTempi(Shared):
         return self.once(("hits", measure.values), compare)
 
     def levels(self, measure: Measure) -> Bool:
-        """Where the first tempo of the estimate is the reference's, twice, half, three times and a third of it.
+        """Whether the first tempo of the estimate is the reference's, twice, half, three times or a third of it.
 
-        bool (5, pairs), False where a side has none.
+        bool (5, pairs), False if a side is empty.
         """
 
         def compare() -> Bool:
@@ -185,7 +180,7 @@ class ManyTempi(Shared):
         return self.once(("levels", measure["tol"], measure["sort"], measure["max_len"]), compare)
 
     def numbers(self, measure: Measure) -> Int:
-        """Numbers of tempi of each reference that the estimate has: int64 (pairs,)."""
+        """Number of tempi of each reference that were found: int64 (pairs,)."""
         reference = self.sides(measure)[0]
 
         def count() -> Int:
@@ -197,7 +192,7 @@ class ManyTempi(Shared):
         return self.once(("numbers", measure.values), count)
 
     def weigh(self, score: Column) -> Read:
-        """Scores of the pairs, 1 where both sides are empty, and 1 for each pair with a reference."""
+        """Scores of pairs, 1 if both sides are empty, with weight 1 for each pair with a reference."""
         return (np.where(self._tempi == 0, 1.0, score) if self._any_empty else score.astype(np.float64)), self._weight
 
 
@@ -205,8 +200,8 @@ Read = tuple[Float, Float]
 """Score and weight of each pair, float64 (pairs,) each."""
 
 _TOL = Parameter("tol", 0.04, least=0.0, help="largest deviation, as a share of the reference")
-_SORT = Parameter("sort", True, help="whether the tempi of both sides are put in order of strength")
-_MOST = Parameter("max_len", 0, help="only so many tempi of both sides; 0: all", least=0)
+_SORT = Parameter("sort", True, help="whether to sort the tempi of both sides by strength")
+_MOST = Parameter("max_len", 0, help="largest number of tempi of both sides; 0: all", least=0)
 _DOUBLE = Parameter("double", True, help="whether twice and half the tempo are right")
 _TRIPLE = Parameter("triple", True, help="whether three times and a third of the tempo are right")
 
@@ -217,7 +212,7 @@ def _declared(title: str, *more: Parameter, **fields: Any) -> Callable[[Callable
         Weight("number of tracks with a tempo", "tracks"),
         parameters=(_TOL, *more, _SORT, _MOST),
         pooling="micro",
-        **{"perfect_exceptions": "0 where a tempo is 0", **fields},
+        **{"perfect_exceptions": "0 if a tempo is 0", **fields},
     )
 
 
@@ -226,7 +221,7 @@ _MCKINNEY, _GOUYON = "@bock2016madmom; @mckinney2007", "@bock2016madmom; @gouyon
 
 @_declared("P-score", itemwise=True, literature=_MCKINNEY)
 def _p_score(tempi: ManyTempi, measure: Measure) -> Read:
-    """Share of the strength of the reference's tempi that the estimate has."""
+    """Share of the strength of the reference's tempi that were found."""
     reference = tempi.sides(measure)[0]
     found = np.where(tempi.hits(measure), reference.strength, 0.0)
     return tempi.weigh(sum_by(reference.pair, found, len(reference.counts)))
@@ -247,13 +242,13 @@ def _all_correct(tempi: ManyTempi, measure: Measure) -> Read:
 
 @_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
 def _accuracy1(tempi: ManyTempi, measure: Measure) -> Read:
-    """1 if the first, or strongest, tempo of the estimate is that of the reference."""
+    """1 if the first (strongest) tempo of the estimate is that of the reference."""
     return tempi.weigh(tempi.levels(measure)[0])
 
 
 @_declared("Accuracy 2", _DOUBLE, _TRIPLE, aliases=("Accuracy2", "acc2"), literature=_GOUYON)
 def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
-    """1 if the first, or strongest, tempo of the estimate is that of the reference, or a multiple of it."""
+    """1 if the first (strongest) tempo of the estimate is that of the reference, or a multiple of it."""
     counted = _COUNTED[bool(measure["double"]), bool(measure["triple"])]
     return tempi.weigh(np.logical_or.reduce(tempi.levels(measure)[counted]))
 
@@ -264,19 +259,19 @@ _COUNTED: dict[tuple[bool, bool], slice | list[int]] = {
     (False, True): [0, 3, 4],
     (True, True): slice(5),
 }
-"""Levels of a tempo that are right, by whether twice and half, and three times and a third are."""
+"""Number of accepted levels, by whether double and half, and triple and a third are accepted."""
 
 METRICS = metrics_in(globals())
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of tempo annotations by madmom's rules: a `Scorer`."""
+    """Score pairs of tempo annotations by madmom's rules: a `Scorer`."""
     refuse_grid(grid, "tempi")
     return read_scores(measures, ManyTempi(pairs), len(pairs))
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The tempi of the reference that count with the nearest estimates, shares and verdicts."""
+    """Return the selected tempi of the reference with the nearest estimates, shares and verdicts."""
     refuse_unjudged(measure, METRICS, "tempi")
     tempi = ManyTempi(Pairs.in_order(*usable_pair(reference, estimate, clean)))
     own, others = tempi.sides(measure)
@@ -289,7 +284,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 CONVENTION = Convention(
     "madmom",
-    "madmom's evaluation: any number of tempi, within 4 %, both sides empty is right",
+    "madmom's evaluation: any number of tempi, within 4 %; two empty sides are right",
     METRICS,
     clean,
     score,
@@ -301,7 +296,7 @@ CONVENTION = Convention(
 def _row(tempi: Array) -> Ragged:
     given = np.asarray(tempi, dtype=np.float64)
     if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] > 2):
-        raise ValueError(f"tempi must be flat, or have strengths beside them, not of shape {given.shape}")
+        raise ValueError(f"expected tempi (n,), or tempi and strengths (n, 2), got shape {given.shape}")
     columns = dict(zip(("tempo", "salience"), given.T if given.ndim == 2 else [given], strict=False))
     return Ragged(columns, (np.array([len(given)]),))
 
@@ -323,14 +318,14 @@ _scores = PairFunctions(METRICS, _score_pair, _check)
 
 @documented(EVERY)
 def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
-    """All scores of one estimate.
+    """Compute all scores of one estimate.
 
     Parameters
     ----------
     reference, estimate : (n,) or (n, 2)
-        Tempi in beats per minute, perhaps with strengths beside them.
+        Tempi in beats per minute, optionally with strengths in a second column.
     **parameters
-        ``tol``, ``sort``, ``max_len``, ``double`` and ``triple``, for all metrics that have them.
+        ``tol``, ``sort``, ``max_len``, ``double`` and ``triple``, for all metrics that take them.
 
     Raises
     ------
@@ -346,4 +341,4 @@ def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str
     return _scores.every(reference, estimate, parameters)
 
 
-globals().update(_scores.functions("Tempi in beats per minute, perhaps with strengths beside them: (n,) or (n, 2)."))
+globals().update(_scores.functions("Tempi in beats per minute (n,), or with strengths (n, 2)."))

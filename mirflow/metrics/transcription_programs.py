@@ -1,8 +1,8 @@
-"""Note transcription with programs of General MIDI and percussion, for one pair; datasets have task ``transcription``.
+"""Note transcription with General MIDI programs and percussion, for one pair; datasets use task ``transcription``.
 
-The numbers of MT3 (Gardner et al., 2022), of which `evaluate` returns all columns but those of frames. Metrics of whole
-datasets that begin with ``program_``, ``drum_``, ``nondrum_`` and ``tolerance_``, and those of the convention ``mt3``,
-are the same numbers.
+The scores are those of MT3 (Gardner et al., 2022); `evaluate` returns all columns except those of frames. They equal
+the metrics of datasets that begin with ``program_``, ``drum_``, ``nondrum_`` and ``tolerance_``, and those of the
+convention ``mt3``.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _documented = documented(
     Parameters
     ----------
     ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note; those without length count in the scores at several tolerances alone.
+        Start and end of each note; notes of zero length only count in the scores at several tolerances.
     ref_pitches, est_pitches : (n,) and (m,), Hz
     ref_velocities, est_velocities : (n,) and (m,)
         From 0 to 127, as in MIDI.
     ref_programs, est_programs : (n,) and (m,)
-        Programs of General MIDI, from 0 to 127; of percussion the kit.
+        General MIDI programs, from 0 to 127; kits for percussion.
     ref_drums, est_drums : (n,) and (m,), bool
         Whether a note is percussion.
     offset_ratio : float or None
-        Largest distance of the ends, as a share of the reference note's duration; None: ends do not matter.
+        Largest distance of the ends as a share of the reference note's duration; None ignores ends.
 
     Returns
     -------
@@ -55,8 +55,8 @@ _documented = documented(
     Raises
     ------
     ValueError
-        For arrays of different lengths, times that are negative or not finite, notes that end before they start,
-        pitches that are not above 0, and programs that there are not.
+        For arrays of different lengths, times that are negative or not finite, reversed notes, pitches that are not
+        above 0, and unknown programs.
 
     References
     ----------
@@ -67,7 +67,7 @@ _documented = documented(
 
 
 def _sides(reference: Sequence[Array], estimate: Sequence[Array]) -> tuple[Ragged, Ragged]:
-    """Both sides of a pair as cleaned rows, from intervals, pitches, perhaps velocities, programs and drums."""
+    """Clean rows of both sides from intervals, pitches, optional velocities, programs and drums."""
     names = ("pitch", "velocity", "program", "drum") if len(reference) == 5 else ("pitch", "program", "drum")
     rows = []
     for side, (intervals, *others) in (("reference", reference), ("estimate", estimate)):
@@ -77,7 +77,7 @@ def _sides(reference: Sequence[Array], estimate: Sequence[Array]) -> tuple[Ragge
             columns[name] = np.asarray(values, dtype=np.float64)
             if columns[name].shape != columns["start"].shape:
                 shape = columns[name].shape
-                raise ValueError(f"{side}: {len(columns['start'])} intervals, and {name} of the shape {shape}")
+                raise ValueError(f"{side}: {len(columns['start'])} intervals, but {name} of shape {shape}")
         cleaned = clean_all(Ragged(columns, row.counts))
         for flaw in cleaned.flaws.values():
             raise ValueError(f"{side}: note {flaw.item}: {flaw.message}")
@@ -112,7 +112,7 @@ def precision_recall_f1(
     strict: bool = False,
     beta: float = 1.0,
 ) -> tuple[float, ...]:
-    """Precision, recall and F-measure of notes that match in onset, pitch, end and program; percussion without its end.
+    """Precision, recall and F-measure of notes that match in onset, pitch, program and (except percussion) end.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def evaluate(
     est_programs: Array,
     est_drums: Array,
 ) -> OrderedDict[str, float]:
-    """All scores of MT3 but those of frames, under the names of its columns.
+    """Compute all scores of MT3 except those of frames, under the names of its columns.
 
     Returns
     -------
@@ -231,12 +231,12 @@ def evaluate(
 
 @cache
 def _columns() -> tuple[Measure, ...]:
-    """The measures of all columns, whose identities are parsed once."""
+    """Measures of all columns, parsed once."""
     return MT3.select()
 
 
 def _names(measure: Measure) -> tuple[str, ...]:
-    """Names of the columns of MT3 with the numbers of a measure: percussion has the same under each granularity."""
+    """Names of the columns of MT3 for a measure; percussion is equal under each granularity."""
     name = _METRICS[measure.metric.name.removeprefix("tolerance_")].aliases[-1]
     given = measure.parameters
     if "granularity" in given or "tolerance" in given:

@@ -1,6 +1,6 @@
-"""Note transcription with velocities: mir_eval's functions for one pair; datasets have task ``transcription``.
+"""Note transcription with velocities: mir_eval's functions for one pair; datasets use task ``transcription``.
 
-Its metrics that begin with ``velocity_`` are the same numbers.
+The scores equal its metrics that begin with ``velocity_``.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _NOTES = tuple(f"velocity_{name}" for name in (*RATES, "average_overlap_ratio"))
 
 _documented = documented(
     f"""{ARRAYS}    velocity_tolerance : float
-        The scaled velocities must be less than that apart.
+        Scaled velocities must differ by less than this.
 
     Raises
     ------
     ValueError
-        As :func:`mirflow.metrics.transcription.validate`, which also warns; for velocities below 0 or not finite, and
-        another number of them.
+        As in :func:`mirflow.metrics.transcription.validate`, which also warns, and for velocities that are negative,
+        not finite or differ in number.
 
     References
     ----------
@@ -85,12 +85,12 @@ def match_notes(
     strict: bool = False,
     velocity_tolerance: float = 0.1,
 ) -> Matching:
-    """Notes that match in onset, pitch and end, and whose velocities agree.
+    """Match notes by onset, pitch and end, and keep those whose velocities agree.
 
     Returns
     -------
     list of (int, int)
-        Places of matched notes in the reference and the estimate.
+        Indices of matched notes in the reference and the estimate.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def precision_recall_f1_overlap(
     velocity_tolerance: float = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float, float]:
-    """Precision, recall, F-measure and average overlap ratio of the notes that match, velocities included.
+    """Precision, recall, F-measure and average overlap ratio of the notes that match, including velocities.
 
     Returns
     -------
@@ -163,13 +163,13 @@ def evaluate(
     est_velocities: Array,
     **kwargs: Any,
 ) -> OrderedDict[str, float]:
-    """All transcription scores with velocities of one estimate.
+    """Compute all transcription scores with velocities of one estimate.
 
     Parameters
     ----------
     **kwargs
-        Parameters of `precision_recall_f1_overlap`. Without an ``offset_ratio`` (None) the scores that look at the ends
-        are left out.
+        Parameters of `precision_recall_f1_overlap`. With ``offset_ratio=None``, scores that depend on ends are left
+        out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Metrics from outside of mirflow: of a Python file, of a module, and of installed packages."""
+"""Metrics declared outside of mirflow: in Python files, modules and installed packages."""
 
 from __future__ import annotations
 
@@ -26,24 +26,16 @@ _REFERENCE = re.compile(r"(?P<module>.+\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A function of a module, imported where it is called: what is sent to workers is its address.
-
-    Parameters
-    ----------
-    module : str
-        Path of a Python file, or the dotted name of a module.
-    name : str
-        Of a function or of records of metrics.
-    metric : str
-        Name of one of several records.
-    digest : str
-        Of the source; a worker that finds another one refuses to call.
-    """
+    """A function of a module that is imported where it is called, so that workers only receive its address."""
 
     module: str
+    """Path of a Python file, or the dotted name of a module."""
     name: str
+    """Name of a function or of records of metrics."""
     metric: str = ""
+    """Name of one of several records."""
     digest: str = ""
+    """Digest of the source; a worker with another one refuses to call."""
 
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
         """Call the function."""
@@ -51,7 +43,7 @@ class Imported:
 
 
 def function_of(call: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that is called."""
+    """Return the function that is called."""
     return _function_at(call) if isinstance(call, Imported) else call
 
 
@@ -60,7 +52,7 @@ def _function_at(address: Imported) -> Callable[..., Any]:
     module = import_module(address.module)
     found = getattr(module, address.name)
     if digest_of(module, found) != address.digest:
-        raise PluginError(f"{address.module}: is not as it was when the run began; run again")
+        raise PluginError(f"{address.module}: has changed since the run began; run again")
     records = _records(found)
     if not records:
         return found  # type: ignore[no-any-return]
@@ -68,7 +60,7 @@ def _function_at(address: Imported) -> Callable[..., Any]:
 
 
 def _records(found: Any) -> tuple[Metric, ...]:
-    """The records that an object is or holds; none of a function."""
+    """Records that an object is or contains; none for functions."""
     if isinstance(found, Metric):
         return (found,)
     if isinstance(found, Family | list | tuple) and found and all(isinstance(one, Metric) for one in found):
@@ -77,7 +69,7 @@ def _records(found: Any) -> tuple[Metric, ...]:
 
 
 def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
-    """An error that computing some measures has raised, of one from outside of mirflow with its name and line."""
+    """Describe an error in the computation of measures, with name and line for metrics from outside of mirflow."""
     foreign = [measure for measure in measures if measure.metric.origin]
     if len(measures) != 1 or not foreign:
         return f"{type(error).__name__}: {error}".removesuffix(": ")
@@ -93,7 +85,7 @@ def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """True if a text names a metric by its module: ``my_metrics.py:swing_error``.
+    """True if a text specifies a metric by its module: ``my_metrics.py:swing_error``.
 
     Examples
     --------
@@ -104,29 +96,22 @@ def is_reference(text: str) -> bool:
 
 
 def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> tuple[tuple[Metric, ...], list[str]]:
-    """The metrics that a text names by their module.
+    """Load metrics specified by their module.
 
     Parameters
     ----------
     text : str
-        ``path.py:name`` or ``package.module:name``, perhaps with a value of several and with parameters, as of an
-        identity string: ``my_metrics.py:swing.early@0.1``.
+        ``path.py:name`` or ``package.module:name``, optionally with one of several values and with parameters as in
+        identity strings: ``my_metrics.py:swing.early@0.1``.
     task : str
     folder : path
-        Folder that paths are relative to.
+        Folder to which paths are relative.
 
     Returns
     -------
     metrics : tuple of Metric
     texts : list of str
-        Identity strings, perhaps with sweeps, of those that are meant.
-
-    Raises
-    ------
-    PluginError
-        If there is no such module or name.
-    MetricError
-        If it is no metric of the task.
+        Identity strings or sweeps of the selected metrics.
     """
     match = _REFERENCE.fullmatch(text.strip())
     assert match is not None, text
@@ -165,38 +150,27 @@ def _metrics_at(address: str, name: str, task: str, origin: str, named: str = ""
 
 
 def metrics_from(found: Any, task: str) -> tuple[Metric, ...]:
-    """The metrics of a function over one pair, or of a record or several, in memory.
-
-    Raises
-    ------
-    MetricError
-        If it is neither.
+    """Return the metrics of a function over one pair, or of one or several records, in memory; else raise a
+    MetricError.
     """
     records = _records(found)
     if records:
         return tuple(one if one.origin else replace(one, origin=origin_of(one.read)) for one in records)
     if not callable(found):
-        raise MetricError(f"a metric is named by a text or is a function over one pair, not {found!r}")
+        raise MetricError(f"expected the name of a metric or a function over one pair, got {found!r}")
     module = sys.modules.get(getattr(found, "__module__", ""))
     return metrics_of(found, task, digest="" if module is None else digest_of(module, found))
 
 
 def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
-    """Metrics of a task that installed packages declare as entry points ``mirflow.metrics``.
+    """Return the metrics of a task that installed packages declare as entry points ``mirflow.metrics``.
 
     Parameters
     ----------
     task : str
     name : str or None
-        Only the entry point of this name, or of its part before a dot; None: all, of which those that cannot be
-        loaded are left out with a warning.
-
-    Raises
-    ------
-    PluginError
-        If the one that is named cannot be loaded.
-    MetricError
-        If it is for other tasks.
+        Entry point, optionally followed by a dot and a value; None: all, skipping those that cannot be loaded with a
+        warning.
     """
     found: list[Metric] = []
     for point in installed(METRICS):

@@ -1,4 +1,4 @@
-"""Tasks of users, made of functions over one pair."""
+"""Tasks of users, made from functions over one pair."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ def pair_task(
     headline: str = "",
     clean: Callable[[Ragged], Cleaned] | None = None,
 ) -> Task:
-    """Make a task of functions over one pair.
+    """Make a task from functions over one pair.
 
     Parameters
     ----------
     name : str
     kind : str
-        Kind of its annotations, as of :func:`mirflow.load`: ``events``, ``intervals``, ``notes``, ...
+        Kind of its annotations, as in :func:`mirflow.load`: ``events``, ``intervals``, ``notes``, ...
     metrics : sequence of callable
-        Functions as of :func:`mirflow.pair_metric`; all of them are computed where no metrics are named.
+        Functions as for :func:`mirflow.pair_metric`; all of them are computed by default.
     title : str
-        For tables; default: the name in words.
+        Title for tables; default: the name in words.
     headline : str
         Name of the metric that ranks systems; default: the first.
     clean : callable or None
-        Rows of annotations -> `mirflow.metrics.cleaning.Cleaned`; None: all that was read is scored as it is.
+        Rows of annotations -> `mirflow.metrics.cleaning.Cleaned`; None: rows are not cleaned.
 
     Returns
     -------
     Task
-        With one convention, ``default``. :func:`mirflow.declare_task` declares it.
+        Task with one convention, ``default``, for :func:`mirflow.declare_task`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The helpers of `mir_eval.util` under their own names: conversions, spans, checks, and matching."""
+"""The helpers of `mir_eval.util`: conversions, spans, checks, and matching."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BOUNDED = f"must be finite, and not beyond {LATEST:g}"
 
 
 def are_times(times: npt.ArrayLike) -> bool:
-    """True if all numbers are finite and may be times: infinities, NaN and what is later than any recording are none.
+    """True if all numbers are finite and not later than any recording could be.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def validate_intervals(intervals: Array) -> None:
     Raises
     ------
     ValueError
-        If the shape is another one, a time is negative, or an interval does not end after it starts.
+        If the shape is wrong, a time is negative, or an interval does not end after it starts.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def validate_events(events: Array, max_time: float = 30000.0) -> None:
     Raises
     ------
     ValueError
-        If a time is later than `max_time`, the array is not flat, or the times decrease somewhere.
+        If a time is later than `max_time`, the array is not one-dimensional, or times decrease.
 
     Examples
     --------
@@ -121,12 +121,12 @@ def validate_frequencies(frequencies: Array, max_freq: float, min_freq: float, a
     max_freq, min_freq : float, Hz
         Bounds of the absolute value.
     allow_negatives : bool
-        Whether the report names absolute values; the sign is never checked, as in mir_eval.
+        Whether messages contain absolute values; as in mir_eval, the sign is never checked.
 
     Raises
     ------
     ValueError
-        If an absolute value is out of bounds or the array is not flat.
+        If an absolute value is out of bounds or the array is not one-dimensional.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def validate_frequencies(frequencies: Array, max_freq: float, min_freq: float, a
 
 
 def intervals_to_durations(intervals: Array) -> Array:
-    """Length of each interval.
+    """Compute the length of each interval.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def intervals_to_durations(intervals: Array) -> Array:
     Raises
     ------
     ValueError
-        As `validate_intervals` does.
+        See `validate_intervals`.
 
     Examples
     --------
@@ -175,13 +175,13 @@ def intervals_to_durations(intervals: Array) -> Array:
 
 
 def intervals_to_boundaries(intervals: Array, q: int = 5) -> Array:
-    """The distinct times at which intervals start or end.
+    """Find the distinct times at which intervals start or end.
 
     Parameters
     ----------
     intervals : (n, 2), seconds
     q : int
-        Decimals to round to before times are compared.
+        Decimals to which times are rounded before they are compared.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def intervals_to_boundaries(intervals: Array, q: int = 5) -> Array:
 
 
 def boundaries_to_intervals(boundaries: npt.ArrayLike) -> Array:
-    """The intervals between neighbouring boundaries.
+    """Make intervals between neighbouring boundaries.
 
     Parameters
     ----------
@@ -227,17 +227,17 @@ def boundaries_to_intervals(boundaries: npt.ArrayLike) -> Array:
 def interpolate_intervals(
     intervals: Array, labels: Sequence[Any], time_points: npt.ArrayLike, fill_value: Any = None
 ) -> list[Any]:
-    """The label of the interval that each time point lies in.
+    """Find the label of the interval that contains each time point.
 
     Parameters
     ----------
     intervals : (n, 2), seconds
-        Both ends belong to an interval; where two meet, the later row counts.
+        Intervals, including both ends; if two meet, the later row is used.
     labels : sequence
-        One for each interval.
+        One per interval.
     time_points : (m,), seconds, not decreasing
     fill_value : any
-        For time points outside all intervals.
+        Label of time points outside all intervals.
 
     Returns
     -------
@@ -267,19 +267,19 @@ def interpolate_intervals(
 def intervals_to_samples(
     intervals: Array, labels: Sequence[Any], offset: float = 0, sample_size: float = 0.1, fill_value: Any = None
 ) -> tuple[list[float], list[Any]]:
-    """Labels at regular times, up to the last whole sample.
+    """Sample labels at regular times, up to the last whole sample.
 
     Parameters
     ----------
     intervals : (n, 2), seconds
     labels : sequence
-        One for each interval.
+        One per interval.
     offset : float, seconds
         Time of the first sample.
     sample_size : float, seconds
         Time between samples.
     fill_value : any
-        For times outside all intervals.
+        Label of times outside all intervals.
 
     Returns
     -------
@@ -308,14 +308,14 @@ def sort_labeled_intervals(intervals: Array, labels: Sequence[Any] | None = None
     ----------
     intervals : (n, 2), seconds
     labels : sequence or None
-        One for each interval.
+        One per interval.
 
     Returns
     -------
     intervals : (n, 2), seconds
-        Rows that start together keep their order.
+        Sorted intervals; simultaneous starts keep their order.
     labels : list
-        Only where labels were given.
+        Only if labels are given.
 
     Examples
     --------
@@ -347,11 +347,11 @@ def adjust_intervals(
     intervals : (n, 2), seconds
         In order of time.
     labels : sequence or None
-        One for each interval; it is not changed.
+        One per interval; not modified.
     t_min, t_max : float or None, seconds
-        None leaves that side alone.
+        None leaves that side unchanged.
     start_label, end_label : any
-        Labels of the intervals that are put before and after.
+        Labels of the intervals added before and after.
 
     Returns
     -------
@@ -405,18 +405,18 @@ def adjust_events(
     t_max: float | None = None,
     label_prefix: str = "__",
 ) -> tuple[Array, Labels | None]:
-    """Crop events to ``[t_min, t_max]`` and put events at both ends where there are none.
+    """Crop events to ``[t_min, t_max]`` and add events at both ends if there are none.
 
     Parameters
     ----------
     events : (n,), seconds
-        In order of time; at least one within the span.
+        Events in order of time; at least one within the span.
     labels : sequence or None
-        One for each event; it is not changed.
+        One per event; not modified.
     t_min, t_max : float or None, seconds
-        None leaves that side alone.
+        None leaves that side unchanged.
     label_prefix : str
-        Put before the labels ``T_MIN`` and ``T_MAX`` of new events.
+        Prefix of the labels ``T_MIN`` and ``T_MAX`` of new events.
 
     Returns
     -------
@@ -426,7 +426,7 @@ def adjust_events(
     Raises
     ------
     IndexError
-        If there is no event.
+        If there are no events.
 
     Examples
     --------
@@ -466,20 +466,19 @@ def merge_labeled_intervals(
     x_intervals, y_intervals : (n, 2) and (m, 2), seconds
         Two sequences that start and end together.
     x_labels, y_labels : sequence
-        One for each interval.
+        One per interval.
 
     Returns
     -------
     intervals : float64 (k, 2), seconds
         Between neighbouring boundaries of either sequence.
     x_labels, y_labels : list
-        The label in force in each of them: that of the last interval that has started, so a label carries on over a
-        gap.
+        Label of the last interval that has started, so labels continue through gaps.
 
     Raises
     ------
     ValueError
-        If the sequences do not start and end together, or labels and intervals differ in number.
+        If the sequences do not start and end together, or the numbers of labels and intervals differ.
 
     Examples
     --------
@@ -497,7 +496,7 @@ def merge_labeled_intervals(
 
 
 def _in_force(intervals: Array, labels: int, bounds: Array) -> Int:
-    """For each bound but the last, the last row that has started by then."""
+    """Find the last row that has started by each bound except the last."""
     if len(intervals) != labels:
         raise ValueError(f"{len(intervals)} intervals need as many labels, got {labels}")
     started = np.full(len(bounds), -1, dtype=np.int64)
@@ -519,7 +518,7 @@ def index_labels(labels: Iterable[Any], case_sensitive: bool = False) -> tuple[l
     ----------
     labels : iterable
     case_sensitive : bool
-        Otherwise labels are lower-cased first.
+        If False, labels are converted to lower case first.
 
     Returns
     -------
@@ -540,7 +539,7 @@ def index_labels(labels: Iterable[Any], case_sensitive: bool = False) -> tuple[l
 
 
 def generate_labels(items: Sized, prefix: str = "__") -> list[str]:
-    """One distinct label for each item.
+    """Generate one distinct label for each item.
 
     Examples
     --------
@@ -578,22 +577,22 @@ def f_measure(precision: float, recall: float, beta: float = 1.0) -> float:
 def match_events(
     ref: Array, est: Array, window: float, distance: Callable[[Array, Array], Array] | None = None
 ) -> list[tuple[int, int]]:
-    """The largest matching of two sequences of numbers that are at most a window apart.
+    """Find a largest matching of two sequences of numbers within a window.
 
-    Of several largest matchings it is the one that mir_eval gives.
+    Among several largest matchings, it is the one found by mir_eval.
 
     Parameters
     ----------
     ref, est : (n,) and (m,)
     window : float
-        Largest distance of what is matched.
+        Largest distance of matched numbers.
     distance : callable or None
         (ref, est) -> distances (n, m). None: the numbers' absolute difference.
 
     Returns
     -------
     list of (int, int)
-        Positions in `ref` and `est`, by the former.
+        Indices into `ref` and `est`, sorted by the former.
 
     Examples
     --------
@@ -616,19 +615,19 @@ def match_events(
 
 
 def _bipartite_match(graph: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:
-    """The left vertex that each right vertex is matched with; not public in mir_eval, but called by many scripts."""
+    """Match each right vertex with a left one; not public in mir_eval, but called by many scripts."""
     return find_partners(graph)
 
 
 def deprecated(
     *, version: str, version_removed: str
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """Make a function warn, whenever it is called, that it is going to be removed.
+    """Make a function warn on each call that it will be removed.
 
     Parameters
     ----------
     version, version_removed : str
-        Since when it is deprecated, and in which version it will be gone.
+        Versions in which it was deprecated and will be removed.
 
     Returns
     -------
@@ -655,7 +654,7 @@ def deprecated(
 
 
 def intersect_files(flist1: Sequence[str], flist2: Sequence[str]) -> list[list[str]]:
-    """The files of two lists that share a name, folder and extension aside.
+    """Find the files of two lists with common names, ignoring folders and extensions.
 
     Parameters
     ----------
@@ -678,7 +677,7 @@ def intersect_files(flist1: Sequence[str], flist2: Sequence[str]) -> list[list[s
 
 
 def has_kwargs(function: Callable[..., object]) -> bool:
-    """True if a function takes any keyword argument.
+    """True if a function accepts arbitrary keyword arguments.
 
     Examples
     --------
@@ -689,15 +688,15 @@ def has_kwargs(function: Callable[..., object]) -> bool:
 
 
 def filter_kwargs(_function: Callable[..., _Result], *args: Any, **kwargs: Any) -> _Result:
-    """Call a function with those keyword arguments that it knows.
+    """Call a function with only those keyword arguments that it accepts.
 
-    A misspelt parameter is dropped without a word, so nothing in mirflow calls this; it is here for code that does.
+    Misspelt parameters are silently dropped, so mirflow itself does not use this function.
 
     Parameters
     ----------
     _function : callable
     *args, **kwargs
-        Keyword arguments that are not parameters of the function are dropped, unless it takes any.
+        Keyword arguments that are not parameters of the function are dropped, unless it accepts arbitrary ones.
 
     Returns
     -------

@@ -128,7 +128,7 @@ class TestADeclaredAggregateIsAvailable:
 
 
 def test_an_aggregate_is_declared_once_and_says_how_it_is_computed():
-    with pytest.raises(MetricError, match="aggregate 'median' is declared already; choose another name"):
+    with pytest.raises(MetricError, match="aggregate 'median' is already declared; choose another name"):
         declare(Aggregate("median", "middle", statistic=trimmed))
     with pytest.raises(MetricError, match="aggregate 'other': give above and below, or statistic, or outcomes"):
         declare(Aggregate("other", "nothing"))

@@ -103,7 +103,7 @@ MISTAKES = {
         "pitch_unit",
         r"the reference: the pitches reach from 5900 to 6200: are they in cents\?.*midi_to_hz\(cents / 100\)",
     ),
-    "a tempo and its confidence": Case("tempo", "120", "120 0.9", "tempo_unit", "0.9 beside 120 .*is it a confidence"),
+    "a tempo and its confidence": Case("tempo", "120", "120 0.9", "tempo_unit", "0.9 next to 120 .*is it a confidence"),
     "a period in seconds": Case("tempo", "120", "0.5", "tempo_unit", r"60 / 0.5 = 120"),
     "a period in ms": Case("tempo", "120", "500", "tempo_unit", r"is it a period in ms\? 60000 / 500 = 120"),
     "a tempo in Hz": Case("tempo", "120", "2.0", "tempo_unit", r"a frequency in Hz \(60 x 2 = 120\)"),
@@ -151,7 +151,7 @@ MISTAKES = {
         "start,end,pitch,velocity\n" + notes(HERTZ, extra=[60] * 4).replace(" ", ","),
         "start,end,pitch,velocity\n" + notes([60.5] * 4, extra=HERTZ).replace(" ", ","),
         "velocity",
-        "velocities reach from 110 to 440, those of MIDI from 0 to 127",
+        "velocities range from 110 to 440, but from 0 to 127 in MIDI",
         {"delimiter": ","},
     ),
     "beats in ms on both sides": Case(
@@ -198,14 +198,16 @@ MISTAKES = {
         r"from 20 to 60 .* threshold 0.5: are they percentages\? Divide them by 100",
     ),
     "logits of tags": Case("tagging", "rock 1\nslow 0\n", "rock 0.3\nslow -2.5\n", "affinity", "are they logits"),
-    "a tag in another case": Case("tagging", "rock\n", "Rock\n", "case", "'Rock' and 'rock' differ in case alone"),
-    "a class in another case": Case("classification", "rock\n", "Rock\n", "case", "'Rock' and 'rock' differ in case"),
+    "a tag in another case": Case("tagging", "rock\n", "Rock\n", "case", "'Rock' and 'rock' differ only in case"),
+    "a class in another case": Case(
+        "classification", "rock\n", "Rock\n", "case", "'Rock' and 'rock' differ only in case"
+    ),
     "lyrics with headings": Case(
         "lyrics",
         "oh my love\n",
         "[Verse 1]\noh my love\n",
         "words",
-        r"'\[Verse 1\]' counts as words.*leave headings",
+        r"'\[Verse 1\]' counts as words.*remove section headings",
     ),
     "lyrics with times": Case(
         "lyrics",

@@ -309,8 +309,8 @@ class TestNothingOfHarmony:
             ([], [KEY], f"the reference {NEITHER}"),
             ([], [], f"the reference {NEITHER}"),
             ([KEY, CHORD], [], f"the estimate {NEITHER}"),
-            ([KEY], [CHORD], "the estimate has no keys, which are what the reference has of harmony: harmony is 0"),
-            ([CHORD], [KEY], "the estimate has no chords, which are what the reference has of harmony: harmony is 0"),
+            ([KEY], [CHORD], "the estimate has no keys, the only harmony of the reference: harmony is 0"),
+            ([CHORD], [KEY], "the estimate has no chords, the only harmony of the reference: harmony is 0"),
         ],
     )
     def test_is_warned_of(
@@ -350,7 +350,7 @@ class TestNothingOfHarmony:
         )
         invoke("run", tmp_path / "p.yaml", "--store", tmp_path / "p.zarr", code=0)
         messages = mirflow.open_store(tmp_path / "p.zarr")["audio_to_score"].ds.message.sel(system="plain")
-        assert "plain.mid: the estimate has no keys, which are what the reference has" in str(messages.item())
+        assert "plain.mid: the estimate has no keys, the only harmony of the reference" in str(messages.item())
 
 
 def annotated(*rows: tuple[float, str]) -> mirflow.Annotation:

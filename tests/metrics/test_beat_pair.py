@@ -144,12 +144,12 @@ def test_what_is_no_sequence_of_beats_is_refused(name: str, beats: np.ndarray, m
 
 
 def test_the_p_score_of_references_in_one_frame_is_refused() -> None:
-    with pytest.raises(ValueError, match="all reference beats fall into one frame of 10 ms"):
+    with pytest.raises(ValueError, match="all reference beats are in one frame of 10 ms"):
         beat.p_score(np.array([1.0, 1.0, 1.0]), np.arange(3.0))
 
 
 def test_gotos_threshold_has_to_be_below_1() -> None:
-    with pytest.raises(ValueError, match=r"the threshold must be below 1, not 1\.0"):
+    with pytest.raises(ValueError, match=r"the threshold must be below 1, got 1\.0"):
         beat.goto(np.arange(9.0), np.arange(9.0), goto_threshold=1.0)
 
 

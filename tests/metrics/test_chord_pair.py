@@ -178,7 +178,7 @@ def test_bad_intervals_are_refused_with_mir_evals_messages(
 
 
 def test_the_distance_from_nothing_is_not_defined() -> None:
-    with pytest.raises(ValueError, match="from no intervals is not defined"):
+    with pytest.raises(ValueError, match="the directional Hamming distance is undefined without intervals"):
         chord.directional_hamming_distance(np.zeros((0, 2)), np.array([[0.0, 2.0]]))
 
 

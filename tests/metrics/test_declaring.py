@@ -86,10 +86,10 @@ def test_a_metric_from_outside_is_selected_and_scored_with_those_of_its_task() -
 def test_weights_that_a_scorer_cannot_count_are_refused_where_they_are_declared() -> None:
     uncounted = replace(continuity_error, counts="")
     with pytest.raises(
-        MetricError, match=r"weight of 'continuity_error' does not say .* Weight\(words, unit, \"larger\"\)"
+        MetricError, match=r"weight of 'continuity_error' is not derived .* Weight\(words, unit, \"larger\"\)"
     ):
         replace(BEATS, metrics=(uncounted,))
-    with pytest.raises(MetricError, match="counts is 'largest'; known: mean, larger, reference"):
+    with pytest.raises(MetricError, match="unknown counts 'largest'; known: mean, larger, reference"):
         Weight("the larger number of beats", "beats", "largest")
 
 

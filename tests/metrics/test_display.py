@@ -150,12 +150,12 @@ def test_labels_stand_at_the_height_that_is_given() -> None:
 
 def test_base_and_height_go_together() -> None:
     for drawing in (lambda: display.events([1.0], base=2), lambda: display.segments(SEGMENTS, LABELS, height=1)):
-        with pytest.raises(ValueError, match="base and height go together"):
+        with pytest.raises(ValueError, match="base and height must be given together"):
             drawing()
 
 
 def test_a_piano_roll_needs_pitches() -> None:
-    with pytest.raises(ValueError, match="give pitches in Hz, or midi"):
+    with pytest.raises(ValueError, match="a piano roll requires pitches in Hz or midi"):
         display.piano_roll(SEGMENTS)
 
 
@@ -216,7 +216,7 @@ class TestAnnotations:
         lazy = LazyCollection("events", ("b",), (HeldSource(tracks["b"], "b"),))
         assert display.collection(lazy, axes[:1])[0].get_title() == "b"
         plt.close(axes[0].figure)
-        with pytest.raises(ValueError, match="1 axes for 2 tracks"):
+        with pytest.raises(ValueError, match="expected one axes per track, got 1 for 2 tracks"):
             display.collection(collect(tracks), axes[:1])
 
     def test_what_has_no_times_is_refused(self) -> None:

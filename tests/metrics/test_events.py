@@ -29,7 +29,7 @@ def test_negative_and_repeated_times_are_kept_and_counted() -> None:
     [
         (np.nan, "time is not finite: nan"),
         (np.inf, "time is not finite: inf"),
-        (MAX_TIME + 1, "time is later than 30000 s, so perhaps not in seconds: 30001.0"),
+        (MAX_TIME + 1, "time is later than 30000 s, so it may not be in seconds: 30001.0"),
     ],
 )
 def test_impossible_times_are_flaws_of_their_row_only(time: float, message: str) -> None:

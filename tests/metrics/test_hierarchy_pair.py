@@ -135,8 +135,8 @@ def test_impossible_frames_are_refused_as_by_mir_eval(given_: dict[str, float | 
     ("levels", "labels", "message"),
     [
         ([[[0, np.nan]]], [["a"]], r"^Interval times must be finite, and not beyond 1e\+09$"),
-        ([[[0, 5], [5, 10]]], [["a"]], "^level 1: 2 intervals need as many labels, got 1$"),
-        ([[[0, 10]]], [["a"], ["b"]], "^1 levels of intervals need as many levels of labels, got 2$"),
+        ([[[0, 5], [5, 10]]], [["a"]], "^level 1: expected 2 labels, one per interval, got 1$"),
+        ([[[0, 10]]], [["a"], ["b"]], "^expected 1 levels of labels, one per level of intervals, got 2$"),
         ([], [], "^A hierarchy needs at least one level$"),
     ],
 )

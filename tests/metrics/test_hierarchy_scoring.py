@@ -146,7 +146,7 @@ def test_references_whose_levels_do_not_fit_are_refused_and_spoil_nothing_else()
     short, hollow = hierarchy(level(0, 20), level(0, 5, 12)), hierarchy(level(0, 20), (np.zeros((0, 2)), []))
     found = score_pairs([(good, good), (short, good), (hollow, good), (good, short)])
     assert found.refused == {
-        1: "reference: level 2 ends at 12.0 s, level 1 at 20.0 s",
+        1: "reference: level 2 ends at 12.0 s, but level 1 at 20.0 s",
         2: "reference: level 2 has no segments",
     }
     assert np.isnan(found.score[1:3]).all()

@@ -132,7 +132,7 @@ def test_words_depend_on_the_language() -> None:
 
 
 def test_what_is_no_text_is_refused() -> None:
-    with pytest.raises(AnnotationError, match="estimate: a line is no text: 7"):
+    with pytest.raises(AnnotationError, match="estimate: expected a line of text, got 7"):
         lyrics.evaluate("oh", ["oh", 7])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="langage"):
         lyrics.evaluate("oh", "oh", langage="en")

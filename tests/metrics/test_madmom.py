@@ -174,7 +174,7 @@ class TestNotes:
         wanted = note_scores(reference, estimate, 0.025)
         sides = [tuple(np.array(side, dtype=np.float64).reshape(-1, 2).T) for side in (reference, estimate)]
         if wanted is None:
-            with pytest.raises(ValueError, match="occurs several times, of which only some are matched"):
+            with pytest.raises(ValueError, match="occurs several times, but only some are matched"):
                 notes.evaluate(*sides)
         else:
             assert notes.evaluate(*sides) == pytest.approx(wanted, abs=1e-12, nan_ok=True)

@@ -126,7 +126,7 @@ def test_skipped_beats_are_those_up_to_a_time() -> None:
 
 
 def test_an_odd_number_of_bins_is_refused() -> None:
-    with pytest.raises(MetricError, match="must be even, not 41"):
+    with pytest.raises(MetricError, match="must be even, got 41"):
         madmom.information_gain(np.array([1.0, 2.0]), np.array([1.0, 2.0]), bins=41)
 
 

@@ -193,8 +193,8 @@ class TestCleaning:
             ("time", np.nan, "time is not finite: nan"),
             ("time", 1e12, "time is not in seconds"),
             ("frequency", np.inf, "frequency is not finite: inf"),
-            ("voicing", 1.5, "voicing is not from 0 to 1: 1.5"),
-            ("voicing", np.nan, "voicing is not from 0 to 1: nan"),
+            ("voicing", 1.5, "voicing is not in [0, 1]: 1.5"),
+            ("voicing", np.nan, "voicing is not in [0, 1]: nan"),
         ],
     )
     def test_flaws_name_the_sample_and_empty_the_row(self, column: str, value: float, message: str) -> None:
@@ -247,7 +247,7 @@ def test_a_melody_that_ends_before_the_first_frame_is_refused(end: float) -> Non
     assert list(found.refused) == [1, 2]
     assert f"ends at {end} s" in found.refused[1]
     for one, other in ((early, usual), (usual, early)):
-        with pytest.raises(ValueError, match="cannot be read on frames"):
+        with pytest.raises(ValueError, match="cannot be resampled on frames"):
             melody.evaluate(one[0], one[1], other[0], other[1], hop=0.01)
 
 
@@ -285,7 +285,7 @@ class TestPairFunctions:
             ({"kind": "cubic"}, "kind must be one of linear, nearest, zero"),
             ({"hop": 0.0}, "hop must be above 0 s"),
             ({"est_time": np.array([0.0, 1.0, 0.5])}, "ascending"),
-            ({"est_time": np.array([0.0, 0.7, 0.7])}, "times repeat"),
+            ({"est_time": np.array([0.0, 0.7, 0.7])}, "repeated times"),
             ({"est_time": np.array([0.0, np.nan, 0.5])}, "finite"),
             ({"est_freq": np.array([0.0, np.nan, 0.5])}, "finite"),
             ({"est_freq": np.zeros(2)}, "same length"),

@@ -176,7 +176,7 @@ class TestClean:
     def test_a_segment_without_a_label_is_named(self) -> None:
         one = np.array([1], dtype=np.int64)
         unlabelled = Ragged({"start": np.array([0.0]), "end": np.array([1.0]), "label": np.array([-1])}, (one,))
-        assert CONVENTION.clean(unlabelled).flaws[0].message == "has no label; write N where there is no chord"
+        assert CONVENTION.clean(unlabelled).flaws[0].message == "has no label; use N for no chord"
 
     def test_the_first_flaw_of_a_row_is_the_one_that_is_named(self) -> None:
         cleaned = CONVENTION.clean(rows([(0, 1, "C"), (1, 2, "oops"), (2, 1, "G")]))

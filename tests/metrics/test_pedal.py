@@ -110,7 +110,7 @@ class TestDoors:
 
     def test_what_is_no_pedal_is_refused_with_its_line(self, folder: Path) -> None:
         (folder / "ref/a.csv").write_text("start,end,label\n0,1,sustain\n1,2,organ\n")
-        with pytest.raises(MirflowError, match=r"a\.csv:3: not a pedal: 'organ'; it is sustain \(64\)"):
+        with pytest.raises(MirflowError, match=r"a\.csv:3: not a pedal: 'organ'; known: sustain \(64\)"):
             mirflow.evaluate(folder / "ref/a.csv", folder / "est/mine/a.csv", "pedal")
         with pytest.raises(ValueError, match="not a pedal: 'organ'"):
             pedal.recall((np.array([[0.0, 1.0]]), ["organ"]), (np.zeros((0, 2)), []))

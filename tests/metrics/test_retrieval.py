@@ -224,10 +224,10 @@ class TestBadInput:
         ("annotation", "item", "message"),
         [
             (ranking("xyx"), 2, "item 'x' occurs twice: as number 1 and number 3"),
-            (ranking(["x", ""]), 1, "an item without a name"),
-            (ranking(["x", "", ""]), 1, "an item without a name"),
-            (ranking("xy", [1.0, np.nan]), 1, "value of item 'y' is no number: nan"),
-            (ranking("xy", [np.inf, 1.0]), 0, "value of item 'x' is no number: inf"),
+            (ranking(["x", ""]), 1, "item without a name"),
+            (ranking(["x", "", ""]), 1, "item without a name"),
+            (ranking("xy", [1.0, np.nan]), 1, "value of item 'y' is not a number: nan"),
+            (ranking("xy", [np.inf, 1.0]), 0, "value of item 'x' is not a number: inf"),
         ],
     )
     @pytest.mark.parametrize("rules", [MIREX, TREC])
@@ -290,13 +290,13 @@ class TestPairFunctions:
     def test_what_is_wrong_raises(self):
         with pytest.raises(ValueError, match="relevant: item 'x' occurs twice"):
             retrieval.validate(["x", "x"], ["y"])
-        with pytest.raises(ValueError, match="names of items, not one text"):
+        with pytest.raises(ValueError, match="expected a sequence of names, not a single string"):
             retrieval.recall("xy", ["x"])
         with pytest.raises(TypeError, match="did you mean 'level'"):
             retrieval.evaluate(["x"], ["x"], levl=2)
-        with pytest.raises(ValueError, match="relevant: value of item 'x' is no number: nan"):
+        with pytest.raises(ValueError, match="relevant: value of item 'x' is not a number: nan"):
             retrieval.recall({"x": np.nan}, ["x"])
-        with pytest.raises(ValueError, match="relevant: the gains of the grades are beyond all numbers"):
+        with pytest.raises(ValueError, match="relevant: the gains of the grades overflow"):
             retrieval.ndcg({"x": 5000.0}, ["x"], gain="exp2")
         with pytest.raises(MetricError, match="'k' must be at least 1"):
             retrieval.hit_rate(["x"], ["x"], k=0)

@@ -236,7 +236,7 @@ class TestEmptyAndBadInput:
         assert clean(to_ragged([bad])).flaws[0].message == message
 
     def test_the_function_raises(self) -> None:
-        with pytest.raises(AnnotationError, match="reference: needs the columns time, position, pitch"):
+        with pytest.raises(AnnotationError, match="reference: expected the columns time, position, pitch"):
             score_following.evaluate([[0.0, 1.0]], [])
         with pytest.raises(AnnotationError, match="estimate: time is negative"):
             score_following.evaluate([[0.0, 0.0, 60]], [[-1.0, 0.0, 0.0, 60]])

@@ -123,7 +123,7 @@ def test_a_segment_between_two_frames_counts() -> None:
 @pytest.mark.parametrize("size", ["exct", "0.1", 0, -1.0, float("nan")])
 def test_other_words_are_no_frame_sizes(size: object) -> None:
     song = np.array([[0.0, 1.0]])
-    with pytest.raises(ValueError, match="a frame size has to be above 0"):
+    with pytest.raises(ValueError, match="the frame size must be greater than 0"):
         segment.pairwise(song, ["a"], song, ["a"], frame_size=size)
     with pytest.raises(MetricError, match="needs a float or 'exact', not 'exct'"):
         segment.TASK.convention().select(["v_measure@exct"])
@@ -133,7 +133,7 @@ def test_metrics_that_count_frames_by_chance_have_frames() -> None:
     with pytest.raises(MetricError, match="needs a float, not 'exact'"):
         segment.TASK.convention().select(["adjusted_rand_index@exact"])
     song = np.array([[0.0, 1.0]])
-    with pytest.raises(ValueError, match="a frame size has to be above 0: 'exact'"):
+    with pytest.raises(ValueError, match="the frame size must be greater than 0, got 'exact'"):
         segment.ari(song, ["a"], song, ["a"], frame_size="exact")
 
 

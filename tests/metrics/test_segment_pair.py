@@ -164,7 +164,7 @@ def test_sides_that_end_at_different_times_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"^End times do not match$"):
         getattr(segment, name)(short, ["a"], long, ["a"])
     nearly = np.array([[0.0, 300.0]]), np.array([[0.0, 299.999]])
-    with pytest.raises(ValueError, match=r"^the two sides have 3000 and 2999 frames$"):
+    with pytest.raises(ValueError, match=r"^the numbers of frames differ: 3000 and 2999$"):
         getattr(segment, name)(nearly[0], ["a"], nearly[1], ["a"])
 
 
@@ -201,9 +201,9 @@ def test_trimming_away_everything_is_warned_of() -> None:
 @pytest.mark.parametrize("size", [0.0, -0.1, float("nan")])
 def test_frames_need_a_length(size: float) -> None:
     times = np.array([[0.0, 1.0]])
-    with pytest.raises(ValueError, match="a frame size has to be above 0"):
+    with pytest.raises(ValueError, match="the frame size must be greater than 0"):
         segment.ari(times, ["a"], times, ["a"], frame_size=size)
-    with pytest.raises(ValueError, match="a frame size has to be above 0"):
+    with pytest.raises(ValueError, match="the frame size must be greater than 0"):
         segment.evaluate(times, ["a"], times, ["a"], frame_size=size)
 
 

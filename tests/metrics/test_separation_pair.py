@@ -212,7 +212,7 @@ def test_empty_sides_warn_and_have_no_scores(name: str) -> None:
 @pytest.mark.filterwarnings("default::FutureWarning")
 @pytest.mark.parametrize("name", [*FUNCTIONS, "evaluate"])
 def test_mir_evals_announcement_is_passed_on_to_the_caller(name: str) -> None:
-    with pytest.warns(FutureWarning, match=f"deprecates separation.{name}") as record:
+    with pytest.warns(FutureWarning, match=f"separation.{name} is deprecated in mir_eval 0.8") as record:
         getattr(separation, name)(sources(1, 600), sources(1, 600))
     assert [Path(one.filename) for one in record] == [Path(__file__)]
 

@@ -113,7 +113,7 @@ class TestWholeTracks:
     def test_arrays_that_differ_are_refused(self) -> None:
         good = sources(2, 1200)
         for bad in (good[:1], good[:, :1100], np.where(good > 3, np.nan, good)):
-            with pytest.raises(ValueError, match=r"alike on both sides|not a finite number"):
+            with pytest.raises(ValueError, match=r"on both sides|not a finite number"):
                 separation.usdr(good, bad)
         assert separation.si_sdr(good, 0.5 * good + 0.1 * mixed(good)).shape == (2,)
 
@@ -146,7 +146,7 @@ class TestSilence:
         assert found.score.tolist() == alone.score.tolist()
         assert found.weight.tolist() == [[2.0] * 4]
         assert by_source(found, "source_usdr_1e-07").keys() == {"bass", "vocals"}
-        assert found.partly == {0: "reference: 'drums': silent, so not scored"}
+        assert found.partly == {0: "reference: 'drums': silent, not scored"}
         assert not found.refused
 
     def test_the_others_are_musevals(self) -> None:
@@ -170,7 +170,7 @@ class TestSilence:
             assert {one: values[one] for one in ("bass", "vocals")} == {one: others[one] for one in ("bass", "vocals")}
             assert values.get("drums", 0.0) == 0.0
             assert ("drums" in values) == ("usdr" in variable)
-        assert found.partly == {0: "estimate: 'drums': silent, so without ratios of its parts"}
+        assert found.partly == {0: "estimate: 'drums': silent, ratios of its parts are undefined"}
 
     def test_cells_have_the_scores_of_the_others_and_a_message(self) -> None:
         references = {"whole": row(self.reference, self.names), "part": row(self.silenced(2), self.names)}
@@ -178,7 +178,7 @@ class TestSilence:
         scores = mirflow.score(references, {"one": system}, "separation", convention="mdx", metrics=["source_usdr"])
         assert scores.message.sel(system="one").values.tolist() == [
             "",
-            "reference part: 'vocals': silent, so not scored",
+            "reference part: 'vocals': silent, not scored",
         ]
         found = scores.mirflow.query("source_usdr", aggregate="mean").value.squeeze()
         expected = separation.usdr(self.reference, self.estimate)
@@ -186,7 +186,7 @@ class TestSilence:
 
     def test_nothing_but_silence_is_refused(self) -> None:
         found = score(row(0 * self.reference), row(self.estimate), "mdx")
-        assert found.refused == {0: "reference: all sources are silent: there is nothing to score"}
+        assert found.refused == {0: "reference: all sources are silent, so there is nothing to score"}
         assert np.isnan(separation.usdr(self.silenced(0), self.estimate)).tolist() == [True, False, False]
         assert np.isnan(separation.si_sdr(self.estimate, self.silenced(0))).tolist() == [True, False, False]
 

@@ -136,7 +136,7 @@ def test_figures_of_one_clip_refuse_misspelt_arguments_and_bad_tags() -> None:
         tagging.evaluate(["slow"], ["slow"], treshold=0.5)
     with pytest.raises(ValueError, match="estimate: not a tag here: 'slw'"):
         tagging.evaluate(["slow"], ["slw"], ["slow"])
-    with pytest.raises(ValueError, match="reference: tags, not one text: 'slow'"):
+    with pytest.raises(ValueError, match="reference: expected a sequence of tags, not a single string: 'slow'"):
         tagging.evaluate("slow", ["slow"])
     with pytest.raises(ValueError, match="estimate: the number of 'slow' is NaN"):
         tagging.evaluate(["slow"], {"slow": math.nan})

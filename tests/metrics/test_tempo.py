@@ -211,7 +211,7 @@ def test_absurd_tempi_do_no_harm() -> None:
     [
         (annotation(60, NAN, salience=(1, 0)), 1, "tempo is not finite: nan"),
         (annotation(-60, 120, salience=(1, 0)), 0, "tempo is negative: -60.0 beats per minute"),
-        (annotation(60, 90, 120, salience=(1, 1, 1)), 2, "a track has one or two tempi, and this is one more: 120.0"),
+        (annotation(60, 90, 120, salience=(1, 1, 1)), 2, "a track has one or two tempi, but this is the third: 120.0"),
         (annotation(60, 120, salience=(0.5, -0.5)), 1, "salience must be 0 or more, but is -0.5"),
         (annotation(60, 120, salience=(np.inf, 0)), 0, "salience must be 0 or more, but is inf"),
         (annotation(60, -np.inf, salience=(-1, 0)), 0, "salience must be 0 or more, but is -1.0"),

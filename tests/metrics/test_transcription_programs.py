@@ -190,7 +190,7 @@ class TestPrograms:
         plain = Annotation("notes", {name: BAND.columns[name] for name in ("start", "end", "pitch", "velocity")})
         found = score((BAND, plain), (BAND, notes()), metrics="f_measure program_f_measure drum_f_measure by_program")
         assert found.partly == {
-            0: "estimate: a note has no program, which program_f_measure compares; leave it out of the metrics"
+            0: "estimate: a note has no program, which program_f_measure compares; remove it from the metrics"
         }
         assert np.isnan(found.score).tolist() == [[False, True, False], [False, False, False]]
         assert set(found.extras["by_program_full"].index[:, 0].tolist()) == {1}
@@ -199,7 +199,7 @@ class TestPrograms:
     def test_programs_that_there_are_not_are_refused(self) -> None:
         odd = notes((0, 1, 60, 80, 128, 0))
         found = score((odd, BAND), metrics="program_f_measure")
-        assert found.refused[0].startswith("reference: a note has a program that is none of 0 to 127, which program_f_")
+        assert found.refused[0].startswith("reference: a note has a program outside 0 to 127, which program_f_")
 
     def test_percussion_without_a_program_is_of_the_usual_kit(self) -> None:
         drums = {**notes((0, 1, 36, 80, 0, 1)).columns, "program": np.array([np.nan])}
@@ -298,9 +298,9 @@ class TestPairFunctions:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({1: np.array([440.0])}, r"reference: 2 intervals, and pitch of the shape \(1,\)"),
+            ({1: np.array([440.0])}, r"reference: 2 intervals, but pitch of shape \(1,\)"),
             ({1: np.array([440.0, -1.0])}, "reference: note 1: pitch is not above 0 Hz: -1.0"),
-            ({2: np.array([0, 128])}, "reference: a note has a program that is none of 0 to 127"),
+            ({2: np.array([0, 128])}, "reference: a note has a program outside 0 to 127"),
         ],
     )
     def test_bad_input_is_refused(self, change: dict[int, np.ndarray], message: str) -> None:

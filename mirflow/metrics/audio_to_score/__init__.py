@@ -4,9 +4,9 @@
 
 Conventions
 -----------
-* ``mv2h`` (default): McLeod and Steedman 2018: the estimate has the times of the recording.
-* ``mv2h_unaligned``: McLeod 2019: scores are aligned first, as they have tempi of their own.
-* ``mv2h_program``: the same with the results of the program.
+* ``mv2h`` (default): McLeod and Steedman 2018: the estimate uses the times of the recording.
+* ``mv2h_unaligned``: McLeod 2019: scores are aligned first, as their tempi differ.
+* ``mv2h_program``: the same, with the results of the program.
 
 Metrics
 -------

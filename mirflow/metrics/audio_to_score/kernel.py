@@ -17,15 +17,15 @@ from ...ragged import Float, Ragged
 
 Interval = tuple[int, int]
 Meter = tuple[int, int, int, int]
-"""Beats a bar, sub-beats a beat, tatums a sub-beat, and tatums of the pickup."""
+"""Beats per bar, sub-beats per beat, tatums per sub-beat, and tatums of the pickup."""
 Key = tuple[int, bool]
 """Tonic, counted in semitones from C, and whether the mode is major."""
 DEFAULT_METER: Meter = (4, 2, 4, 0)
-"""From time 0 on, where a notation names none."""
+"""Meter from time 0 on, if a notation does not have one."""
 
 
 class NotatedNote(NamedTuple):
-    """A note; times in ms, performed onset apart from the notated one. They are ordered by these fields."""
+    """A note with times in ms; performed and notated onset are separate. Notes are ordered by these fields."""
 
     start: int
     voice: int
@@ -34,7 +34,7 @@ class NotatedNote(NamedTuple):
     end: int
 
     def moved(self, convert: Callable[[int], int]) -> NotatedNote:
-        """The note on another time axis."""
+        """Convert the note to another time axis."""
         return self._replace(start=convert(self.start), onset=convert(self.onset), end=convert(self.end))
 
 
@@ -44,7 +44,7 @@ Cluster = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Notation:
-    """A score in ms: notes in their order, times of tatums, and what holds from a time on."""
+    """A score in ms: sorted notes, times of tatums, and meters, keys and chords by the time at which they start."""
 
     notes: tuple[NotatedNote, ...] = ()
     tatums: tuple[int, ...] = ()
@@ -59,7 +59,7 @@ class Notation:
 
     @cached_property
     def chordal(self) -> list[list[NotatedNote]]:
-        """Notes that are notated at one time, from the first such time on."""
+        """Notes grouped by notated time, in ascending order."""
         return [list(notes) for _, notes in groupby(self.notes, key=lambda note: note.start)]
 
     @cached_property
@@ -73,7 +73,7 @@ class Notation:
         return list(_groupings(self.tatums, sorted(self.meters.items())))
 
     def moved(self, convert: Callable[[int], int]) -> Notation:
-        """The notation on another time axis; of what falls together in time, the last is kept."""
+        """Convert the notation to another time axis; the last of several values at one time is kept."""
         return Notation(
             tuple(sorted(note.moved(convert) for note in self.notes)),
             tuple(sorted({convert(time) for time in self.tatums})),
@@ -84,7 +84,7 @@ class Notation:
 
 
 def _groupings(tatums: Sequence[int], meters: Sequence[tuple[int, Meter]]) -> Iterator[Interval]:
-    """Sub-beats, beats and bars between the first and the last tatum; a meter holds from the first tatum after it."""
+    """Sub-beats, beats and bars between the first and the last tatum; a meter starts at the first tatum after it."""
     times = [time for time, _ in meters]
     current, number, lengths = -1, 0, (1, 1, 1)
     begun: list[int | None] = [None] * 3
@@ -105,7 +105,7 @@ def _groupings(tatums: Sequence[int], meters: Sequence[tuple[int, Meter]]) -> It
 
 
 def notation_of(columns: Mapping[str, Float], labels: Sequence[str]) -> Notation:
-    """A notation from the rows of a clean annotation.
+    """Make a notation from the rows of a clean annotation.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def notation_of(columns: Mapping[str, Float], labels: Sequence[str]) -> Notation
 
 
 def notations_of(rows: Ragged) -> list[Notation]:
-    """The notation of each row."""
+    """Make the notation of each row."""
     offsets, codes = rows.offsets.tolist(), rows.columns["label"].tolist()
     return [
         notation_of(
@@ -161,7 +161,7 @@ def notations_of(rows: Ragged) -> list[Notation]:
 
 @dataclass(frozen=True, slots=True)
 class Tolerances:
-    """Largest differences in ms of onsets, of note values, and of both ends of bars, beats and sub-beats."""
+    """Largest differences in ms of onsets, note values, and both ends of bars, beats and sub-beats."""
 
     onset: int = 50
     value: int = 100
@@ -170,7 +170,7 @@ class Tolerances:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The five scores of a pair, and which notes of the reference and the estimate were matched."""
+    """The five scores of a pair, and the matched notes of reference and estimate."""
 
     multipitch: float = 0.0
     voice: float = 0.0
@@ -181,17 +181,17 @@ class Judgement:
 
     @property
     def scores(self) -> tuple[float, ...]:
-        """The five of them."""
+        """The five scores, in order."""
         return self.multipitch, self.voice, self.meter, self.value, self.harmony
 
     @property
     def mv2h(self) -> float:
-        """Their mean."""
+        """Mean of the five scores."""
         return sum(self.scores) / 5
 
 
 def f_measure(hits: float, extra: float, missed: float) -> float:
-    """F-measure of counts, 0 where there is no hit."""
+    """F-measure of counts; 0 without hits."""
     if not hits:
         return 0.0
     precision, recall = hits / (hits + extra), hits / (hits + missed)
@@ -199,11 +199,11 @@ def f_measure(hits: float, extra: float, missed: float) -> float:
 
 
 def match_notes(reference: Notation, estimate: Notation, tolerance: int, as_program: bool) -> list[tuple[int, int]]:
-    """Match notes of equal pitch and near onsets, each estimated one with the first that is free.
+    """Match notes of equal pitch and close onsets, each estimated note with the first unmatched reference note.
 
-    As the program does it, notes of the reference that begin earlier than the tolerance allows are given up for all
-    later notes of the estimate, and the search ends at the first one that begins too late: of notes that are notated
-    in another order than they are played some are lost.
+    As in the program, reference notes that begin too early are discarded for all later notes of the estimate, and the
+    search ends at the first one that begins too late. Some matches are therefore missed if notes are notated in another
+    order than they are played.
     """
     free: dict[int, list[int]] = defaultdict(list)
     for place, note in enumerate(reference.notes):
@@ -241,7 +241,7 @@ class Voices:
                 self._following[cluster] = self._linked(ordered, starts, place)
 
     def _linked(self, ordered: Sequence[Cluster], starts: Sequence[int], place: int) -> list[int]:
-        """Notes of the clusters that start where one ends, or else of those that start next."""
+        """Notes of the clusters that start where a cluster ends, or otherwise of those that start next."""
         first = max(bisect_left(starts, ordered[place][2]), place + 1)
         linked: list[int] = []
         for cluster in ordered[first:]:
@@ -263,7 +263,7 @@ class Voices:
 def voice_and_value(
     reference: Notation, estimate: Notation, matches: Sequence[tuple[int, int]], within: Tolerances
 ) -> tuple[float, float]:
-    """F-measure of the links between matched notes, and mean score of the values of notes that are linked rightly."""
+    """F-measure of the links between matched notes, and mean score of the values of correctly linked notes."""
     played = {number: place for place, number in matches}
     ours, theirs = Voices(estimate, list(played)), Voices(reference, list(played.values()))
     whole = Voices(reference, range(len(reference.notes)))
@@ -301,7 +301,7 @@ def _value_score(note: NotatedNote, reference: NotatedNote, tolerance: int) -> f
 
 
 def match_groupings(estimate: Sequence[Interval], left: list[Interval], tolerance: int) -> float:
-    """F-measure of sub-beats, beats and bars; those of the reference that are matched are removed from `left`."""
+    """F-measure of sub-beats, beats and bars; matched ones of the reference are removed from `left`."""
     by_start = sorted(range(len(left)), key=lambda place: left[place][0])
     starts = [left[place][0] for place in by_start]
     matched: set[int] = set()
@@ -318,7 +318,7 @@ _Held = TypeVar("_Held")
 
 
 def _spans(held: Mapping[int, _Held], end: int) -> Iterator[tuple[int, int, _Held]]:
-    """Values that hold from each of some times on, with that time and the next, until another end."""
+    """Values with the start and end of their validity; the last is valid until `end`."""
     ordered = sorted(held.items())
     stops = [*(min(end, time) for time, _ in ordered[1:]), end]
     for (start, value), stop in zip(ordered, stops, strict=False):
@@ -328,7 +328,7 @@ def _spans(held: Mapping[int, _Held], end: int) -> Iterator[tuple[int, int, _Hel
 def score_over_time(
     reference: Mapping[int, _Held], estimate: Mapping[int, _Held], end: int, score: Callable[[_Held, _Held], float]
 ) -> float:
-    """Mean over the time of a reference of the score of what holds; NaN without a reference."""
+    """Time-weighted mean score over the reference; NaN without a reference."""
     if not reference or end <= min(reference):
         return math.nan
     time: dict[float, int] = defaultdict(int)
@@ -341,7 +341,7 @@ def score_over_time(
 
 
 def key_score(estimate: Key, reference: Key) -> float:
-    """1 for the key, 0.5 for one a fifth above or below, 0.3 for its relative, 0.2 for its parallel, 0 for others.
+    """1 for the same key, 0.5 for one a fifth above or below, 0.3 for its relative, 0.2 for its parallel, else 0.
 
     Examples
     --------
@@ -359,7 +359,7 @@ def key_score(estimate: Key, reference: Key) -> float:
 
 
 def score_harmony(reference: Notation, estimate: Notation) -> float:
-    """Mean of the scores of keys and chords, the only one of them if the reference lacks the other, 0 without both."""
+    """Mean score of keys and chords; a reference with only one of them is scored on that, and without both on 0."""
     keys = score_over_time(reference.keys, estimate.keys, reference.end, key_score)
     chords = score_over_time(reference.chords, estimate.chords, reference.end, lambda one, other: float(one == other))
     known = [score for score in (keys, chords) if not math.isnan(score)]
@@ -378,9 +378,9 @@ def judge(
     Parameters
     ----------
     as_program : bool
-        How notes are matched; see `match_notes`.
+        Whether notes are matched as by the program; see `match_notes`.
     groupings : pair of list of (int, int), or None
-        Those of the estimate, and those of the reference that are left; None: all of each.
+        Groupings of the estimate, and the remaining ones of the reference; None: all.
     """
     matches = match_notes(reference, estimate, within.onset, as_program)
     hits = len(matches)
@@ -397,7 +397,7 @@ def judge(
 
 
 class _Step(NamedTuple):
-    """The last step of some alignments: what a time of the reference is aligned with (-1: nothing)."""
+    """The last step of alignments: the time of the estimate that a time of the reference is aligned with (-1: none)."""
 
     before: tuple[_Step, ...]
     aligned: int
@@ -405,11 +405,11 @@ class _Step(NamedTuple):
 
 
 Alignment = tuple[int, ...]
-"""For each time at which the reference notates notes the number of that of the estimate; -1: none."""
+"""For each notated time of the reference, the index of the aligned time of the estimate; -1: none."""
 
 
 def _distances(reference: Notation, estimate: Notation) -> Float:
-    """1 less the F-measure of the pitches that both sides notate at each pair of times."""
+    """1 - F-measure of the notated pitches for each pair of times of both sides."""
     pitches = sorted({note.pitch for note in reference.notes} & {note.pitch for note in estimate.notes})
     number = {pitch: place for place, pitch in enumerate(pitches)}
 
@@ -433,12 +433,12 @@ def _distances(reference: Notation, estimate: Notation) -> Float:
 
 
 def alignments(reference: Notation, estimate: Notation, penalty: float, most: int) -> Iterator[Alignment]:
-    """Best alignments of the times at which notes are notated, by dynamic time warping, at most so many of them.
+    """Best alignments of notated times by dynamic time warping, at most `most` of them.
 
     Parameters
     ----------
     penalty : float
-        Cost of leaving a time out; that of a pair of times is 1 less the F-measure of its pitches.
+        Cost of skipping a time; aligning two times costs 1 - F-measure of their pitches.
     """
     if not reference.notes or not estimate.notes:
         return
@@ -490,7 +490,7 @@ def _step(before: tuple[_Step, ...], aligned: int) -> _Step:
 
 
 def converter(reference: Notation, estimate: Notation, alignment: Alignment) -> Callable[[int], int]:
-    """Times of an estimate on the axis of its reference: linear between aligned times, and beyond them."""
+    """Convert times of an estimate to the axis of its reference, linearly between and beyond aligned times."""
     anchors = [(estimate.starts[one], reference.starts[place]) for place, one in enumerate(alignment) if one != -1]
     if not anchors:
         return lambda time: time
@@ -514,10 +514,10 @@ def converter(reference: Notation, estimate: Notation, alignment: Alignment) -> 
 def judge_unaligned(
     reference: Notation, estimate: Notation, within: Tolerances, penalty: float, most: int, as_program: bool
 ) -> Judgement:
-    """Score an estimate with a time axis of its own under the best of its alignments.
+    """Score an estimate with a different time axis under the best of its alignments.
 
-    As the program does it, the groupings of the estimate are counted twice, and those of the reference that one
-    alignment has matched are missing for the next, until none is left; the first of the best alignments counts.
+    As in the program, groupings of the estimate are counted twice, groupings of the reference matched in one alignment
+    are not available to the next, and the first of the best alignments is used.
     """
     best, left = Judgement(), list[Interval]()
     for alignment in alignments(reference, estimate, penalty, most):

@@ -23,14 +23,14 @@ from ..pair import PairFunctions
 from .kernel import Judgement, Notation, Tolerances, judge, judge_unaligned, notations_of
 
 NUMBERS = ("time", "notated_start", "notated_end", "pitch", "voice")
-"""The columns of notations; all but the time are those of notes alone."""
+"""The columns of notations; all except the time are only used for notes."""
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find notations that cannot be scored; nothing is mended, and the order of the rows means nothing.
+    """Find notations that cannot be scored; nothing is repaired, and the order of rows is irrelevant.
 
-    Flaws are times that are not finite or hardly in seconds, notes that end before they start, without a pitch or a
-    voice, and rows whose label names neither a note, a tatum, a meter, a key nor a chord.
+    Flaws are times that are not finite or too large for seconds, notes without pitch or voice or with reversed times,
+    and rows whose label is not a note, tatum, meter, key or chord.
 
     Examples
     --------
@@ -62,12 +62,12 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def _is_known(label: str) -> bool:
-    """True if a label is that of a row of a notation."""
+    """True if a label is valid in notations."""
     what, _, rest = label.partition(" ")
     words = rest.split()
     if what in ("note", "tatum"):
         return not words
-    # So few digits that they are a number of something that one can count.
+    # Few enough digits for a plausible count.
     numbers = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 7]
     if what == "meter":
         return len(words) == len(numbers) == 4 and all(numbers[:3])
@@ -78,7 +78,7 @@ def _is_known(label: str) -> bool:
 
 @dataclass(frozen=True)
 class NotationPairs:
-    """The notations of both sides of some pairs, and how they are compared: on one time axis or aligned first."""
+    """The notations of both sides of pairs, compared on one time axis or after alignment."""
 
     reference: Sequence[Notation]
     estimate: Sequence[Notation]
@@ -116,7 +116,7 @@ _TOLERANCES = (
 )
 _ALIGNMENT = (
     Parameter("penalty", 1.0, least=0.0, help="cost of a time at which only one side notates notes"),
-    Parameter("alignments", 100, least=1, help="how many of equally good alignments are tried at most"),
+    Parameter("alignments", 100, least=1, help="largest number of equally good alignments to try"),
 )
 _MEMBERS: dict[str, dict[str, Any]] = {
     "multipitch": {
@@ -134,24 +134,24 @@ _MEMBERS: dict[str, dict[str, Any]] = {
     },
     "meter": {
         "title": "Meter",
-        "summary": "harmonic mean of precision and recall of the bars, beats and sub-beats, whose two ends have to be "
-        "near",
+        "summary": "harmonic mean of precision and recall of the bars, beats and sub-beats, both ends of which must be "
+        "close",
         "perfect_exceptions": "0 without a whole sub-beat",
     },
     "value": {
         "title": "Value",
-        "summary": "mean score of the notated durations, over matched notes that are linked rightly in their voice",
+        "summary": "mean score of the notated durations, over matched notes that are correctly linked in their voice",
         "perfect_exceptions": "0 without notes",
     },
     "harmony": {
         "title": "Harmony",
-        "summary": "mean of the score of keys, with parts of it for near ones, and of the time share of equal chords",
+        "summary": "mean of the score of keys, with credit for related ones, and of the time share of equal chords",
         "perfect_exceptions": "0 without keys and chords",
     },
     "mv2h": {
         "title": "MV2H",
         "summary": "mean of the scores of multi-pitch, voice, meter, value and harmony",
-        "perfect_exceptions": "less where one of the five scores is 0",
+        "perfect_exceptions": "less if one of the five scores is 0",
     },
 }
 
@@ -179,7 +179,7 @@ def score(
     unaligned: bool = False,
     as_program: bool = True,
 ) -> Scores:
-    """Scores of pairs of notations; a `Scorer` where the last two arguments are bound.
+    """Score pairs of notations; a `Scorer` once the last two arguments are bound.
 
     References
     ----------
@@ -195,13 +195,13 @@ def score(
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The notes of both sides, with what became of them: an `Explainer`, for `multipitch` on one time axis.
+    """Return the notes of both sides with their verdicts: an `Explainer` for `multipitch` on one time axis.
 
     Returns
     -------
     dict of str to array
-        In order of time: ``reference`` and ``estimate`` (onsets, float64, seconds; NaN where the other side has no
-        match), ``pitch`` (MIDI number) and ``verdict``: ``hit``, ``missed`` or ``extra``.
+        In order of time: ``reference`` and ``estimate`` (onsets, float64, seconds; NaN if not matched), ``pitch`` (MIDI
+        number) and ``verdict``: ``hit``, ``missed`` or ``extra``.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 
 def doubt_harmony(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a side without keys and chords, by which harmony is 0 and MV2H at most 0.8.
+    """Report a side without keys and chords, for which harmony is 0 and MV2H at most 0.8.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def doubt_harmony(measures: Sequence[Measure], reference: Annotation, estimate: 
     >>> doubt_harmony(MV2H.select(), notes, chords)  # doctest: +ELLIPSIS
     'the reference has neither keys nor chords, as MIDI files without key signatures: harmony is 0, ...'
     >>> doubt_harmony(MV2H.select(), chords, notes)
-    'the estimate has no chords, which are what the reference has of harmony: harmony is 0, and mv2h at most 0.8'
+    'the estimate has no chords, the only harmony of the reference: harmony is 0, and mv2h at most 0.8'
     """
     if not any(one.metric.name in ("harmony", "mv2h") for one in measures):
         return ""
@@ -255,7 +255,7 @@ def doubt_harmony(measures: Sequence[Measure], reference: Annotation, estimate: 
     if wanted & given:
         return ""
     if len(wanted) == 1:
-        lack = f"the estimate has no {min(wanted)}s, which are what the reference has of harmony"
+        lack = f"the estimate has no {min(wanted)}s, the only harmony of the reference"
     else:
         whose = "estimate" if wanted else "reference"
         lack = f"the {whose} has neither keys nor chords, as MIDI files without key signatures"
@@ -271,7 +271,7 @@ _DOUBTS = (
 )
 MV2H = Convention(
     "mv2h",
-    "McLeod and Steedman 2018: the estimate has the times of the recording",
+    "McLeod and Steedman 2018: the estimate uses the times of the recording",
     METRICS,
     clean,
     score,
@@ -287,7 +287,7 @@ _SCORE_TO_SCORE = tuple(
 )
 UNALIGNED = Convention(
     "mv2h_unaligned",
-    "McLeod 2019: a score against a score, on the time axis of the reference by the best alignment",
+    "McLeod 2019: scores are compared on the time axis of the reference after the best alignment",
     _SCORE_TO_SCORE,
     clean,
     partial(score, unaligned=True, as_program=False),
@@ -325,8 +325,8 @@ def _score_pair(reference: Mapping[str, Any], estimate: Mapping[str, Any], measu
     return MV2H.score_pair(sides[0], sides[1], measures)
 
 
-FUNCTIONS = PairFunctions(METRICS, _score_pair).functions("As `evaluate` takes them.")
-"""The metrics of one pair, under their names."""
+FUNCTIONS = PairFunctions(METRICS, _score_pair).functions("As for `evaluate`.")
+"""Functions of one pair, by metric."""
 
 
 def evaluate(
@@ -337,27 +337,27 @@ def evaluate(
     value_tolerance: float = 0.1,
     grouping_tolerance: float = 0.05,
 ) -> OrderedDict[str, float]:
-    """All scores of one transcription that has the times of its reference.
+    """Score one transcription that uses the times of its reference.
 
     Parameters
     ----------
     reference, estimate : mapping of str to array or sequence
         ``time`` (float64 (n,), seconds; of notes the performed onset), ``notated_start``, ``notated_end`` (float64
-        (n,), seconds), ``pitch`` (float64 (n,), MIDI numbers) and ``voice`` (float64 (n,)), NaN where a row is no
-        note; ``label``: n texts: ``note``, ``tatum``, ``meter 3 2 4 0`` (beats a bar, sub-beats a beat, tatums a
-        sub-beat, tatums of the pickup), ``key 7 major`` (semitones above C) or ``chord G:maj``.
+        (n,), seconds), ``pitch`` (float64 (n,), MIDI numbers) and ``voice`` (float64 (n,)), NaN in rows that are not
+        notes; ``label``: n strings: ``note``, ``tatum``, ``meter 3 2 4 0`` (beats per bar, sub-beats per beat, tatums
+        per sub-beat, tatums of the pickup), ``key 7 major`` (semitones above C) or ``chord G:maj``.
     onset_tolerance, value_tolerance, grouping_tolerance : float, seconds
-        Largest differences of onsets, of notated durations, and of both ends of bars, beats and sub-beats.
+        Largest differences of onsets, notated durations, and both ends of bars, beats and sub-beats.
 
     Returns
     -------
     OrderedDict of str to float
-        By the names of the metrics.
+        Scores by metric.
 
     Raises
     ------
     InvalidAnnotationError
-        For columns of different lengths, labels that name nothing, and notes without a number.
+        For columns of different lengths, unknown labels, and notes with missing numbers.
     MetricError
         For a negative tolerance.
 

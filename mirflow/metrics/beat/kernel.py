@@ -1,4 +1,4 @@
-"""Kernels of the beat metrics: batches of pairs, metrical levels, and what each metric measures on them."""
+"""Kernels of the beat metrics: batches of pairs, metrical levels, and measurements on them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ LEVELS = ("annotated", "off_beat", "double", "half_odd", "half_even")
 """All variations, the annotated one first; as in the Beat Evaluation Toolbox and mir_eval."""
 
 CHOICES = {"mir_eval": LEVELS, "harmonix": ("annotated", "double", "half_odd", "half_even")}
-"""Sets of variations that a best score may be taken over."""
+"""Sets of variations over which best scores are taken."""
 
 
 def variations(beats: Events) -> dict[str, Events]:
-    """Every variation of some sequences of beats, with at least one beat in each.
+    """Compute all variations of sequences with at least one beat.
 
     Returns
     -------
     dict of str to Events
-        ``annotated``; ``off_beat``, half way between neighbours; ``double``, both of them; ``half_odd`` and
-        ``half_even``,
-        every second beat from the first or from the second.
+        ``annotated``; ``off_beat``, half way between neighbours; ``double``, both of these; ``half_odd`` and
+        ``half_even``, every second beat from the first or the second one.
 
     Examples
     --------
@@ -41,7 +40,7 @@ def variations(beats: Events) -> dict[str, Events]:
     inner = np.ones(len(times), dtype=np.bool_)
     inner[beats.offsets[1:] - 1] = False
     first = np.flatnonzero(inner)
-    # Half the step is added to the beat, as linear interpolation does it, so that the times are equal to the bit.
+    # As in linear interpolation, half the step is added to the beat, so that times are equal to the bit.
     off_beat = (times[first + 1] - times[first]) * 0.5 + times[first]
     double = np.empty(2 * len(times) - len(counts))
     at = 2 * np.arange(len(times), dtype=np.int64) - beats.pair
@@ -58,17 +57,17 @@ def variations(beats: Events) -> dict[str, Events]:
 
 
 def place_in(events: Events) -> Int:
-    """The number of each event within its pair, from 0: int64 (events,)."""
+    """Index of each event within its pair: int64 (events,)."""
     return np.arange(len(events.times), dtype=np.int64) - events.offsets[:-1][events.pair]
 
 
 def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict[str, Int]:
-    """Places of times at every level of `variations`, from their places among the doubled beats.
+    """Compute insertion points at every level of `variations` from those in the doubled beats.
 
     Parameters
     ----------
     place : int64 (n,)
-        Index into the flat doubled beats: how many of them come before each time, plus those of earlier pairs.
+        Insertion points into the flat doubled beats.
     pair : int64 (n,)
         The pair of each time.
     levels : dict of str to Events
@@ -86,7 +85,7 @@ def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict
 
 
 class Batch(Shared):
-    """Pairs that have at least one beat on each side."""
+    """Pairs with at least one beat on each side."""
 
     def __init__(self, reference: Events, estimate: Events) -> None:
         super().__init__()
@@ -104,7 +103,7 @@ class Batch(Shared):
         return places_from_double(place, self.estimate.pair, self.levels)
 
     def nearest_reference(self, level: str) -> Int:
-        """The nearest beat at a level of the reference for each estimated beat; no pair's level may be empty."""
+        """Index of the nearest beat at a level of the reference for each estimated beat; levels must not be empty."""
         one, estimate = self.levels[level], self.estimate
         return self.once(
             ("nearest", level),
@@ -113,7 +112,7 @@ class Batch(Shared):
 
     @cached_property
     def place_in_estimate(self) -> dict[str, Int]:
-        """Places of the annotated beats and the off-beats among the estimated ones."""
+        """Insertion points of annotated beats and off-beats into the estimated ones."""
         estimate = self.estimate
         return {
             level: search_rows(estimate.times, estimate.counts, self.levels[level].times, self.levels[level].counts)
@@ -121,7 +120,7 @@ class Batch(Shared):
         }
 
     def nearest_estimate(self, level: str) -> Int:
-        """The nearest estimated beat for each annotated beat or off-beat."""
+        """Index of the nearest estimated beat for each annotated beat or off-beat."""
         one, estimate = self.levels[level], self.estimate
         return self.once(
             ("nearest estimate", level),
@@ -143,7 +142,7 @@ def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str])
 
 
 def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
-    """Cemgil's score at every metrical level and its denominator, as of `f_measure`."""
+    """Cemgil's score at every metrical level and its denominator, as in `f_measure`."""
     return batch.once(("cemgil", sigma), lambda: _cemgil(batch, sigma))
 
 
@@ -172,24 +171,19 @@ def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
     ----------
     batch : Batch
     threshold : float
-        Largest error of a beat that is right, in half intervals of the reference; below 1.
+        Largest error of a correct beat, in half intervals of the reference; below 1.
     mu, sigma : float
-        What the mean of the absolute errors in the stretch, and their standard deviation, must stay below.
-
-    Raises
-    ------
-    MetricError
-        If the threshold is not below 1: a beat that was not found has the error 1.
+        Upper limits of the mean and the standard deviation of the absolute errors in the section.
     """
     if not threshold < 1:
-        raise MetricError(f"goto: the threshold must be below 1, not {threshold}")
+        raise MetricError(f"goto: the threshold must be below 1, got {threshold}")
     error = _goto_errors(batch)
     beats = batch.reference
     wrong = np.flatnonzero(np.abs(error) > threshold)
     counts = np.bincount(beats.pair[wrong], minlength=len(beats))
     begin, end, long_enough = _longest_stretches(wrong, counts, beats.counts)
     score = np.zeros(len(beats))
-    # One stretch a pair: the sums are numpy's own, so that a mean that meets its limit exactly is judged as there.
+    # One section per pair: summed by numpy, so that means exactly at the limit are judged as in mir_eval.
     for pair in np.flatnonzero(long_enough & (end - begin > 1)).tolist():
         stretch = error[begin[pair] : end[pair]]
         score[pair] = np.mean(np.abs(stretch)) < mu and np.std(stretch, ddof=1) < sigma
@@ -197,7 +191,7 @@ def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
 
 
 def _goto_errors(batch: Batch) -> Float:
-    """The error of each beat of the reference, in half intervals: 1 if none or several estimates are around it."""
+    """Error of each reference beat in half intervals; 1 if no estimate or several are around it."""
     times, estimates = batch.reference.times, batch.estimate.times
     error = np.ones(len(times))
     inner = np.ones(len(times), dtype=np.bool_)
@@ -208,7 +202,7 @@ def _goto_errors(batch: Batch) -> Float:
     before, after = 0.5 * (times[beat] - times[beat - 1]), 0.5 * (times[beat + 1] - times[beat])
     pair = batch.reference.pair[beat]
     start, stop = batch.estimate.offsets[:-1][pair], batch.estimate.offsets[1:][pair]
-    # The off-beats around the beat are where its window ends, but for rounding, which is put right.
+    # The off-beats around a beat delimit its window, except for rounding, which is corrected.
     off_beat = batch.place_in_estimate["off_beat"]
     number = beat - pair
     low, high = times[beat] - before, times[beat] + after
@@ -221,11 +215,11 @@ def _goto_errors(batch: Batch) -> Float:
 
 
 def _longest_stretches(wrong: Int, counts: Int, beats: Int) -> tuple[Int, Int, Bool]:
-    """The stretch of each pair that is looked at, as a range of beats, and whether it is long enough."""
+    """Section of each pair to examine, as a range of beats, and whether it is long enough."""
     begins = np.cumsum(counts) - counts
     begin, end = np.zeros_like(counts), np.zeros_like(counts)
     long_enough = np.zeros(len(counts), dtype=np.bool_)
-    whole = np.flatnonzero(counts == 2)  # all but the first and the last beat are right
+    whole = np.flatnonzero(counts == 2)  # all beats except the first and the last are right
     begin[whole], end[whole] = wrong[begins[whole]] + 1, wrong[begins[whole] + 1] - 1
     long_enough[whole] = True
     broken = counts > 2
@@ -238,7 +232,7 @@ def _longest_stretches(wrong: Int, counts: Int, beats: Int) -> tuple[Int, Int, B
         starts = np.cumsum(sizes) - sizes
         longest = np.maximum.reduceat(gap, starts)
         chosen = np.flatnonzero(gap == np.repeat(longest, sizes))
-        chosen = chosen[np.searchsorted(chosen, starts)]  # the first of the longest ones
+        chosen = chosen[np.searchsorted(chosen, starts)]  # the first of the longest
         begin[rows], end[rows] = wrong[left[chosen]], wrong[left[chosen] + 1] + 1
         long_enough[rows] = longest - 1 > 0.25 * (beats[rows] - 2)
     return begin, end, long_enough
@@ -247,31 +241,31 @@ def _longest_stretches(wrong: Int, counts: Int, beats: Int) -> tuple[Int, Int, B
 RATE = 100
 """Frames per second of the impulse trains."""
 
-TOO_CLOSE = "all reference beats fall into one frame of 10 ms, so there is no beat interval to measure with"
+TOO_CLOSE = "all reference beats are in one frame of 10 ms, so beat intervals are undefined"
 
 
 def p_score(
     batch: Batch, window: float, remove_offset: bool, normaliser: str, rounding: str
 ) -> tuple[Float, Float, Bool]:
-    """The P-score, of pairs with at least two beats on each side.
+    """P-score of pairs with at least two beats on each side.
 
     Parameters
     ----------
     batch : Batch
     window : float
-        Half width of the window, as a share of the reference's median interval.
+        Half width of the window as a share of the reference's median interval.
     remove_offset : bool
-        Whether the trains start at the first beat of either side; else at 0 s.
+        Whether the impulse trains start at the first beat of either side, instead of 0 s.
     normaliser : {"beats", "impulses"}
-        What the coincidences are divided by the larger number of.
+        Items whose larger number is the denominator.
     rounding : {"half_even", "half_up"}
-        How a window of half a frame more is rounded.
+        Rounding of windows with a fraction of half a frame.
 
     Returns
     -------
     score, denominator : float64 (pairs,)
     measurable : bool (pairs,)
-        False where all reference beats fall into one frame; the score is 0 there.
+        False if all reference beats are in one frame; the score is then 0.
     """
     reference, estimate = batch.reference, batch.estimate
     offset = np.zeros(len(reference))
@@ -289,7 +283,7 @@ def p_score(
 
 
 def impulses(events: Events, offset: Float) -> Events:
-    """The distinct frames that the events fall into, as whole numbers."""
+    """Distinct frames of the events, as whole numbers."""
     frames = np.ceil((events.times - np.repeat(offset, events.counts)) * RATE)
     fresh = np.ones(len(frames), dtype=np.bool_)
     np.not_equal(frames[1:], frames[:-1], out=fresh[1:])
@@ -299,10 +293,10 @@ def impulses(events: Events, offset: Float) -> Events:
 
 
 def _median_steps(train: Events) -> Float:
-    """The median distance of neighbouring impulses; 0 where there is only one."""
+    """Median distance of neighbouring impulses; 0 for a single one."""
     steps = np.empty(len(train.times))
     steps[:-1] = train.times[1:] - train.times[:-1]
-    # A pair's last impulse has no successor: it is sorted behind all steps.
+    # The last impulse of a pair has no successor; it is sorted after all steps.
     steps[train.offsets[1:] - 1] = np.inf
     ordered = steps[np.lexsort((steps, train.pair))]
     upper = train.offsets[:-1] + (train.counts - 1) // 2
@@ -320,18 +314,18 @@ def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
 
 
 def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
-    """The shares of right beats at every metrical level, of pairs with at least two beats on each side.
+    """Shares of correct beats at every metrical level, for pairs with at least two beats on each side.
 
     Parameters
     ----------
     batch : Batch
     phase, period : float
-        Largest deviation of a beat, and of the interval before it, as shares of the reference's interval.
+        Largest deviations of a beat and of the interval before it, as shares of the reference's interval.
 
     Returns
     -------
     longest, total : float64 (pairs, levels)
-        Length of the longest run of right beats, and number of right beats, divided by the denominator.
+        Length of the longest run of correct beats, and number of correct beats, divided by the denominator.
     denominator : float64 (pairs, levels)
         The larger number of beats of both sides.
     """
@@ -351,10 +345,10 @@ def _continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float
 
 
 def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, period: float) -> Bool:
-    """Mark the correct beats: near enough to a beat that no earlier one has taken, in about its tempo."""
+    """Mark correct beats: close to a beat that no earlier one has matched, in about its tempo."""
     first, last = reference.offsets[:-1][estimate.pair], reference.offsets[1:][estimate.pair] - 1
     place = place_in(estimate)
-    # At the start of either side there is no interval before, so the one after is looked at.
+    # The first beat of either side has no interval before it, so the one after it is used.
     forward = (place == 0) | (nearest == first)
     until = np.where(forward & (nearest < last), nearest + 1, nearest)
     since = np.where(until > nearest, nearest, np.maximum(nearest - 1, first))
@@ -373,14 +367,14 @@ def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, p
     right: Bool = (phase_error < phase) & (period_error < period)
     chosen = np.flatnonzero(right)
     taker = np.empty(len(reference.times), dtype=np.int64)
-    # Of several beats that take the same one the first is right: written backwards, it is written last.
+    # The first of several beats that match the same one is right: in reverse order, it is written last.
     taker[nearest[chosen][::-1]] = chosen[::-1]
     right[chosen] = taker[nearest[chosen]] == chosen
     return right
 
 
 def _longest_runs(right: Bool, events: Events) -> Float:
-    """Length of each pair's longest run of right beats."""
+    """Length of each pair's longest run of correct beats."""
     item = np.arange(len(right), dtype=np.int64)
     begin = np.where(right, events.offsets[:-1][events.pair], item + 1)
     length = item + 1 - np.maximum.accumulate(begin)
@@ -388,10 +382,9 @@ def _longest_runs(right: Bool, events: Events) -> Float:
 
 
 def bin_edges(bins: int, edges: str) -> Float:
-    """The edges of the bins of beat errors, from -0.5 to 0.5 intervals.
+    """Edges of the bins of beat errors, from -0.5 to 0.5 intervals.
 
-    ``uniform`` are that many bins of equal width, ``half_ends`` one more, of which the first and the last are half as
-    wide.
+    ``uniform`` gives bins of equal width; ``half_ends`` gives one more, with the first and last of half the width.
 
     Examples
     --------
@@ -404,11 +397,9 @@ def bin_edges(bins: int, edges: str) -> Float:
 
 
 def information_gain(batch: Batch, edges: Float, normalise: bool) -> Float:
-    """The information gain, as a share of that of a uniform histogram or in bits: float64 (pairs,).
+    """Information gain in bits or, if `normalise`, as a share of its maximum: float64 (pairs,).
 
-    Pairs have at least two beats on each side. NaN where no error can be measured because all beats of the estimate are
-    at
-    one time.
+    Pairs have at least two beats on each side. NaN if all estimated beats are at the same time.
     """
     reference, estimate = batch.reference, batch.estimate
     forward = _entropy(_relative_errors(reference, estimate, batch.nearest_reference("annotated")), estimate, edges)
@@ -420,12 +411,12 @@ def information_gain(batch: Batch, edges: Float, normalise: bool) -> Float:
 
 
 def _relative_errors(target: Events, beats: Events, nearest: Int) -> Float:
-    """The error of each beat against its nearest target, as a share of the interval it lies in, in (-0.5, 0.5]."""
+    """Error of each beat relative to its nearest target, as a share of the enclosing interval, in (-0.5, 0.5]."""
     first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
     distance = beats.times - target.times[nearest]
     previous = (distance < 0) | (nearest == last)
     lower = np.where(previous, nearest - 1, nearest)
-    # Before the first target the "previous" one is taken to be the last, as by an index of -1.
+    # The "previous" target of the first one is the last, as by an index of -1.
     wrapped = lower < first
     lower = np.where(wrapped, last, lower)
     upper = np.where(previous, nearest, nearest + 1)
@@ -435,7 +426,7 @@ def _relative_errors(target: Events, beats: Events, nearest: Int) -> Float:
 
 
 def _entropy(errors: Float, beats: Events, edges: Float) -> Float:
-    """The entropy of each pair's histogram of errors; errors that are not numbers are left out."""
+    """Entropy of each pair's histogram of errors, ignoring NaN."""
     bins = len(edges) - 1
     known = ~np.isnan(errors)
     place = np.minimum(np.searchsorted(edges, errors[known], side="right") - 1, bins - 1)

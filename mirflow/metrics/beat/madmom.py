@@ -1,6 +1,6 @@
-"""Convention madmom: beats and downbeats as the evaluation of madmom scores them, which most neural trackers report.
+"""Convention madmom: beats and downbeats as scored by madmom's evaluation, reported for most neural trackers.
 
-All beats count, also those of the first seconds, unless ``skip`` is set; metrical levels include the triple ones; an
+All beats count, including those of the first seconds unless ``skip`` is set; metrical levels include triple ones; an
 empty estimate of an empty reference is right.
 """
 
@@ -33,10 +33,10 @@ Read = tuple[Float, Float]
 
 
 def nearest_or_later(target: Events, beats: Events) -> Int:
-    """The nearest time of the target for each beat, of two that are equally near the later: int64 (beats,).
+    """Index of the nearest target of each beat, the later of two equally near ones: int64 (beats,).
 
-    Indices into the flat target, which has a time where there are beats. Of equal times that are nearest it is the
-    second one, or the last where there are none behind them.
+    Indices are into the flat target, which is not empty in pairs with beats. Of equal nearest times, the second is
+    chosen, or the last if no later ones follow.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def nearest_or_later(target: Events, beats: Events) -> Int:
 
 
 def _intervals(beats: Events) -> tuple[Float, Float]:
-    """The interval before each beat, and the one after it; at the ends the only one there is: float64 (beats,) each."""
+    """Intervals before and after each beat; at the ends, both are the only existing one: float64 (beats,) each."""
     before, after = np.empty(len(beats.times)), np.empty(len(beats.times))
     after[:-1] = before[1:] = np.diff(beats.times)
     first, last = beats.offsets[:-1], beats.offsets[1:] - 1
@@ -62,7 +62,7 @@ def _intervals(beats: Events) -> tuple[Float, Float]:
 
 
 class Towards:
-    """Beats of some pairs, measured against those of a target, which has some in each pair with beats.
+    """Beats of pairs relative to a target, which is not empty in pairs with beats.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ class Towards:
 
     @cached_property
     def intervals(self) -> tuple[Float, Float]:
-        """See `_intervals`; the target needs two times a pair."""
+        """See `_intervals`; the target needs two times per pair."""
         return _intervals(self.target)
 
     @cached_property
     def relative_error(self) -> Float:
-        """The same as a share of the target's interval that the beat falls into; where that is 0, infinite or NaN."""
+        """Error as a share of the target's enclosing interval; infinite or NaN if that is 0."""
         before, after = self.intervals
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray(self.error / np.where(self.error > 0, after[self.near], before[self.near]))
@@ -101,9 +101,9 @@ def levels_of(beats: Events, offbeat: bool, double: bool, triple: bool) -> list[
     Parameters
     ----------
     beats : Events
-        At least one a pair.
+        Beats, at least one per pair.
     offbeat, double, triple : bool
-        Whether half way between beats; twice as fast and every second; three times as fast and every third.
+        Whether to include off-beats; double and half tempo; triple tempo and a third of it.
 
     Examples
     --------
@@ -130,25 +130,25 @@ def levels_of(beats: Events, offbeat: bool, double: bool, triple: bool) -> list[
 
 def _tripled(beats: Events) -> Events:
     counts = 3 * beats.counts - 2
-    # Thirds of a beat are counted and interpolated in this way, so that the times are those of madmom to the bit.
+    # Thirds of a beat are counted and interpolated as in madmom, so that times are equal to the bit.
     position = ranges(np.zeros_like(counts), counts) * (1 / 3)
     whole = position.astype(np.int64)
     at = np.repeat(beats.offsets[:-1], counts) + whole
     step = np.append(np.diff(beats.times), 0.0)[at]
-    step[offsets_of(counts)[1:] - 1] = 0.0  # at the last beat there is none
+    step[offsets_of(counts)[1:] - 1] = 0.0  # there is none at the last beat
     return Events(step * (position - whole) + beats.times[at], counts)
 
 
 def continuity(judged: Towards, phase: float, period: float) -> tuple[Int, Int]:
-    """Length of the longest run of right beats, and number of right beats: int64 (pairs,) each.
+    """Length of the longest run of correct beats, and number of correct beats: int64 (pairs,) each.
 
     Parameters
     ----------
     judged : Towards
-        Estimates against a reference, at least two a pair on both sides. Estimates at one time are one; it is right
-        where one of them is near enough and one has the right interval before it.
+        Estimates relative to a reference, with at least two beats per pair on both sides. Simultaneous estimates count
+        as one, which is right if one of them is close enough and one follows the right interval.
     phase, period : float
-        Largest error of a beat, and of the interval before it, as shares of the reference's interval before its beat.
+        Largest errors of a beat and of the interval before it, as shares of the reference's interval before its beat.
     """
     estimate = judged.beats
     interval, own = judged.intervals[0][judged.near], _intervals(estimate)[0]
@@ -184,12 +184,12 @@ def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float,
     Parameters
     ----------
     forward : Towards
-        Estimates against a reference with at least two beats a pair.
+        Estimates relative to a reference with at least two beats per pair.
     nearest : int64 (references,)
-        The nearest estimate of each reference beat.
+        Index of the nearest estimate of each reference beat.
     threshold, mu, sigma : float
-        Limits of the errors of beats that are right, and of the mean of their absolute values and their standard
-        deviation in the longest run, in intervals.
+        Limits of the errors of correct beats, and of the mean and standard deviation of their absolute values in the
+        longest run, in intervals.
     """
     error, reference = forward.relative_error, forward.target
     with np.errstate(invalid="ignore"):
@@ -203,7 +203,7 @@ def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float,
     enough = length == longest[owner]
     enough &= length >= 0.25 * reference.counts[owner]
     chosen = np.flatnonzero(enough)
-    _, place = np.unique(owner[chosen], return_index=True)  # the first of the longest ones
+    _, place = np.unique(owner[chosen], return_index=True)  # the first of the longest
     for run in chosen[place].tolist():
         stretch = error[nearest[start[run] : start[run] + length[run]]]
         score[owner[run]] = np.mean(np.abs(stretch)) <= mu and np.std(stretch) <= sigma
@@ -211,9 +211,9 @@ def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float,
 
 
 def histogram(judged: Towards, bins: int) -> Float:
-    """Numbers of beats by their error, from -0.5 to 0.5 intervals: float64 (pairs, bins).
+    """Count beats by their error, from -0.5 to 0.5 intervals: float64 (pairs, bins).
 
-    The first bin is around -0.5 and 0.5. Both sides have at least two times a pair.
+    The first bin is around -0.5 and 0.5. Both sides have at least two times per pair.
     """
     beats = judged.beats
     with np.errstate(invalid="ignore"):
@@ -222,7 +222,7 @@ def histogram(judged: Towards, bins: int) -> Float:
     if not known.all():
         wrapped, pair = wrapped[known], pair[known]
     edges = np.linspace(-0.5 - 0.5 / bins, 0.5 + 0.5 / bins, bins + 2)
-    # Edges are equally far apart but for rounding, and decide what lies next to one of them.
+    # Edges are equidistant except for rounding, which decides about errors next to an edge.
     place = ((wrapped - edges[0]) * bins).astype(np.int64)
     place -= wrapped < edges[place]
     place += wrapped >= edges[place + 1]
@@ -233,13 +233,13 @@ def histogram(judged: Towards, bins: int) -> Float:
 
 
 _BATCH = 2**16
-"""Beats of both sides that are handled at once, so that what is computed from them stays in the cache."""
+"""Beats of both sides processed at once, so that results fit into the cache."""
 
-SINGLE = "p_score and goto: the reference has a single beat, so there is no beat interval to measure with"
+SINGLE = "p_score and goto: the reference has a single beat, so beat intervals are undefined"
 
 
 class EventBatch(Shared):
-    """Pairs with any number of beats on each side, and the pairs among them that have enough for a score."""
+    """Pairs with any number of beats on each side, and those with enough beats for a score."""
 
     def __init__(self, reference: Events, estimate: Events) -> None:
         super().__init__()
@@ -250,18 +250,18 @@ class EventBatch(Shared):
         return len(self.reference)
 
     def having(self, references: int, estimates: int) -> tuple[Int, Towards, Towards]:
-        """The pairs with at least so many beats, their estimates against the reference, and the other way round."""
+        """Select pairs by minimum numbers of beats, with estimates relative to references and vice versa."""
         enough = np.flatnonzero((self.counts[0] >= references) & (self.counts[1] >= estimates))
 
         def take() -> tuple[Int, Towards, Towards]:
             reference, estimate = _take(self.reference, enough), _take(self.estimate, enough)
             return enough, Towards(reference, estimate), Towards(estimate, reference)
 
-        # The same pairs have the same number: pairs with more beats are among those with fewer.
+        # Equal numbers mean equal pairs, as pairs with more beats are a subset of those with fewer.
         return self.once(("having", len(enough)), take)
 
     def neither(self, perfect: float = 1.0) -> Float:
-        """Scores where too few beats are there to measure them: 0, and perfect where there are none at all."""
+        """Scores of pairs with too few beats: 0, or perfect if both sides are empty."""
         return np.where(self.counts.max(axis=0, initial=0) == 0, perfect, 0.0)
 
 
@@ -273,7 +273,7 @@ def _take(events: Events, chosen: Int) -> Events:
 
 
 class BeatPairs(Shared):
-    """Beats of some pairs, of which each result is computed in batches and once for all metrics that read it."""
+    """Beats of pairs; results are computed in batches, once for all metrics."""
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
@@ -285,7 +285,7 @@ class BeatPairs(Shared):
         self.references, self.estimates = pairs.counts
 
     def of_batches(self, key: tuple[Any, ...], compute: Callable[[EventBatch], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Arrays over all pairs from those of the batches."""
+        """Concatenate the arrays computed from batches."""
 
         def join() -> tuple[Any, ...]:
             parts = zip(*(compute(batch) for batch in self._batches), strict=True)
@@ -294,7 +294,7 @@ class BeatPairs(Shared):
         return self.once(key, join)
 
     def detected(self, window: float, delay: float) -> Detected:
-        """Detections of beats, with the estimates some seconds later."""
+        """Detections of beats after delaying the estimates."""
 
         def join() -> Detected:
             shifted = (
@@ -306,7 +306,7 @@ class BeatPairs(Shared):
 
     @property
     def larger(self) -> Float:
-        """The larger number of beats of both sides: float64 (pairs,)."""
+        """Larger number of beats of both sides: float64 (pairs,)."""
         return np.maximum(self.references, self.estimates).astype(np.float64)
 
     @property
@@ -359,11 +359,11 @@ def _correct_level(limits: tuple[float, float], batch: EventBatch) -> tuple[Floa
 
 
 _ENOUGH = 0.5
-"""The share of beats in the longest run at the annotated level up to which other levels are tried."""
+"""Other levels are tried if the share of beats in the longest run at the annotated level is at most this."""
 
 
 def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], batch: EventBatch) -> tuple[Float, ...]:
-    """The best runs and totals, and their denominators."""
+    """Best runs and totals, and their denominators."""
     runs, totals = (scores.copy() for scores in _correct_level(limits, batch))
     denominators = [batch.counts.max(axis=0, initial=0).astype(np.float64) for _ in range(2)]
     pairs, forward, _ = batch.having(2, 2)
@@ -384,7 +384,7 @@ def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], bat
 
 
 def _histogram(bins: int, batch: EventBatch) -> tuple[Float, Float]:
-    """The information gain in bits, and the histogram that it is of: (pairs,) and (pairs, bins)."""
+    """Information gain in bits, and its histogram: (pairs,) and (pairs, bins)."""
     pairs, forward, backward = batch.having(2, 2)
     gain = batch.neither(float(np.log2(bins)))
     counts = np.repeat(batch.counts.max(axis=0, initial=0)[:, np.newaxis] / bins, bins, axis=1)
@@ -397,7 +397,7 @@ def _histogram(bins: int, batch: EventBatch) -> tuple[Float, Float]:
 
 
 _LITERATURE = "@bock2016madmom"
-_SKIP = Parameter("skip", 0.0, "s", help="beats up to it are left out, unless it is 0", least=0.0)
+_SKIP = Parameter("skip", 0.0, "s", help="leave out beats up to this time, unless it is 0", least=0.0)
 _LARGER = Weight("the larger number of beats of both sides", "beats")
 _TRACKS = Weight("number of tracks with reference beats", "tracks")
 
@@ -424,13 +424,13 @@ _RATES = metrics_of_detections(
     _LARGER,
     needs="intervals",
     range=(0.0, 1.0),
-    parameters=(Parameter("window", 0.2, help="half width, as a share of the median interval", least=0.0), _SKIP),
+    parameters=(Parameter("window", 0.2, help="half width as a share of the median interval", least=0.0), _SKIP),
     pooling="micro",
     literature=f"{_LITERATURE}; @mckinney2007",
 )
 def _p_score(beats: BeatPairs, measure: Measure) -> Read:
-    """Number of estimated beats within a share of the median interval of a reference beat, over the larger number of
-    beats; several of them may be near the same one.
+    """Number of estimated beats within a share of the median interval around a reference beat, over the larger number
+    of beats; several may be close to the same one.
     """
     window = float(measure["window"])
     return beats.of_batches(("p", window), partial(_window_hits, window))[0], beats.larger
@@ -446,7 +446,7 @@ def _p_score(beats: BeatPairs, measure: Measure) -> Read:
 )
 def _cemgil(beats: BeatPairs, measure: Measure) -> Read:
     """Closeness of each estimated beat to the nearest reference beat under a Gaussian, over the mean number of beats;
-    above 1 where estimates repeat.
+    above 1 if estimates are repeated.
     """
     sigma = float(measure["sigma"])
     found = beats.of_batches(("cemgil", sigma), partial(_closeness, sigma))[0]
@@ -458,35 +458,35 @@ def _cemgil(beats: BeatPairs, measure: Measure) -> Read:
     _TRACKS,
     needs="intervals",
     parameters=(
-        Parameter("threshold", 0.175, help="largest error of a beat that is right, in intervals", least=0.0),
+        Parameter("threshold", 0.175, help="largest error of a correct beat, in intervals", least=0.0),
         Parameter("mu", 0.1, help="largest mean absolute error in the run", least=0.0),
         Parameter("sigma", 0.1, help="largest standard deviation of the errors in the run", least=0.0),
         _SKIP,
     ),
     pooling="micro",
-    perfect_exceptions="0 where reference beats repeat too often",
+    perfect_exceptions="0 if reference beats are repeated too often",
     literature=f"{_LITERATURE}; @goto1997; @davies2009",
 )
 def _goto(beats: BeatPairs, measure: Measure) -> Read:
-    """1 if the longest run of estimates that are right has a quarter of the reference beats and is precise; else 0."""
+    """1 if the longest run of correct estimates covers a quarter of the reference beats and is precise; else 0."""
     limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
     return beats.of_batches(("goto", limits), partial(_precise, limits))[0], beats.tracks
 
 
 _TOLERANCES = (
-    Parameter("phase", 0.175, help="largest deviation of a beat, as a share of the interval", least=0.0),
-    Parameter("period", 0.175, help="largest deviation of an interval, as a share of it", least=0.0),
+    Parameter("phase", 0.175, help="largest deviation of a beat as a share of the interval", least=0.0),
+    Parameter("period", 0.175, help="largest deviation of an interval as a share of it", least=0.0),
 )
 _LEVELS = (
-    Parameter("offbeat", True, help="whether half way between the reference beats is a level"),
-    Parameter("double", True, help="whether twice as fast and every second are levels"),
-    Parameter("triple", True, help="whether three times as fast and every third are levels"),
+    Parameter("offbeat", True, help="whether to include the off-beat level"),
+    Parameter("double", True, help="whether to include double and half tempo"),
+    Parameter("triple", True, help="whether to include triple tempo and a third of it"),
 )
 _continuity = partial(
     metric,
     needs="intervals",
     pooling="micro",
-    perfect_exceptions="0 where the reference has a single beat; less than 1 where reference beats repeat",
+    perfect_exceptions="0 if the reference has a single beat; less than 1 if reference beats are repeated",
     literature=f"{_LITERATURE}; @hainsworth2004; @klapuri2006; @davies2009",
 )
 _at_one = partial(_continuity, weight=_LARGER, parameters=(*_TOLERANCES, _SKIP))
@@ -515,32 +515,32 @@ def _read_any(beats: BeatPairs, measure: Measure) -> tuple[Float, ...]:
 
 @_at_one("CMLc", aliases=("CMLc",))
 def _cmlc(beats: BeatPairs, measure: Measure) -> Read:
-    """Longest run of right beats at the annotated level, over the larger number of beats."""
+    """Longest run of correct beats at the annotated level, over the larger number of beats."""
     return _read_one(beats, measure)[0], beats.larger
 
 
 @_at_one("CMLt", aliases=("CMLt",))
 def _cmlt(beats: BeatPairs, measure: Measure) -> Read:
-    """Number of right beats at the annotated level, over the larger number of beats."""
+    """Number of correct beats at the annotated level, over the larger number of beats."""
     return _read_one(beats, measure)[1], beats.larger
 
 
 @_at_any("AMLc", aliases=("AMLc",))
 def _amlc(beats: BeatPairs, measure: Measure) -> Read:
-    """The largest CMLc at nine metrical levels, triple ones too; CMLc itself where that is above 0.5."""
+    """Largest CMLc at nine metrical levels, including triple ones; CMLc itself if that is above 0.5."""
     return _read_any(beats, measure)[:2]  # type: ignore[return-value]
 
 
 @_at_any("AMLt", aliases=("AMLt",))
 def _amlt(beats: BeatPairs, measure: Measure) -> Read:
-    """The largest CMLt at nine metrical levels, triple ones too; CMLt itself where CMLc is above 0.5."""
+    """Largest CMLt at nine metrical levels, including triple ones; CMLt itself if CMLc is above 0.5."""
     return _read_any(beats, measure)[2:]  # type: ignore[return-value]
 
 
 _of_errors = partial(
     metric,
     needs="intervals",
-    parameters=(Parameter("bins", 40, help="number of bins of the histogram, an even one", least=2), _SKIP),
+    parameters=(Parameter("bins", 40, help="even number of bins of the histogram", least=2), _SKIP),
     literature=f"{_LITERATURE}; @davies2011",
 )
 
@@ -548,7 +548,7 @@ _of_errors = partial(
 def _bins(measure: Measure) -> int:
     bins = int(measure["bins"])
     if bins % 2:
-        raise MetricError(f"{measure}: the number of bins must be even, not {bins}")
+        raise MetricError(f"{measure}: the number of bins must be even, got {bins}")
     return bins
 
 
@@ -562,7 +562,7 @@ def _bins(measure: Measure) -> int:
     perfect=None,
 )
 def _information_gain(beats: BeatPairs, measure: Measure) -> Read:
-    """How far the histogram of beat errors is from a uniform one, in bits, for the worse of both directions."""
+    """Distance of the histogram of beat errors from a uniform one, in bits, for the worse of both directions."""
     bins = _bins(measure)
     return beats.of_batches(("errors", bins), partial(_histogram, bins))[0], beats.tracks
 
@@ -578,8 +578,8 @@ def _information_gain(beats: BeatPairs, measure: Measure) -> Read:
     default=False,
 )
 def _error_histogram(beats: BeatPairs, measure: Measure) -> Sparse:
-    """Numbers of beats by their error in intervals, for the worse of both directions; the global information gain is
-    that of the histogram of all tracks.
+    """Numbers of beats by their error in intervals, for the worse of both directions; their sum over tracks gives the
+    global information gain.
     """
     bins = _bins(measure)
     labels = tuple(f"{number / bins - 0.5:g}" for number in range(bins))
@@ -591,11 +591,11 @@ METRICS = (*_RATES, *metrics_in(globals()))
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of beat sequences by madmom's rules: a `Scorer`.
+    """Score pairs of beat sequences by madmom's rules: a `Scorer`.
 
-    Without beats on both sides everything is perfect, without beats on one side 0 (but a precision without estimates
-    and a recall without references, which are 1). Where the reference has a single beat, a P-score and Goto's score
-    have no value, and all others that need intervals are 0.
+    If both sides are empty, all scores are perfect. If one side is empty, they are 0, except that the precision without
+    estimates and the recall without references are 1. If the reference has a single beat, P-score and Goto's score are
+    undefined, and other scores that need intervals are 0.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
     found = np.zeros((2, len(pairs), len(scalars)))
@@ -620,7 +620,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 _OF_INTERVALS = ("p_score", "goto")
-"""The metrics that have no value where the reference has a single beat."""
+"""Metrics that are undefined if the reference has a single beat."""
 
 
 def _later(rows: Ragged, skip: float) -> Ragged:
@@ -629,7 +629,7 @@ def _later(rows: Ragged, skip: float) -> Ragged:
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The beats of both sides with their verdicts; see :func:`mirflow.metrics.events.matched`."""
+    """Return the beats of both sides with verdicts; see :func:`mirflow.metrics.events.matched`."""
     refuse_unjudged(measure, METRICS, "beats")
     sides = (_later(rows, float(measure["skip"])).columns["time"] for rows in usable_pair(reference, estimate, clean))
     references, estimates = sides
@@ -638,7 +638,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 CONVENTION = Convention(
     "madmom",
-    "madmom's evaluation: no beats are left out, triple levels, both sides empty is right, information gain in bits",
+    "madmom's evaluation: all beats count, triple levels, two empty sides are right, information gain in bits",
     METRICS,
     clean,
     score,
@@ -654,20 +654,20 @@ _scores = PairFunctions(
 
 @documented(EVERY)
 def evaluate(reference: Array, estimate: Array, **parameters: Value) -> dict[str, float]:
-    """All scores of one estimate.
+    """Compute all scores of one estimate.
 
     Parameters
     ----------
     reference, estimate : (n,) and (m,), seconds
         In order of time.
     **parameters
-        Such as ``skip`` or ``triple``, for all metrics that have them; not those that mean different things in
-        different metrics, such as ``window``.
+        Parameters such as ``skip`` or ``triple``, for all metrics that take them, except those that have different
+        meanings in different metrics, such as ``window``.
 
     Raises
     ------
     ValueError
-        For times that are not finite, later than 30,000 s or not in order, and arrays that are not flat.
+        For times that are not finite, later than 30,000 s or unordered, and arrays that are not one-dimensional.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The beat metrics: their records, how score and weight are read off a batch, evidence, and the conventions."""
+"""The beat metrics: records that read score and weight of batches, evidence, and conventions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .kernel import CHOICES, TOO_CLOSE, Batch
 Read = tuple[Float, Float]
 """Score and weight of each pair of a batch, float64 (pairs,) each."""
 
-_ONE_BEAT = "0 where the reference has a single beat"
+_ONE_BEAT = "0 if the reference has a single beat"
 
 _MEAN_COUNT = Weight("mean of the numbers of beats of both sides", "beats", "mean")
 _MEAN_COUNT_AT_BEST = replace(_MEAN_COUNT, words=f"{_MEAN_COUNT.words}, at the best level")
@@ -29,21 +29,24 @@ _LARGER_COUNT = Weight("the larger number of beats of both sides", "beats", "lar
 _TRACKS = Weight("number of tracks with reference beats", "tracks", "track")
 
 _SHARED_BEATS = (0.0, 2.0)
-"""The range of a score that counts every reference beat, over the mean number of beats of both sides."""
+"""Range of a score that counts reference beats over the mean number of beats of both sides."""
 
-_TRIM = Parameter("trim", 5.0, "s", help="beats before it are left out")
+_TRIM = Parameter("trim", 5.0, "s", help="leave out beats before this time")
 _WINDOW = Parameter(
     "window", 0.07, "s", help="largest distance of matched beats", least=0.0, mir_eval="f_measure_threshold"
 )
 _MATCHING = Parameter(
-    "matching", "optimal", choices=("optimal", "greedy"), help="the largest matching, or that of the toolbox of MIREX"
+    "matching",
+    "optimal",
+    choices=("optimal", "greedy"),
+    help="a largest matching, or MIREX's greedy one",
 )
-_LEVELS = Parameter("levels", "mir_eval", choices=tuple(CHOICES), help="the metrical levels the best is taken of")
+_LEVELS = Parameter("levels", "mir_eval", choices=tuple(CHOICES), help="metrical levels of which the best is taken")
 _SIGMA = Parameter("sigma", 0.04, "s", help="width of the Gaussian", above=0.0, mir_eval="cemgil_sigma")
 
 
 def _best(score: Float, denominator: Float) -> Read:
-    """The best level's score and its denominator; the first one on ties."""
+    """Score and denominator of the best level, the first one on ties."""
     chosen = score.argmax(axis=1)[:, np.newaxis]
     return np.take_along_axis(score, chosen, 1)[:, 0], np.take_along_axis(denominator, chosen, 1)[:, 0]
 
@@ -61,7 +64,7 @@ def _annotated(score: Float, denominator: Float) -> Read:
     literature="@dixon2007; @davies2009",
 )
 def f_measure(batch: Batch, measure: Measure) -> Read:
-    """Harmonic mean of the shares of estimated and of reference beats that have a match within the window."""
+    """Harmonic mean of the shares of estimated and reference beats that have a match within the window."""
     return _annotated(
         *kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels=("annotated",))
     )
@@ -77,7 +80,7 @@ def f_measure(batch: Batch, measure: Measure) -> Read:
 )
 def cemgil(batch: Batch, measure: Measure) -> Read:
     """Closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats; above 1
-    where reference beats are about as close together as the Gaussian is wide and share their nearest estimate.
+    if reference beats are closer than about the width of the Gaussian and share their nearest estimate.
     """
     return _annotated(*kernel.cemgil(batch, float(measure["sigma"])))
 
@@ -90,12 +93,12 @@ def cemgil(batch: Batch, measure: Measure) -> Read:
     range=_SHARED_BEATS,
     parameters=(_SIGMA, _TRIM),
     pooling="micro",
-    perfect_exceptions="above 1 where beats are so close together that the Gaussian reaches from one to the next",
+    perfect_exceptions="above 1 if beats are so close together that the Gaussian reaches from one to the next",
     literature="@stark2011; @davies2009",
 )
 def cemgil_best(batch: Batch, measure: Measure) -> Read:
-    """The largest of Cemgil's scores against the reference at five metrical levels; above 1 where its beats at a level
-    are about as close together as the Gaussian is wide.
+    """Largest of Cemgil's scores for the reference at five metrical levels; above 1 if beats of a level are closer than
+    about the width of the Gaussian.
     """
     return _best(*kernel.cemgil(batch, float(measure["sigma"])))
 
@@ -108,21 +111,21 @@ def cemgil_best(batch: Batch, measure: Measure) -> Read:
         Parameter(
             "threshold",
             0.35,
-            help="largest error of a beat that is right, in half intervals; below 1",
+            help="largest error of a correct beat, in half intervals; below 1",
             mir_eval="goto_threshold",
         ),
-        Parameter("mu", 0.2, help="limit of the mean absolute error in the stretch", mir_eval="goto_mu"),
+        Parameter("mu", 0.2, help="limit of the mean absolute error in the section", mir_eval="goto_mu"),
         Parameter(
-            "sigma", 0.2, help="limit of the standard deviation of the errors in the stretch", mir_eval="goto_sigma"
+            "sigma", 0.2, help="limit of the standard deviation of the errors in the section", mir_eval="goto_sigma"
         ),
         _TRIM,
     ),
     pooling="micro",
-    perfect_exceptions="0 where the reference has fewer than five beats",
+    perfect_exceptions="0 if the reference has fewer than five beats",
     literature="@goto1997; @davies2009",
 )
 def goto(batch: Batch, measure: Measure) -> Read:
-    """1 if some stretch of at least a quarter of the beats is found, and found precisely; else 0."""
+    """1 if a section with at least a quarter of the beats is tracked precisely; else 0."""
     limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
     return kernel.goto(batch, *limits), np.ones(len(batch.reference))
 
@@ -137,22 +140,22 @@ def goto(batch: Batch, measure: Measure) -> Read:
         Parameter(
             "window",
             0.2,
-            help="half width of the window, as a share of the median interval",
+            help="half width of the window as a share of the median interval",
             least=0.0,
             mir_eval="p_score_threshold",
         ),
-        Parameter("remove_offset", True, help="whether frames are counted from the first beat, not from 0 s"),
-        Parameter("normaliser", "beats", choices=("beats", "impulses"), help="what is counted for the denominator"),
-        Parameter("rounding", "half_even", choices=("half_even", "half_up"), help="of the window, in frames"),
+        Parameter("remove_offset", True, help="whether to count frames from the first beat instead of 0 s"),
+        Parameter("normaliser", "beats", choices=("beats", "impulses"), help="items counted in the denominator"),
+        Parameter("rounding", "half_even", choices=("half_even", "half_up"), help="rounding of the window to frames"),
         _TRIM,
     ),
     pooling="micro",
-    perfect_exceptions=f"{_ONE_BEAT}; other values where beats are so close together that several share a window",
+    perfect_exceptions=f"{_ONE_BEAT}; other values if beats are so close together that several share a window",
     literature="@mckinney2007; equations 9 and 10 of @downie2010",
 )
 def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
-    """Number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 where an
-    impulse coincides with several, as it may where beats are much closer together than the median interval.
+    """Number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 if an
+    impulse coincides with several, which can happen if beats are much closer than the median interval.
     """
     return kernel.p_score(
         batch,
@@ -172,58 +175,58 @@ _continuity = partial(
         Parameter(
             "phase",
             0.175,
-            help="largest deviation of a beat, as a share of the interval",
+            help="largest deviation of a beat as a share of the interval",
             least=0.0,
             mir_eval="continuity_phase_threshold",
         ),
         Parameter(
             "period",
             0.175,
-            help="largest deviation of an interval, as a share of it",
+            help="largest deviation of an interval as a share of it",
             least=0.0,
             mir_eval="continuity_period_threshold",
         ),
         _TRIM,
     ),
     pooling="micro",
-    perfect_exceptions=f"{_ONE_BEAT}; less than 1 where reference beats repeat",
+    perfect_exceptions=f"{_ONE_BEAT}; less than 1 if reference beats are repeated",
     literature="@hainsworth2004; @klapuri2006; @davies2009",
 )
 
 
 def _runs(batch: Batch, measure: Measure) -> Read:
-    """Length of the longest run of right beats at each level, and its denominator."""
+    """Length of the longest run of correct beats at each level, and its denominator."""
     longest, _, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return longest, denominator
 
 
 def _totals(batch: Batch, measure: Measure) -> Read:
-    """Number of right beats at each level, and its denominator."""
+    """Number of correct beats at each level, and its denominator."""
     _, total, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return total, denominator
 
 
 @_continuity("CMLc", key="Correct Metric Level Continuous", aliases=("CMLc",))
 def cmlc(batch: Batch, measure: Measure) -> Read:
-    """Longest run of right beats at the annotated level, over the larger number of beats."""
+    """Longest run of correct beats at the annotated level, over the larger number of beats."""
     return _annotated(*_runs(batch, measure))
 
 
 @_continuity("CMLt", key="Correct Metric Level Total", aliases=("CMLt",))
 def cmlt(batch: Batch, measure: Measure) -> Read:
-    """Number of right beats at the annotated level, over the larger number of beats."""
+    """Number of correct beats at the annotated level, over the larger number of beats."""
     return _annotated(*_totals(batch, measure))
 
 
 @_continuity("AMLc", key="Any Metric Level Continuous", aliases=("AMLc",))
 def amlc(batch: Batch, measure: Measure) -> Read:
-    """The largest CMLc against the reference at five levels."""
+    """Largest CMLc for the reference at five levels."""
     return _best(*_runs(batch, measure))
 
 
 @_continuity("AMLt", key="Any Metric Level Total", aliases=("AMLt",))
 def amlt(batch: Batch, measure: Measure) -> Read:
-    """The largest CMLt against the reference at five levels."""
+    """Largest CMLt for the reference at five levels."""
     return _best(*_totals(batch, measure))
 
 
@@ -235,17 +238,17 @@ def amlt(batch: Batch, measure: Measure) -> Read:
     parameters=(
         Parameter("bins", 41, help="number of bins of the histogram", least=2, mir_eval="bins"),
         Parameter(
-            "edges", "uniform", choices=("uniform", "half_ends"), help="equal bins, or one more with half as wide ends"
+            "edges", "uniform", choices=("uniform", "half_ends"), help="equal bins, or one more with half-width ends"
         ),
-        Parameter("normalise", True, help="whether to divide by the entropy of a uniform histogram; else in bits"),
+        Parameter("normalise", True, help="whether to divide by the entropy of a uniform histogram; otherwise in bits"),
         _TRIM,
     ),
     pooling="none",
-    perfect_exceptions=f"{_ONE_BEAT}; NaN where all beats are at one time",
+    perfect_exceptions=f"{_ONE_BEAT}; NaN if all beats are at the same time",
     literature="@davies2011",
 )
 def information_gain(batch: Batch, measure: Measure) -> Read:
-    """How far the histogram of beat errors is from a uniform one, for the worse of both directions."""
+    """Distance of the histogram of beat errors from a uniform one, for the worse of both directions."""
     edges = kernel.bin_edges(int(measure["bins"]), str(measure["edges"]))
     return kernel.information_gain(batch, edges, bool(measure["normalise"])), np.ones(len(batch.reference))
 
@@ -260,7 +263,7 @@ def information_gain(batch: Batch, measure: Measure) -> Read:
     literature="@nieto2019",
 )
 def f_measure_best(batch: Batch, measure: Measure) -> Read:
-    """The largest F-measure against the reference at several metrical levels."""
+    """Largest F-measure for the reference at several metrical levels."""
     levels = CHOICES[str(measure["levels"])]
     return _best(*kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels))
 
@@ -269,14 +272,14 @@ METRICS = metrics_in(globals())
 
 
 _BATCH = 2**16
-"""Beats of both sides that are handled at once, so that what is computed from them stays in the cache."""
+"""Beats of both sides processed at once, so that results fit into the cache."""
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of beat sequences, as :func:`mirflow.metrics.events.clean` leaves them, equal to mir_eval's.
+    """Score pairs of beat sequences cleaned by :func:`mirflow.metrics.events.clean`, as mir_eval does.
 
-    0 where a side is empty, or has a single beat and the measure needs an interval. A pair is refused if a P-score is
-    asked for and all of its reference beats fall into one frame of 10 ms, as mir_eval refuses it.
+    Scores are 0 if a side is empty, or has a single beat and the measure needs an interval. As in mir_eval, the P-score
+    is refused if all reference beats are in one frame of 10 ms.
     """
     found = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
@@ -299,7 +302,7 @@ def _trimmed(rows: Ragged, trim: float) -> Ragged:
 
 
 def _score(pairs: Pairs, measures: Sequence[Measure], columns: Sequence[int], out: Float) -> list[int]:
-    """Write scores and weights of some measures, float64 (2, pairs, measures); returns the refused pairs."""
+    """Write scores and weights of measures, float64 (2, pairs, measures), and return the refused pairs."""
     counts = pairs.counts
     fewest = np.minimum(*counts)
     batch: dict[int, Batch] = {}
@@ -329,7 +332,7 @@ _MIREX: dict[str, Value] = {
     "edges": "half_ends",
     "normalise": False,
 }
-"""Where MIREX, that is the Beat Evaluation Toolbox, departs from mir_eval."""
+"""Parameters in which MIREX (the Beat Evaluation Toolbox) differs from mir_eval."""
 
 
 def _as_in_mirex(metric: Metric) -> Metric:
@@ -342,7 +345,7 @@ def _as_in_mirex(metric: Metric) -> Metric:
 
 
 def doubt_trim(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a reference, or both sides, all of whose beats are so early that they are left out.
+    """Report a reference, or both sides, with only beats that are so early that they are left out.
 
     Examples
     --------
@@ -380,7 +383,7 @@ MIR_EVAL = Convention(
 )
 MIREX = Convention(
     "mirex",
-    "MIREX: greedy matching, P-score on frames from 0 s, information gain in bits with half as wide end bins",
+    "MIREX: greedy matching, P-score on frames from 0 s, information gain in bits with half-width end bins",
     tuple(_as_in_mirex(metric) for metric in METRICS),
     clean,
     score,

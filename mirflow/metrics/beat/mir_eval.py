@@ -39,7 +39,7 @@ def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> No
 
 
 def _score(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Iterable[float]:
-    if min(len(reference), len(estimate)) < 2:  # beats that some measures cannot be read off
+    if min(len(reference), len(estimate)) < 2:  # some measures cannot be computed
         return score_pair(MIR_EVAL, reference, estimate, measures)
     sides = [
         Events(np.asarray(times, dtype=np.float64), np.array([len(times)], dtype=np.int64))
@@ -62,7 +62,7 @@ def validate(reference_beats: Array, estimated_beats: Array) -> None:
 
 
 def trim_beats(beats: Array, min_beat_time: float = 5.0) -> Array:
-    """The beats that are not before a time.
+    """Remove beats before a time.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def f_measure(reference_beats: Array, estimated_beats: Array, f_measure_threshol
 
 @_documented
 def cemgil(reference_beats: Array, estimated_beats: Array, cemgil_sigma: float = 0.04) -> tuple[float, float]:
-    """Cemgil's score, against the annotated beats and against the best metrical level.
+    """Cemgil's score for the annotated beats and for the best metrical level.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def goto(
     goto_mu: float = 0.2,
     goto_sigma: float = 0.2,
 ) -> float:
-    """Goto's score: whether some stretch of at least a quarter of the beats is found precisely.
+    """Goto's score: whether a section with at least a quarter of the beats is tracked precisely.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def p_score(reference_beats: Array, estimated_beats: Array, p_score_threshold: f
     Raises
     ------
     ValueError
-        If all reference beats fall into one frame of 10 ms.
+        If all reference beats are in one frame of 10 ms.
 
     Warns
     -----
@@ -179,7 +179,7 @@ def continuity(
     continuity_phase_threshold: float = 0.175,
     continuity_period_threshold: float = 0.175,
 ) -> tuple[float, float, float, float]:
-    """The shares of beats that are right in phase and period, in the longest run and in all.
+    """Shares of beats that are correct in phase and period, in the longest run and in total.
 
     Returns
     -------
@@ -208,12 +208,12 @@ def information_gain(reference_beats: Array, estimated_beats: Array, bins: int =
     Returns
     -------
     float
-        In [0, 1]; 0 if a side has fewer than two beats, NaN if all estimated beats are at one time.
+        In [0, 1]; 0 if a side has fewer than two beats, NaN if all estimated beats are at the same time.
 
     Warns
     -----
     MirflowWarning
-        For a side with a single beat, and for an even number of bins, none of which has its centre at 0.
+        For a side with a single beat, and for an even number of bins, as none is centred at 0.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def information_gain(reference_beats: Array, estimated_beats: Array, bins: int =
 
 @_documented
 def evaluate(reference_beats: Array, estimated_beats: Array, **kwargs: Any) -> OrderedDict[str, float]:
-    """All beat scores of one estimate, after `trim_beats` of both sides.
+    """Compute all beat scores of one estimate, after `trim_beats` of both sides.
 
     Parameters
     ----------
@@ -243,5 +243,5 @@ def evaluate(reference_beats: Array, estimated_beats: Array, **kwargs: Any) -> O
     return _scores.evaluate(reference, estimate, kwargs, "reference_beats", "estimated_beats", "min_beat_time")
 
 
-FUNCTIONS = _scores.functions("As `evaluate` takes them.")
+FUNCTIONS = _scores.functions("As for `evaluate`.")
 """Functions of the metrics that mir_eval does not have."""

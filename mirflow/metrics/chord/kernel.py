@@ -1,4 +1,4 @@
-"""Kernels of the chord metrics: pairs of sequences cut at common boundaries, and seconds added up over them."""
+"""Kernels of the chord metrics: sequences cut at common boundaries, and sums of seconds over the segments."""
 
 from __future__ import annotations
 
@@ -15,44 +15,38 @@ from ...theory.chords import OCTAVE
 from .rules import RULES, VOCABULARIES, Chords, compare, to_25
 
 NOTHING = -1
-"""The item where no interval is in force, which counts as no chord."""
+"""Item for times outside all intervals, which count as no chord."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Sequences as step functions: at each step something begins, and stays until the next.
-
-    Parameters
-    ----------
-    time : float64 (steps,), seconds, or int64 (steps,)
-        Strictly ascending within a sequence; times as such or as ranks.
-    item : int64 (steps,)
-        The interval whose label is in force from here on, as an index into the flat intervals; `NOTHING` for none.
-    stop : bool (steps,)
-        Where an interval ends and none begins. Its label stays in force, which is how mir_eval reads a gap.
-    edge : bool (steps,)
-        Where a run of intervals of the same chord begins or ends.
-    counts : int64 (sequences,)
-    """
+    """Sequences as step functions."""
 
     time: Column
+    """Times or their ranks, strictly ascending within a sequence: float64 (steps,), seconds, or int64 (steps,)."""
     item: Int
+    """int64 (steps,): index into the flat intervals of the one that is in force from this step on; `NOTHING` for
+    none."""
     stop: Bool
+    """bool (steps,): whether an interval ends and none begins. Its label stays in force, which is how mir_eval treats
+    gaps."""
     edge: Bool
+    """Whether a run of intervals of the same chord begins or ends: bool (steps,)."""
     counts: Int
+    """int64 (sequences,)"""
 
 
 def steps_of(rows: Ragged, chord: Int | None) -> Steps:
-    """The step functions of rows of intervals, sorted by start, of which none ends before an earlier one of its row.
+    """Make step functions of rows of intervals that are sorted by both start and end.
 
-    Neighbouring intervals of one `chord` are one run; None: every interval is a run of its own.
+    Neighbouring intervals of one `chord` form a run; None: every interval is a separate run.
     """
     start, end = rows.columns["start"], rows.columns["end"]
     size, offsets = len(start), rows.offsets
     first = np.zeros(size + 1, dtype=np.bool_)
     first[offsets[:-1]] = True
     first[size] = True
-    opens = first.copy()  # whether a run begins here; beyond the last interval one would
+    opens = first.copy()  # whether a run begins; one would after the last interval
     if chord is None:
         opens[:] = True
     else:
@@ -74,7 +68,7 @@ def steps_of(rows: Ragged, chord: Int | None) -> Steps:
 
 
 def _distinct(steps: Steps) -> Steps:
-    """Of several steps of a sequence at one time the last; only intervals without length make several."""
+    """Keep the last of simultaneous steps, which are due to intervals of zero length."""
     offsets = offsets_of(steps.counts)
     again = np.zeros(len(steps.time), dtype=np.bool_)
     again[:-1] = steps.time[:-1] == steps.time[1:]
@@ -89,7 +83,7 @@ def _distinct(steps: Steps) -> Steps:
 
 
 class StepRows:
-    """Steps of distinct rows, to be looked up by row and rank.
+    """Steps of distinct rows, which are looked up by row and rank.
 
     Parameters
     ----------
@@ -99,14 +93,14 @@ class StepRows:
     ranks : int
         Number of ranks, including those of other sequences.
     carry : bool
-        Whether a label stays in force over the gap after it; otherwise nothing is in force there.
+        Whether a label stays in force during the gap after it; otherwise nothing is in force.
     """
 
     def __init__(self, steps: Steps, rank: Int, ranks: int, carry: bool = True) -> None:
         self.counts, self.offsets = steps.counts, offsets_of(steps.counts)
         self._bits = ranks.bit_length()
         self._keys = (rows_of(steps.counts) << self._bits) + rank
-        # One step more, so that an index just before the first or after the last row reads something.
+        # One more step, so that an index just before the first or after the last row is valid.
         self._rank, self._item = np.append(rank, -1), np.append(steps.item, NOTHING)
         self._stop, self._edge = np.append(steps.stop, False), np.append(steps.edge, True)
         if not carry:
@@ -115,46 +109,46 @@ class StepRows:
             self._stop = np.zeros_like(self._stop)
 
     def bounds(self) -> tuple[Int, Int]:
-        """Rank of the first and of the last step of each row; of an empty row anything."""
+        """Ranks of the first and the last step of each row; arbitrary for empty rows."""
         return self._rank[self.offsets[:-1]], self._rank[self.offsets[1:] - 1]
 
     def take(self, rows: Int) -> Steps:
-        """The steps of the given rows, as they are, at ranks."""
+        """Take the steps of rows unchanged, with ranks as times."""
         counts = self.counts[rows]
         source = ranges(self.offsets[rows], counts)
         return Steps(self._rank[source], self._item[source], self._stop[source], self._edge[source], counts)
 
     def fit(self, rows: Int, low: Int, high: Int, chord: Int | None, stretched: bool = False) -> Steps:
-        """The given rows cut and padded to a span of their own for each pair.
+        """Crop and pad rows to the span of each pair.
 
-        Intervals wholly before `low` or after `high` are left out, those across are cut, and one of which only an
-        instant would remain is dropped. Where a row starts late, or stops for good before `high`, nothing (no chord)
-        is in force; over a gap in between the earlier label is.
+        Intervals entirely before `low` or after `high` are dropped, intervals across are cut, and intervals of which
+        only an instant would remain are dropped. Nothing (no chord) is in force before the first and after the last
+        interval of a row; during gaps in between, the earlier label is.
 
         Parameters
         ----------
         rows, low, high : int64 (pairs,)
-            The row of each pair, and its span as ranks, with low < high.
+            Row of each pair, and its span as ranks, with low < high.
         chord : int64 (intervals + 1,) or None
-            What makes neighbours one run; the last element is for `NOTHING`. None: each step is an edge.
+            Chord number by which neighbours form runs; the last element is for `NOTHING`. None: each step is an edge.
         stretched : bool
-            Whether a row that starts before the span, or ends after it, has its first interval in the span start with
-            it, or its last one end with it, where the row has a gap there.
+            Whether the first and last interval in the span are extended to its ends if the row continues beyond them
+            after a gap.
 
         Returns
         -------
         Steps
-            The first step of each is at `low`, all others lie between `low` and `high`.
+            The first step of each pair is at `low`; all others are between `low` and `high`.
         """
         first = np.searchsorted(self._keys, (rows << self._bits) + low, side="right")
         last = np.maximum(np.searchsorted(self._keys, (rows << self._bits) + high, side="left"), first)
         # If the row's step before `high` is a stop, its step at `high` is the start of the next interval.
         resumes = (last < self.offsets[rows + 1]) & (self._rank[last] == high)
         counts = 1 + last - first
-        source = ranges(first - 1, counts)  # the first of each is the step in force at `low`, or a placeholder
+        source = ranges(first - 1, counts)  # starts with the step in force at `low`, or a placeholder
         rank, item, stop, edge = self._rank[source], self._item[source], self._stop[source], self._edge[source]
         front = offsets_of(counts)[:-1]
-        # An interval that ends just at `low` is in force only if the next one continues its run.
+        # An interval that ends exactly at `low` is in force only if the next one continues its run.
         goes_on = (rank[front] == low) & ((last > first) | resumes)
         goes_on &= False if chord is None else chord[item[front]] == chord[self._item[first]]
         in_force = (first > self.offsets[rows]) & (~stop[front] | goes_on)
@@ -163,10 +157,10 @@ class StepRows:
             late = (first > self.offsets[rows]) & ~in_force & (last > first)
             item[front[late]] = self._item[first[late]]
         rank[front], stop[front], edge[front] = low, False, True
-        if chord is not None:  # a run begins, or not, at the first interval after the pad
+        if chord is not None:  # whether a run begins at the first interval after the pad
             second = front[counts > 1] + 1
             edge[second] = np.where(stop[second], edge[second], chord[item[second]] != chord[item[second - 1]])
-        # Where a row stops for good before the end of its span, no chord follows.
+        # A row that ends before its span is followed by no chord.
         final = front + counts - 1
         over = final[stop[final] & (edge[final] | ~resumes)]
         if stretched:
@@ -181,12 +175,12 @@ class StepRows:
 
 
 _POINTS = 1 << 15
-"""Points of one batch: more fall out of the cache, fewer cost more calls."""
+"""Points per batch: more would not fit into the cache, fewer would cost more calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChordSide:
-    """The intervals of one side, with the chord of each; the last chord, for the item -1, is no chord."""
+    """The intervals of one side with the chord of each; the last chord, for the item -1, is no chord."""
 
     rows: Ragged
     chord: Int
@@ -194,36 +188,26 @@ class ChordSide:
 
 @dataclass(frozen=True, slots=True)
 class ChordTimelines:
-    """All pairs of one call, ready to be cut.
-
-    Parameters
-    ----------
-    times : float64 (k,)
-        The distinct times, by rank: seconds, or frames counted from the reference's start.
-    reference, estimate : StepRows
-    sides : (ChordSide, ChordSide)
-    reference_row, estimate_row : int64 (pairs,)
-    low, high : int64 (pairs,)
-        The reference's span, as ranks.
-    unit : float
-        Seconds of a difference of 1 in `times`.
-    merged : int64 (chords,) or None
-        What makes neighbours one run; None: they are never merged.
-    stretched : bool
-        See `StepRows.fit`.
-    """
+    """All pairs of one call, before they are cut."""
 
     times: Float
+    """float64 (k,): distinct times by rank: seconds, or frames counted from the reference's start."""
     reference: StepRows
     estimate: StepRows
     sides: tuple[ChordSide, ChordSide]
+    """(ChordSide, ChordSide)"""
     reference_row: Int
     estimate_row: Int
+    """int64 (pairs,)"""
     low: Int
     high: Int
+    """The reference's span, as ranks: int64 (pairs,)."""
     unit: float
+    """Seconds of a difference of 1 in `times`."""
     merged: Int | None
+    """int64 (chords,) or None: chord number by which neighbours form runs; None: they are never merged."""
     stretched: bool = False
+    """See `StepRows.fit`."""
 
     @property
     def span(self) -> Float:
@@ -232,13 +216,13 @@ class ChordTimelines:
 
     @property
     def ragged_ends(self) -> Int:
-        """Late starts and early ends of each pair's estimate, against its reference: 0, 1 or 2."""
+        """Number of late starts and early ends of each pair's estimate relative to its reference: 0, 1 or 2."""
         first, last = (bound[self.estimate_row] for bound in self.estimate.bounds())
         some = self.estimate.counts[self.estimate_row] > 0
         return np.where(some, (first > self.low).astype(np.int64) + (last < self.high), 0)
 
     def fit_estimates(self, pairs: slice) -> Steps:
-        """The estimates of some pairs, over their references' spans."""
+        """Fit the estimates of pairs to their references' spans."""
         run = None if self.merged is None else self.merged[self.sides[1].chord]
         return self.estimate.fit(self.estimate_row[pairs], self.low[pairs], self.high[pairs], run, self.stretched)
 
@@ -251,9 +235,9 @@ def lay_out(
     unit: float = 1.0,
     carry: bool = True,
 ) -> ChordTimelines:
-    """Rank all times of the rows that occur in some pairs, of which no reference is empty.
+    """Rank all times of the rows that occur in pairs, none of which has an empty reference.
 
-    Unless `carry`, nothing is in force in gaps, in place of the label before.
+    With `carry`, the previous label is in force during gaps; otherwise nothing is.
     """
     steps = [steps_of(side.rows, None if merged is None else merged[side.chord[:-1]]) for side in sides]
     times, ranks = rank(*(one.time for one in steps))
@@ -264,38 +248,28 @@ def lay_out(
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A batch of pairs, cut at every boundary of either side.
-
-    Parameters
-    ----------
-    pairs : slice
-        Indices of the pairs within the call.
-    line : Timeline
-    times, seconds : float64 (points,)
-        The time of each point, and the length of the segment from it to the next one of its pair.
-    reference, estimate : Steps
-    pair : int64 (points,)
-        The pair of each point, counted within the batch.
-    reference_chord, estimate_chord : int64 (points,)
-        The chord in force on each side.
-    """
+    """A batch of pairs, cut at the boundaries of either side."""
 
     pairs: slice
+    """Indices of the pairs within the call."""
     line: Timeline
     times: Float
     seconds: Float
+    """Time of each point, and the length of the segment up to the next point of its pair: float64 (points,)."""
     reference: Steps
     estimate: Steps
     pair: Int
+    """Pair of each point, counted within the batch: int64 (points,)."""
     reference_chord: Int
     estimate_chord: Int
+    """The chord in force on each side: int64 (points,)."""
 
     def __len__(self) -> int:
         return len(self.line.counts)
 
 
 def cut(axis: ChordTimelines) -> Iterator[Cut]:
-    """The pairs in batches that fit into the cache, in order."""
+    """Cut pairs in batches that fit into the cache."""
     sizes = axis.reference.counts[axis.reference_row] + axis.estimate.counts[axis.estimate_row] + 1
     for pairs in batches(sizes, _POINTS):
         reference = axis.reference.take(axis.reference_row[pairs])
@@ -316,7 +290,7 @@ def cut(axis: ChordTimelines) -> Iterator[Cut]:
 
 
 def fragmented(batch: Cut) -> tuple[Float, Float]:
-    """Length of the reference's runs outside their largest pieces, and of the estimate's: float64 (pairs,) each."""
+    """Length of the runs of reference and estimate outside their largest pieces: float64 (pairs,) each."""
     side = batch.line.is_right
     edge: Bool = np.empty(len(side), dtype=np.bool_)
     edge[~side], edge[side] = batch.reference.edge, batch.estimate.edge
@@ -328,7 +302,7 @@ def fragmented(batch: Cut) -> tuple[Float, Float]:
 
 
 def to_frames(axis: ChordTimelines, hop: float) -> ChordTimelines:
-    """The same pairs as seen on frames: what holds at a frame's time holds for the whole frame, gaps are no chord.
+    """Sample pairs at frames; the chord at a frame's time holds for the whole frame, and gaps are no chord.
 
     Frame k of a pair is at ``reference's start + k * hop``, as long as that is before the reference's end. Pairs are
     laid out with ``carry=False``.
@@ -343,7 +317,7 @@ def to_frames(axis: ChordTimelines, hop: float) -> ChordTimelines:
 
 
 def _sampled(axis: ChordTimelines, sequences: Steps, side: ChordSide, hop: float) -> ChordSide:
-    """The intervals of one side with times counted in frames; those that no frame falls into are left out."""
+    """Convert the times of one side to frames; intervals without a frame are dropped."""
     pair = rows_of(sequences.counts)
     start = axis.times[axis.low]
     before = frames_before(start[pair], hop, axis.times[sequences.time])
@@ -359,34 +333,27 @@ def _sampled(axis: ChordTimelines, sequences: Steps, side: ChordSide, hop: float
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Seconds in which the reference is of one class and the estimate of one, sparse.
-
-    Parameters
-    ----------
-    pair, reference, estimate : int64 (n,)
-        Sorted by these three; every combination at most once.
-    seconds : float64 (n,)
-        Above 0.
-    pairs : int
-        Number of pairs.
-    """
+    """Seconds by class of the reference and of the estimate, as a sparse matrix."""
 
     pair: Int
     reference: Int
     estimate: Int
+    """Indices, sorted and without repetitions: int64 (n,)."""
     seconds: Float
+    """Above 0: float64 (n,)."""
     pairs: int
+    """Number of pairs."""
 
     @classmethod
     def join(cls, parts: Sequence[Confusion], pairs: int) -> Confusion:
-        """Those of consecutive batches as one."""
+        """Join consecutive batches."""
         pair, reference, estimate = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("pair", "reference", "estimate")
         )
         return cls(pair, reference, estimate, np.concatenate([part.seconds for part in parts]), pairs)
 
     def sum(self, index: Int, size: int) -> tuple[Float, Float]:
-        """Seconds by an index of the entries, those where both classes are the same and all: float64 (size,) each."""
+        """Sum seconds by an index of the entries: those with equal classes, and all; float64 (size,) each."""
         right = np.where(self.reference == self.estimate, self.seconds, 0.0)
         return sum_by(index, right, size), sum_by(index, self.seconds, size)
 
@@ -402,22 +369,22 @@ def _count_classes(batch: Cut, classes: Int, size: int) -> Confusion:
 
 
 def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
-    """Mean over the reference's qualities of the share that is right, and the number of those qualities.
+    """Recall averaged over the reference's qualities, and the number of these qualities.
 
-    ``N`` is a quality like others; what is in no class of the vocabulary is left out. 0 with weight 0 where the
+    ``N`` counts as a quality, and chords outside the vocabulary are left out. The recall is 0 with weight 0 if the
     reference has no quality of the vocabulary.
     """
     qualities = VOCABULARIES[vocabulary].quality_of_class()
     kinds = int(qualities.max()) + 1
     quality = qualities[confusion.reference]
     inside = quality >= 0
-    # What is outside is added to one more row of its own.
+    # Chords outside the vocabulary are added to a separate row.
     key = np.where(inside, confusion.pair * kinds + quality, confusion.pairs * kinds)
     right, seconds = (found[:-1] for found in confusion.sum(key, confusion.pairs * kinds + 1))
     occurs = seconds > 0
     share = divide(right, seconds).reshape(confusion.pairs, kinds)
     number = np.count_nonzero(occurs.reshape(confusion.pairs, kinds), axis=1).astype(np.float64)
-    total = np.cumsum(share, axis=1)[:, -1]  # one after the other, whatever the number of pairs
+    total = np.cumsum(share, axis=1)[:, -1]  # summed sequentially, whatever the number of pairs
     return divide(total, number), number
 
 
@@ -427,14 +394,14 @@ _LARGEST_TABLE = 1 << 22
 class Verdicts:
     """Verdicts of the rules on segments, summed by pattern.
 
-    A pattern is the outcome of all rules together, right, wrong or not comparable under each. There are far fewer
-    patterns than chord pairs, so each segment's seconds are added once, to its pattern, and not once a rule. The sums
-    over patterns are then taken in the order of the patterns' own codes, which does not depend on the batch.
+    A pattern is the outcome of all rules together: right, wrong or not comparable under each. There are far fewer
+    patterns than chord pairs, so each segment's seconds are added once to its pattern instead of once per rule.
+    Patterns are then summed in the order of their codes, which does not depend on the batch.
 
     Parameters
     ----------
     chords : Chords
-        The distinct chords of the batch; each pair of them is compared when it first occurs.
+        Distinct chords of the batch; each pair of them is compared when it first occurs.
     """
 
     def __init__(self, chords: Chords) -> None:
@@ -459,7 +426,7 @@ class Verdicts:
         return sums.reshape(len(self._place), len(batch))
 
     def _compare(self, joint: Int) -> Int:
-        """The pattern of each pair of chords, as its place among the patterns met so far."""
+        """Index of the pattern of each pair of chords among the known patterns."""
         reference = self._chords.table.take(joint // len(self._chords))
         estimate = self._chords.table.take(joint % len(self._chords))
         code = np.zeros(len(joint), dtype=np.int64)
@@ -472,9 +439,9 @@ class Verdicts:
         return np.array(places, dtype=np.int64)[inverse.reshape(-1)]
 
     def by_rule(self, parts: Sequence[Float]) -> tuple[Float, dict[str, tuple[Float, Float]]]:
-        """All seconds, and for each rule the seconds right and the seconds comparable: float64 (pairs,) each.
+        """Total seconds, and the right and comparable seconds under each rule: float64 (pairs,) each.
 
-        It takes what `add_up` gave, one batch after the other.
+        `parts` are the results of `add_up` for consecutive batches.
         """
         pairs = sum(part.shape[1] for part in parts)
         seconds = np.zeros((len(self._place), pairs))
@@ -496,31 +463,23 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over the segments of pairs on one time axis.
-
-    Parameters
-    ----------
-    span : float64 (pairs,), seconds
-        Length of the reference.
-    seconds : float64 (pairs,)
-        The same, added up from the segments as those of `rules` are, so that none of them exceeds it.
-    rules : mapping of str to (float64 (pairs,), float64 (pairs,))
-        Seconds right and seconds comparable, by rule.
-    fragmentation : (float64 (pairs,), float64 (pairs,))
-        Seconds of the reference's runs outside their largest pieces, and of the estimate's.
-    confusions : mapping of str to Confusion
-        By vocabulary; ``25`` is the mapping of 2008.
-    """
+    """Sums over the segments of pairs on one time axis."""
 
     span: Float
+    """Length of the reference: float64 (pairs,), seconds."""
     seconds: Float
+    """The same, summed over segments in the same way as `rules`, so that no rule exceeds it: float64 (pairs,)."""
     rules: Mapping[str, tuple[Float, Float]]
+    """Right and comparable seconds by rule."""
     fragmentation: tuple[Float, ...]
+    """Seconds of the runs of reference and estimate outside their largest pieces: (float64 (pairs,), float64
+    (pairs,))."""
     confusions: Mapping[str, Confusion]
+    """Confusions by vocabulary; ``25`` is the mapping of 2008."""
 
 
 def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: bool, vocabularies: set[str]) -> Totals:
-    """Go through all pairs once and add up what is asked for; the rest stays empty."""
+    """Add up the requested quantities in one pass over all pairs; the others stay empty."""
     verdicts, pairs = Verdicts(chords), len(axis.reference_row)
     patterns: list[Float] = []
     pieces: list[tuple[Float, Float]] = [(np.zeros(0), np.zeros(0))]

@@ -29,9 +29,9 @@ _documented = documented(
     Parameters
     ----------
     scale_degree : str
-        Such as ``b7``; ``*b7`` takes the degree away.
+        Degree such as ``b7``; ``*b7`` removes it.
     modulo : bool
-        Whether a degree beyond the vector is wrapped into it. Otherwise it leaves no trace.
+        Whether a degree beyond the vector is wrapped into it. Otherwise it is ignored.
     length : int
         Semitones in the vector.
     quality : str
@@ -39,28 +39,27 @@ _documented = documented(
     chord_label : str
     chord_labels : sequence of str
     reduce_extended_chords : bool
-        Whether an extended quality is read as a simpler one with degrees, and degrees above the octave count as their
-        octave equivalents.
+        Whether extended qualities are reduced to simpler ones with added degrees, and degrees above the octave to their
+        equivalents within it.
     strict_bass_intervals : bool
-        Whether a bass that is not in the chord is an error. Otherwise it is added to the chord.
+        Whether a bass outside the chord is an error. Otherwise it is added to the chord.
 
     Raises
     ------
     InvalidChordException
-        For a label outside the grammar, a quality without a meaning, anything that is no degree, and a bass that is
-        refused.
+        For a label that does not follow the grammar, an unsupported quality, an invalid degree, or a refused bass.
     """
 )
 
 
 @_documented
 def scale_degree_to_bitmap(scale_degree: str, modulo: bool = False, length: int = BITMAP_LENGTH) -> Int:
-    """A scale degree as a vector with one entry that is not zero.
+    """Convert a scale degree to a vector with one nonzero entry.
 
     Returns
     -------
     int64 (length,)
-        1 at the degree, or -1 where it is taken away.
+        1 at the degree, or -1 if it is removed.
 
     Examples
     --------
@@ -76,12 +75,12 @@ def scale_degree_to_bitmap(scale_degree: str, modulo: bool = False, length: int 
 
 @_documented
 def quality_to_bitmap(quality: str) -> Int:
-    """The semitones of a chord quality.
+    """Convert a chord quality to a vector of semitones.
 
     Returns
     -------
     int64 (12,)
-        1 where the semitone above the root sounds.
+        1 for each sounding semitone above the root.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def quality_to_bitmap(quality: str) -> Int:
 
 
 def reduce_extended_quality(quality: str) -> tuple[str, set[str]]:
-    """An extended quality as a simpler one and the degrees that it adds.
+    """Reduce an extended quality to a simpler one and added degrees.
 
     Parameters
     ----------
@@ -101,7 +100,7 @@ def reduce_extended_quality(quality: str) -> tuple[str, set[str]]:
     Returns
     -------
     quality : str
-        The same where it is not extended.
+        Unchanged if it is not extended.
     degrees : set of str
 
     Examples
@@ -115,7 +114,7 @@ def reduce_extended_quality(quality: str) -> tuple[str, set[str]]:
 
 @_documented
 def validate_chord_label(chord_label: str) -> None:
-    """Check that a label follows the grammar; a label that does may still have a quality without a meaning.
+    """Check that a label follows the grammar; its quality may still be unsupported.
 
     Examples
     --------
@@ -127,13 +126,13 @@ def validate_chord_label(chord_label: str) -> None:
 
 @_documented
 def split(chord_label: str, reduce_extended_chords: bool = False) -> list[str | set[str]]:
-    """The parts of a chord label.
+    """Split a chord label into its parts.
 
     Returns
     -------
     list
-        Root, quality, set of degrees, bass. The quality is ``maj`` where nothing is written after the root, and empty
-        where only degrees are.
+        Root, quality, set of degrees, bass. The quality is ``maj`` if nothing follows the root, and empty if only
+        degrees do.
 
     Examples
     --------
@@ -148,15 +147,15 @@ def split(chord_label: str, reduce_extended_chords: bool = False) -> list[str | 
 
 @_documented
 def join(chord_root: str, quality: str = "", extensions: Iterable[str] | None = None, bass: str = "") -> str:
-    """A chord label of its parts.
+    """Join the parts of a chord label.
 
     Parameters
     ----------
     chord_root, quality : str
     extensions : iterable of str or None
-        Degrees that are added, or taken away with ``*``.
+        Degrees that are added, or removed if they begin with ``*``.
     bass : str
-        A degree; ``1`` is not written.
+        A degree; ``1`` is omitted.
 
     Returns
     -------
@@ -183,14 +182,14 @@ def join(chord_root: str, quality: str = "", extensions: Iterable[str] | None = 
 def encode(
     chord_label: str, reduce_extended_chords: bool = False, strict_bass_intervals: bool = False
 ) -> tuple[int, Int, int]:
-    """A chord label as numbers.
+    """Encode a chord label as numbers.
 
     Returns
     -------
     root : int
         Semitones above C; -1 for N and X.
     bitmap : int64 (12,)
-        1 where the semitone above the root sounds; all 0 for N, all -1 for X.
+        1 for each sounding semitone above the root; all 0 for N, all -1 for X.
     bass : int
         Semitones above the root; -1 for N and X.
 
@@ -207,7 +206,7 @@ def encode(
 
 
 def encode_table(chord_labels: Sequence[str], reduce_extended_chords: bool = False) -> ChordTable:
-    """Labels as a table with one row each; the first that cannot be encoded is raised."""
+    """Encode labels as the rows of a table, raising the error of the first that cannot be encoded."""
     vocabulary = {label: code for code, label in enumerate(dict.fromkeys(chord_labels))}
     table = encode_vocabulary(list(vocabulary), reduce_extended_chords)
     if table.invalid:
@@ -218,14 +217,14 @@ def encode_table(chord_labels: Sequence[str], reduce_extended_chords: bool = Fal
 
 @_documented
 def encode_many(chord_labels: Sequence[str], reduce_extended_chords: bool = False) -> tuple[Int, Int, Int]:
-    """Chord labels as numbers.
+    """Encode chord labels as numbers.
 
     Returns
     -------
     roots : int64 (n,)
     bitmaps : int64 (n, 12)
     basses : int64 (n,)
-        As `encode` gives them.
+        As in `encode`.
 
     Examples
     --------
@@ -240,24 +239,24 @@ def encode_many(chord_labels: Sequence[str], reduce_extended_chords: bool = Fals
 
 
 def rotate_bitmap_to_root(bitmap: npt.ArrayLike, chord_root: int) -> Int:
-    """Semitones above the root as semitones above C.
+    """Rotate semitones above the root to semitones above C.
 
     Parameters
     ----------
     bitmap : (12,)
-        Not 0 where the semitone above the root sounds.
+        Nonzero for each sounding semitone above the root.
     chord_root : int
         Semitones above C.
 
     Returns
     -------
     (12,)
-        1 where the pitch class sounds.
+        1 for each sounding pitch class.
 
     Raises
     ------
     ValueError
-        If the bitmap has not twelve entries.
+        If the bitmap does not have twelve entries.
 
     Examples
     --------
@@ -272,24 +271,24 @@ def rotate_bitmap_to_root(bitmap: npt.ArrayLike, chord_root: int) -> Int:
 
 
 def rotate_bitmaps_to_roots(bitmaps: npt.ArrayLike, roots: npt.ArrayLike) -> Int:
-    """Many chords' semitones above their roots as semitones above C.
+    """Rotate semitones above the roots of several chords to semitones above C.
 
     Parameters
     ----------
     bitmaps : (n, 12)
-        Not 0 where the semitone above the root sounds.
+        Nonzero for each sounding semitone above the root.
     roots : (n,)
         Semitones above C.
 
     Returns
     -------
     (n, 12)
-        1 where the pitch class sounds.
+        1 for each sounding pitch class.
 
     Raises
     ------
     ValueError
-        If the shapes are others.
+        If the shapes do not match.
 
     Examples
     --------

@@ -34,15 +34,14 @@ from .rules import Chords
 _EXTENDED: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"9": (2,), "maj9": (2,), "min9": (2,), "11": (2, 5), "min11": (2, 5), "13": (9,), "maj13": (9,), "min13": (9,)}
 )
-"""Semitones that extended qualities have beyond those of :data:`mirflow.theory.chords.QUALITIES`; a thirteenth has no
-ninth."""
+"""Semitones of extended qualities in addition to :data:`mirflow.theory.chords.QUALITIES`; a thirteenth has no ninth."""
 
 _NOTHING, _EVERYTHING = (0,) * OCTAVE, (1,) * OCTAVE
 
 
 @dataclass(frozen=True, slots=True)
 class Chord:
-    """A chord: root above C (-1: none), bass above the root (-1: none), and 1 for each semitone that sounds."""
+    """A chord: root above C (-1: none), bass above the root (-1: none), and 1 for each sounding semitone."""
 
     root: int
     bass: int
@@ -54,9 +53,9 @@ NO_CHORD_CODE, X_CHORD_CODE = Chord(-1, -1, _NOTHING), Chord(-1, -1, _EVERYTHING
 
 @lru_cache(maxsize=1 << 16)
 def encode(label: str) -> Chord:
-    """A chord label as madmom reads it; a label that is none is no chord.
+    """Encode a chord label as madmom does; invalid labels are no chord.
 
-    Degrees are added and taken away in the order in which they are written, within the octave, and the bass sounds.
+    Degrees are added and removed in written order, within the octave, and the bass is one of the sounding tones.
 
     Examples
     --------
@@ -88,12 +87,12 @@ _MINOR, _MAJOR, _SECOND, _FOURTH = 3, 4, 2, 5
 
 
 def reduce(chord: Chord, tetrads: bool, with_bass: bool) -> Chord:
-    """A chord with no tones but its third, or second or fourth, its fifth and, of tetrads, its sixth or seventh.
+    """Reduce a chord to its third (or second or fourth), fifth and, for tetrads, sixth or seventh.
 
-    A major third goes before a minor one, and a third before a second or fourth, of which only a single one counts. A
-    perfect fifth goes before an altered one, an augmented before a diminished one above a major third, and the other
-    way round above a minor one; without any it is perfect. A minor seventh goes before a major one, that before a
-    sixth. Where all tones are unknown (X) this makes a major triad, or a dominant seventh chord, without a root.
+    A major third takes precedence over a minor one, and a third over a second or fourth, of which only one is kept. A
+    perfect fifth takes precedence over altered ones, an augmented over a diminished one above a major third, and vice
+    versa above a minor third; a missing fifth is perfect. A minor seventh takes precedence over a major one, and that
+    over a sixth. If all tones are unknown (X), the result is a major triad or a dominant seventh chord without a root.
 
     Examples
     --------
@@ -129,7 +128,7 @@ _VOCABULARIES: Mapping[bool, frozenset[tuple[int, ...]]] = MappingProxyType(
         for tetrads, names in ((False, _TRIADS), (True, _SEVENTHS))
     }
 )
-"""What references are compared on, by whether chords are tetrads."""
+"""Vocabularies of compared references, by whether chords are tetrads."""
 
 RULES: Mapping[str, tuple[bool, bool] | None] = MappingProxyType(
     {
@@ -145,18 +144,12 @@ RULES: Mapping[str, tuple[bool, bool] | None] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ComparedSpans:
-    """The distinct chords of two sides as one rule sees them.
-
-    Parameters
-    ----------
-    code : int64 (chords,)
-        Equal numbers are equal chords.
-    counted : bool (chords,)
-        Those on which a reference is compared.
-    """
+    """The distinct chords of two sides as one rule sees them."""
 
     code: Int
+    """Equal numbers mean equal chords: int64 (chords,)."""
     counted: Column
+    """Whether references with the chord are compared: bool (chords,)."""
 
 
 def _compared(chords: Sequence[Chord], rule: tuple[bool, bool] | None) -> ComparedSpans:
@@ -196,13 +189,13 @@ class Distinct:
         self._rules: dict[str, ComparedSpans] = {}
 
     def under(self, rule: str) -> ComparedSpans:
-        """The chords as a rule sees them."""
+        """The chords as compared by a rule."""
         if rule not in self._rules:
             self._rules[rule] = _compared(self._chords, RULES[rule])
         return self._rules[rule]
 
     def judge(self, rule: str, reference: Int, estimate: Int) -> Int:
-        """1 where an estimate is right, 0 where it is wrong, -1 where the reference is not compared: int64 (n,)."""
+        """1 if an estimate is right, 0 if it is wrong, -1 if the reference is not compared: int64 (n,)."""
         seen = self.under(rule)
         right = (seen.code[reference] == seen.code[estimate]).astype(np.int64)
         return np.where(seen.counted[reference], right, -1)
@@ -210,7 +203,7 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True)
 class TrackTotals:
-    """Seconds of pairs of sequences: of references, right and comparable ones by rule, and outside largest pieces."""
+    """Seconds of pairs: of references, right and comparable ones by rule, and those outside the largest pieces."""
 
     span: Float
     rules: Mapping[str, tuple[Float, Float]]
@@ -218,7 +211,7 @@ class TrackTotals:
 
 
 def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> TrackTotals:
-    """Go through all pairs once and add up the seconds."""
+    """Add up the seconds in one pass over all pairs."""
     none = np.zeros(0)
     found: dict[str, list[tuple[Float, Float]]] = {rule: [(none, none)] for rule in rules}
     pieces: list[tuple[Float, Float]] = [(none, none)]
@@ -248,7 +241,7 @@ _LITERATURE = "@bock2016madmom"
         rule: {"title": title, "summary": f"share of the comparable time on which {right}", "aliases": aliases}
         for rule, title, right, aliases in (
             ("root", "Root", "roots are equal; N and X both have none", ()),
-            ("majmin", "Major/minor", "the triads are equal, where the reference is major, minor or none", ("MajMin",)),
+            ("majmin", "Major/minor", "the triads are equal; references are major, minor or N", ("MajMin",)),
             (
                 "majmin_inv",
                 "Major/minor with bass",
@@ -261,7 +254,7 @@ _LITERATURE = "@bock2016madmom"
     },
     standard_aggregate="wcsr",
     recall=True,
-    perfect_exceptions="NaN where no reference label is in the rule's vocabulary",
+    perfect_exceptions="NaN if no reference label is in the rule's vocabulary",
     literature=f"{_LITERATURE}; @pauwels2013",
 )
 def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Read:
@@ -294,7 +287,7 @@ def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Read:
     literature=f"{_LITERATURE}; section 8.3.2 of @harte2010",
 )
 def segmentation(name: str, totals: TrackTotals, measure: Measure) -> Read:
-    """1 - the share of the time outside the largest pieces into which one side cuts the other's runs."""
+    """1 - share of the time outside the largest pieces into which one side cuts the runs of the other."""
     over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
     found = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}
     return found[name], totals.span
@@ -305,10 +298,10 @@ OUTSIDE = "the reference has no chord in the rule's vocabulary, so there is noth
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs by madmom's rules: a `Scorer`.
+    """Score pairs by madmom's rules: a `Scorer`.
 
-    An empty estimate is no chord throughout; an empty reference gives score 0 and weight 0. Where no chord of the
-    reference can be compared a rule has no score.
+    An empty estimate is no chord throughout; an empty reference has score 0 and weight 0. The score is NaN if no chord
+    of the reference can be compared.
     """
     if grid != "union":
         raise MetricError(f"convention madmom is defined on grid union, not on {grid!r}")
@@ -316,7 +309,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     distinct = Distinct(pairs.references, estimates)
     chords = distinct.chords
     refused, silent, scorable = sort_out(pairs, chords, merging=True)
-    # One more row, which is empty, takes the place of estimates that cannot be compared.
+    # An additional empty row replaces estimates that cannot be compared.
     silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
     rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
     sides = ChordSide(pairs.references, chords.reference), ChordSide(silence, chords.estimate)
@@ -337,7 +330,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 def evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """The segments that a rule judges, with the verdict on each, for several estimates: a `ManyExplainer`."""
+    """Return the segments judged by a rule with their verdicts, for several estimates: a `ManyExplainer`."""
     if measure.metric.name not in RULES:
         raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
     return judge(_clean, partial(_judge_segments, measure.metric.name), reference, estimates)
@@ -371,7 +364,7 @@ def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evi
 _clean = partial(clean, refused=(*NO_TIMES, "reversed"))
 CONVENTION = Convention(
     "madmom",
-    "madmom's evaluation: chords reduced to triads and tetrads; X is compared, and wrong unless both sides have it",
+    "madmom's evaluation: chords are reduced to triads and tetrads; X is only right if both sides have it",
     METRICS,
     _clean,
     score,

@@ -35,18 +35,19 @@ from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sid
 
 
 def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int, str], dict[int, str]]:
-    """The pairs that cannot be scored, and why.
+    """Find the pairs that cannot be scored, and the reasons.
 
     Parameters
     ----------
     pairs : Pairs
     runs : tuple of int64 (intervals,) or None
-        For each side, what makes neighbours one run; None: nothing does.
+        For each side, the number by which neighbours form runs; None: there are no runs.
 
     Returns
     -------
     by_reference, by_estimate : dict of int to str
-        Pairs whose reference, or else whose estimate, is at fault. An estimate is judged within the reference's span.
+        Pairs with a faulty reference, and other pairs with a faulty estimate. Estimates are judged within the
+        reference's span.
     """
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     by_reference: dict[int, str] = {}
@@ -68,7 +69,7 @@ def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int,
 
 
 def _faults_of_rows(rows: Ragged, run: Int | None) -> dict[int, list[int]]:
-    """The items at fault of each row that has some."""
+    """Faulty items by row."""
     items = np.flatnonzero(interval_faults(rows, run))
     found: dict[int, list[int]] = {}
     for row, item in zip(np.searchsorted(rows.offsets, items, side="right").tolist(), items.tolist(), strict=True):
@@ -81,7 +82,7 @@ def _pairs_of(faults: dict[int, list[int]], row: Int) -> list[int]:
 
 
 def _matters(rows: Ragged, item: int, span: tuple[float, float]) -> bool:
-    """Check that a fault is still one after the row was cut to a span."""
+    """True if a fault remains after the row is cropped to a span."""
     start, end = rows.columns["start"], rows.columns["end"]
     if end[item] < start[item] or start[item + 1] < start[item] or end[item + 1] < end[item]:
         return True
@@ -97,11 +98,11 @@ def _describe(rows: Ragged, item: int) -> str:
 
 
 def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERVALS) -> Cleaned:
-    """Make rows of intervals fit for mir_eval's rules.
+    """Clean rows of intervals for mir_eval's rules.
 
-    Intervals without length are dropped and rows out of order sorted; both are counted, and so are gaps. Flaws are the
-    findings `refused`, by default times that are not finite, negative or reversed, labels that are not chords, and
-    overlaps of intervals with different chords, or of any where neighbours with equal chords are never merged.
+    Intervals of zero length are dropped and unordered rows sorted; both are counted, as are gaps. Flaws are the
+    findings `refused` (by default times that are not finite, negative or reversed), labels that are not chords, and
+    overlaps of intervals with different chords, or of any intervals unless `merging`.
 
     Examples
     --------
@@ -126,7 +127,7 @@ def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERV
 
 
 def clean_unmerged(rows: Ragged) -> Cleaned:
-    """The same where neighbours are never merged, so that an overlap of equal chords is a flaw as well."""
+    """Clean rows whose neighbours are never merged, so that overlaps of equal chords are flaws, too."""
     return clean(rows, merging=False)
 
 
@@ -139,9 +140,9 @@ _RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
 
 _HARTE = "section 8.3.2 of @harte2010; @mauch2010"
 _EXCEPTIONS = {
-    "majmin": "0 where no reference label is a major or minor triad or no chord, such as an all-sus reference",
-    "sevenths": "0 where no reference label is one of maj, min, maj7, 7, min7 and N, such as an all-dim reference",
-    "mirex": "0 where every reference label is X or has fewer than three pitch classes, such as power chords",
+    "majmin": "0 if no reference label is a major or minor triad or no chord, such as an all-sus reference",
+    "sevenths": "0 if no reference label is one of maj, min, maj7, 7, min7 and N, such as an all-dim reference",
+    "mirex": "0 if every reference label is X or has fewer than three pitch classes, such as power chords",
 }
 
 
@@ -153,7 +154,7 @@ _EXCEPTIONS = {
             "summary": f"share of the comparable time on which the estimate is right: {right}",
             "key": rule,
             "aliases": tuple(aliases),
-            "perfect_exceptions": _EXCEPTIONS.get(rule.removesuffix("_inv"), "0 where every reference label is X"),
+            "perfect_exceptions": _EXCEPTIONS.get(rule.removesuffix("_inv"), "0 if every reference label is X"),
         }
         for rule, title, right, *aliases in (
             ("thirds", "Thirds", "same root and same kind of third"),
@@ -221,7 +222,7 @@ _LENGTH = Weight("length of the reference", "s")
     literature=_HARTE,
 )
 def segmentation(name: str, totals: Totals, measure: Measure) -> Read:
-    """1 - the share of the time outside the largest pieces into which one side cuts the other's runs."""
+    """1 - share of the time outside the largest pieces into which one side cuts the runs of the other."""
     over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
     return {"overseg": over, "underseg": under, "seg": np.minimum(over, under)}[name], totals.span
 
@@ -230,7 +231,7 @@ _RULE = Parameter("rule", "majmin", choices=RULES, help="the comparison rule")
 
 
 def _vocabulary(*names: str) -> Parameter:
-    return Parameter("vocabulary", "majmin", choices=names, help="the classes that chords fall into")
+    return Parameter("vocabulary", "majmin", choices=names, help="the classes of chords")
 
 
 _on_request = partial(metric, default=False)
@@ -245,7 +246,7 @@ _of_all_seconds = partial(_on_request, needs=_RULES, standard_aggregate="wcsr", 
     literature="@harte2010; equation 1 of @raffel2014; @odekerken2020",
 )
 def csr(totals: Totals, measure: Measure) -> Read:
-    """Share of the reference's whole length on which the estimate is right; what the rule cannot compare is wrong."""
+    """Share of the reference's length on which the estimate is right; chords that cannot be compared are wrong."""
     return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
 
@@ -267,7 +268,7 @@ def csr_framewise(totals: Totals, measure: Measure) -> Read:
     literature="equation 12 of @downie2010",
 )
 def overlap_2008(totals: Totals, measure: Measure) -> Read:
-    """Share of the reference's length on which both sides are of the same of 25 classes: 24 triads and no chord."""
+    """Share of the reference's length on which both sides have the same of 25 classes: 24 triads and no chord."""
     found = totals.confusions["25"]
     right, seconds = found.sum(found.pair, found.pairs)
     return divide(right, seconds), seconds
@@ -279,12 +280,12 @@ def overlap_2008(totals: Totals, measure: Measure) -> Read:
     aliases=("ACQA",),
     needs=_CONFUSIONS,
     pooling="micro",
-    perfect_exceptions="0 where no reference label is in the vocabulary",
+    perfect_exceptions="0 if no reference label is in the vocabulary",
     parameters=(_vocabulary("majmin", "triads", "sevenths", "tetrads"),),
     literature="@cho2014",
 )
 def class_recall(totals: Totals, measure: Measure) -> Read:
-    """Mean, over the chord qualities of the reference, of the share of their time on which the estimate is right."""
+    """Share of the time of each chord quality on which the estimate is right, averaged over qualities."""
     vocabulary = str(measure["vocabulary"])
     return kernel.class_recall(totals.confusions[vocabulary], vocabulary)
 
@@ -344,12 +345,12 @@ GRIDS = ("union", "frames")
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", merging: bool = True) -> Scores:
-    """Scores of pairs by mir_eval's rules: a `Scorer`.
+    """Score pairs by mir_eval's rules: a `Scorer`.
 
-    An empty estimate is no chord throughout; an empty reference gives score 0 and weight 0. Pairs with a side that
-    overlaps itself are refused, as mir_eval refuses them. On a grid of frames, given as their hop in seconds, both
-    sides are what they are at the frames' times, with no chord in gaps, and each frame counts `hop` seconds. Unless
-    `merging`, neighbours with equal chords are not merged for segmentation.
+    An empty estimate is no chord throughout; an empty reference has score 0 and weight 0. As in mir_eval, pairs with
+    overlapping intervals on a side are refused. On a grid of frames, given as hop in seconds, both sides are sampled at
+    the frames' times, gaps are no chord, and each frame counts `hop` seconds. With `merging`, neighbours with equal
+    chords are merged for segmentation.
 
     References
     ----------
@@ -359,7 +360,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     estimates = pairs.estimates
     chords = encode_sides(pairs.references, estimates)
     refused, silent, scorable = sort_out(pairs, chords, merging)
-    # One more row, which is empty, takes the place of estimates that cannot be compared.
+    # An additional empty row replaces estimates that cannot be compared.
     silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
     rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
     sides = ChordSide(pairs.references, chords.reference), ChordSide(silence, chords.estimate)
@@ -370,7 +371,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     extras: dict[str, Sparse] = {}
     axes: dict[float | None, list[Measure]] = {}
     for measure in measures:
-        # Some measures have frames of their own; the others are on the grid that was asked for.
+        # Some measures define their own frames; the others use the requested grid.
         axes.setdefault(_hop(float(measure["hop"])) if "hop" in measure.parameters else hop, []).append(measure)
     kept = np.array([pair not in refused for pair in scorable.tolist()], dtype=np.bool_)
     for step, some in axes.items():
@@ -402,7 +403,7 @@ def _hop(grid: Grid) -> float | None:
 
 
 def sort_out(pairs: Pairs, chords: Chords, merging: bool) -> tuple[dict[int, str], Bool, Int]:
-    """The refused pairs, those to be scored as if the estimate were empty, and those to be scored at all."""
+    """Return refused pairs, pairs to be scored as if the estimate were empty, and pairs to be scored."""
     runs = (chords.merged[chords.reference[:-1]], chords.merged[chords.estimate[:-1]]) if merging else (None, None)
     by_reference, by_estimate = refuse(pairs, runs)
     silent = np.zeros(len(pairs), dtype=np.bool_)
@@ -419,7 +420,7 @@ VERDICTS = {1: "right", 0: "wrong", -1: "not comparable"}
 def evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """The segments that a chord rule judges, with the verdict on each, for several estimates: a `ManyExplainer`.
+    """Return the segments judged by a chord rule with their verdicts, for several estimates: a `ManyExplainer`.
 
     Parameters
     ----------
@@ -433,8 +434,8 @@ def evidences(
     -------
     list of dict of str to array (segments,)
         ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``,
-        ``wrong`` and ``not comparable``. The right seconds over the comparable ones are the score. An AnnotationError
-        stands for an estimate that cannot be scored.
+        ``wrong`` and ``not comparable``. The right seconds over the comparable ones are the score. Estimates that
+        cannot be scored are replaced by an AnnotationError.
 
     Examples
     --------
@@ -455,7 +456,7 @@ def evidences(
 def _decibel_evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """The segments of several estimates with their verdicts under DECIBEL's chord symbol recall."""
+    """Return the segments of several estimates with verdicts under DECIBEL's chord symbol recall."""
     if measure.metric.name != "csr":
         raise MetricError(f"{measure} does not judge segments one by one; ask for csr")
     return judge(clean_unmerged, partial(_judge_segments, "majmin"), reference, estimates)
@@ -467,12 +468,12 @@ def judge(
     reference: Annotation,
     estimates: Sequence[Annotation],
 ) -> list[Evidence | AnnotationError]:
-    """Evidence of several estimates of a track.
+    """Return the evidence of several estimates of a track.
 
     Parameters
     ----------
     clean : callable
-        Of the convention.
+        Cleaner of the convention.
     segments : callable
         (reference, estimates) -> the segments of each estimate; flawed ones are empty.
     reference : Annotation
@@ -494,7 +495,7 @@ def single_evidence(
     estimate: Annotation,
     measure: Measure,
 ) -> Evidence:
-    """The evidence of one estimate; its error is raised."""
+    """Return the evidence of one estimate, or raise its error."""
     (found,) = explain_many(reference, [estimate], measure)
     if isinstance(found, AnnotationError):
         raise found
@@ -527,7 +528,7 @@ def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evi
 
 MIR_EVAL = Convention(
     "mir_eval",
-    "mir_eval 0.8.2: the earlier label carries over a gap, extended chords are merged only for segmentation",
+    "mir_eval 0.8.2: labels continue through gaps, extended chords are merged only for segmentation",
     METRICS,
     clean,
     score,

@@ -32,14 +32,14 @@ _of_labels = documented(
     Raises
     ------
     ValueError
-        If one list is longer.
+        If the lists differ in length.
     InvalidChordException
         For a label that does not follow the grammar.
 
     Warns
     -----
     MirflowWarning
-        For each list that is empty.
+        For each empty list.
     """,
     MIR_EVAL.metrics,
 )
@@ -53,7 +53,7 @@ _of_intervals = documented(
     Raises
     ------
     ValueError
-        If either side is no valid array of intervals, or what is cut is empty or overlaps itself.
+        If either side is not a valid array of intervals, or the side to be cut is empty or overlaps itself.
 
     References
     ----------
@@ -64,7 +64,7 @@ _of_intervals = documented(
 
 @_of_labels
 def validate(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> None:
-    """Check two lists of labels that are to be compared."""
+    """Check two lists of labels before they are compared."""
     if len(reference_labels) != len(estimated_labels):
         raise ValueError(
             "Chord comparison received different length lists: "
@@ -80,24 +80,24 @@ def validate(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -
 
 @documented("")
 def weighted_accuracy(comparisons: npt.NDArray[Any], weights: npt.NDArray[Any]) -> float:
-    """The weighted mean of those comparisons that are defined.
+    """Weighted mean of the defined comparisons.
 
     Parameters
     ----------
     comparisons : (n,)
-        From 0 to 1; less where nothing could be compared.
+        In [0, 1]; negative if not comparable.
     weights : (n,)
-        For example durations in seconds.
+        Durations in seconds, for example.
 
     Returns
     -------
     float
-        0 where no weight is left.
+        0 if the total weight is 0.
 
     Raises
     ------
     ValueError
-        If there are not as many weights, or one is negative.
+        If the lengths differ or a weight is negative.
 
     Warns
     -----
@@ -135,7 +135,7 @@ class ChordRule(Protocol):
     """A rule over two aligned sequences of labels."""
 
     def __call__(self, reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-        """Compare the labels of each stretch of time: float64 (n,)."""
+        """Compare the labels of each segment: float64 (n,)."""
 
 
 _LEFT_OUT = {
@@ -146,7 +146,7 @@ _LEFT_OUT = {
 
 
 def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: list[float]) -> ChordRule:
-    """The function of a rule; its example compares the given labels."""
+    """Make the function of a rule, with the given labels as example."""
 
     def compared(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
         validate(reference_labels, estimated_labels)
@@ -163,7 +163,7 @@ def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: l
     Raises
     ------
     InvalidChordException
-        For a quality without a meaning.
+        For an unsupported quality.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: l
     return _of_labels(compared)
 
 
-_TRIAD, _SEVENTH = "where the reference is a major or minor one", "where the reference is of a short list"
+_TRIAD, _SEVENTH = "if the reference is a major or minor one", "if the reference is in the vocabulary"
 
 thirds = _comparison("thirds", "root and third (minor or not) are", "A:7 C:min", "A:aug C", [1.0, 0.0])
 thirds_inv = _comparison("thirds_inv", "root, third and bass are", "A:7/3 C:min", "A/3 C:min/5", [1.0, 0.0])
@@ -200,19 +200,19 @@ OVERLAP = "Chord Intervals must not overlap"
 
 
 def check_disjoint(intervals: Array) -> None:
-    """Raise a ValueError if an interval begins before the one before it ends."""
+    """Raise a ValueError if an interval begins before the previous one ends."""
     if (intervals[:-1, 1] > intervals[1:, 0]).any():
         raise ValueError(OVERLAP)
 
 
 @_of_intervals
 def directional_hamming_distance(reference_intervals: Array, estimated_intervals: Array) -> float:
-    """The share of time outside the largest pieces into which the estimate cuts the reference's intervals.
+    """Share of time outside the largest pieces into which the estimate cuts the reference's intervals.
 
     Returns
     -------
     float
-        0 where no interval of the reference is cut.
+        0 if no interval of the reference is cut.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def directional_hamming_distance(reference_intervals: Array, estimated_intervals
     validate_intervals(reference_intervals)
     check_disjoint(reference_intervals)
     if len(reference_intervals) == 0:
-        raise ValueError("the directional Hamming distance from no intervals is not defined")
+        raise ValueError("the directional Hamming distance is undefined without intervals")
     reference, estimate = (row_of_intervals(side) for side in (reference_intervals, estimated_intervals))
     columns = ((*(side.columns[name] for name in ("start", "end")), side.counts[0]) for side in (reference, estimate))
     cut, by = columns
@@ -237,7 +237,7 @@ def overseg(reference_intervals: Array, estimated_intervals: Array) -> float:
     Returns
     -------
     float
-        1 where no interval of the reference is cut.
+        1 if no interval of the reference is cut.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def underseg(reference_intervals: Array, estimated_intervals: Array) -> float:
     Returns
     -------
     float
-        1 where no interval of the estimate is cut.
+        1 if no interval of the estimate is cut.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def seg(reference_intervals: Array, estimated_intervals: Array) -> float:
     Returns
     -------
     float
-        1 where all boundaries are the same.
+        1 if all boundaries are equal.
 
     Examples
     --------
@@ -283,13 +283,13 @@ def seg(reference_intervals: Array, estimated_intervals: Array) -> float:
 
 
 def merge_chord_intervals(intervals: Array, labels: Sequence[str]) -> Array:
-    """Join neighbouring intervals of the same chord, whatever lies between them.
+    """Join neighbouring intervals of the same chord, ignoring gaps between them.
 
     Parameters
     ----------
     intervals : (n, 2), seconds
     labels : sequence of str, n items
-        Chords are the same if root, bass and semitones are, upper voices of extended chords included.
+        Chords are equal if root, bass and semitones are, including upper voices of extended chords.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def merge_chord_intervals(intervals: Array, labels: Sequence[str]) -> Array:
     Raises
     ------
     ValueError
-        If there are not as many labels as intervals.
+        If the numbers of labels and intervals differ.
     InvalidChordException
         For a label that cannot be encoded.
 
@@ -324,7 +324,7 @@ def merge_chord_intervals(intervals: Array, labels: Sequence[str]) -> Array:
 def evaluate(
     ref_intervals: Array, ref_labels: Sequence[str], est_intervals: Array, est_labels: Sequence[str], **kwargs: Any
 ) -> OrderedDict[str, float]:
-    """All chord scores of one estimate: twelve chord symbol recalls, then underseg, overseg and seg.
+    """Compute all chord scores of one estimate: twelve chord symbol recalls, then underseg, overseg and seg.
 
     Parameters
     ----------
@@ -333,20 +333,20 @@ def evaluate(
     ref_labels, est_labels : sequence of str
         One for each interval.
     **kwargs
-        There are none.
+        Not used.
 
     Raises
     ------
     ValueError
-        For an empty reference, labels and intervals that differ in number, and intervals that are negative, without
-        length, not finite, not in order or overlapping, also after the estimate is cropped.
+        For an empty reference, different numbers of labels and intervals, and intervals that are negative, empty, not
+        finite, unordered or overlapping, even if only after the estimate is cropped.
     InvalidChordException
         For a label that cannot be encoded.
 
     Warns
     -----
     MirflowWarning
-        For each recall for which nothing is comparable; it is 0.
+        For each recall without comparable chords; it is 0.
 
     Examples
     --------
@@ -357,7 +357,7 @@ def evaluate(
     """
     refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_labels", "est_intervals", "est_labels"))
     low, high = ref_intervals.min(), ref_intervals.max()
-    # The estimate may end at infinity, because it is cropped.
+    # The estimate may end at infinity because it is cropped.
     if not are_times([low, high]) or np.isnan(est_intervals).any():
         raise ValueError(f"Interval times {BOUNDED}")
     est_intervals, fitted = adjust_intervals(est_intervals, est_labels, low, high, NO_CHORD, NO_CHORD)
@@ -367,7 +367,7 @@ def evaluate(
         merged = merge_chord_intervals(intervals, labels)
         validate_intervals(merged)
         check_disjoint(merged)
-        if (np.diff(intervals, axis=0) < 0).any():  # within a run of one chord, which merging hides
+        if (np.diff(intervals, axis=0) < 0).any():  # also within a run of one chord, which merging would hide
             raise ValueError(OVERLAP)
     measures = MIR_EVAL.select()
     sides = row_of_intervals(ref_intervals, ref_labels), row_of_intervals(est_intervals, est_labels)

@@ -1,4 +1,4 @@
-"""The rules by which MIREX scored chord estimation in 2013; ``docs/mirex2013.md`` writes them down."""
+"""The rules by which MIREX scored chord estimation in 2013, described in ``docs/mirex2013.md``."""
 
 from __future__ import annotations
 
@@ -26,39 +26,34 @@ from .metrics import Evidence, Read, judge, single_evidence
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1
-"""The quality of a chord that a rule has no class for."""
+"""The quality of chords outside the classes of a rule."""
 _BASSES = 13
 
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The chords that one rule maps the labels of one side to; one more element is for silence.
-
-    Parameters
-    ----------
-    quality : int16 (labels + 1,)
-        Type, and bass where the rule has one, as one number; 0 for no chord; `OUTSIDE` where the rule has no class.
-    chord : int64 (labels + 1,)
-        Number of the mapped chord among the different ones of this vocabulary, of which there are `chords`.
-    """
+    """The chords to which a rule maps the labels of one side; an additional last element is for silence."""
 
     quality: npt.NDArray[np.int16]
+    """int16 (labels + 1,): code of the type, and of the bass if the rule compares it; 0 for no chord; `OUTSIDE` if the
+    rule has no class."""
     chord: Int
+    """Index of the mapped chord among the `chords` distinct ones of this vocabulary: int64 (labels + 1,)."""
     chords: int
 
 
 @dataclass(frozen=True, slots=True)
 class SideVocabulary:
-    """The labels of one side and silence: roots, semitones above C or `NONE`, and what each rule maps them to."""
+    """Labels of one side and silence: roots in semitones above C or `NONE`, and the chords that rules map them to."""
 
     root: npt.NDArray[np.int8]
     rules: dict[str, Mapped]
 
 
 def encode(labels: Sequence[str], rules: Sequence[str], *, reference: bool) -> SideVocabulary:
-    """Map labels by each of the rules, named as in `RULES`; a last row, beyond them, is for silence.
+    """Map labels by rules named as in `RULES`; an additional last row is for silence.
 
-    A reference keeps the spelling of its degrees and is confined to the rule's classes; an estimate is neither.
+    References keep the spelling of their degrees and are restricted to the rule's classes; estimates are not.
 
     Examples
     --------
@@ -94,57 +89,47 @@ def _quality(table: SpelledTable, rule: str, reference: bool) -> npt.NDArray[np.
 
 @dataclass(frozen=True, slots=True)
 class SegmentSide:
-    """The segments of one side, one row a pair, with ranks of times for times.
-
-    Parameters
-    ----------
-    start, end : int64 (n,)
-        Positions in the sorted distinct times of both sides.
-    label : int64 (n,)
-    counts, offsets : int64 (pairs,), int64 (pairs + 1,)
-    """
+    """The segments of one side, one row per pair, with ranks instead of times."""
 
     start: Int
     end: Int
+    """Positions in the sorted distinct times of both sides: int64 (n,)."""
     label: Int
+    """int64 (n,)"""
     counts: Int
     offsets: Int
+    """int64 (pairs,), int64 (pairs + 1,)"""
 
     @property
     def last_end(self) -> Int:
-        """Rank of the end of each pair's last segment; -1 for a pair without one."""
+        """Rank of the end of each pair's last segment; -1 if there is none."""
         last = np.full(len(self.counts), -1, dtype=np.int64)
         some = self.counts > 0
         last[some] = self.end[self.offsets[1:][some] - 1]
         return last
 
     def reached(self, bits: int) -> Int:
-        """The latest end up to each segment, as ``pair << bits | rank``, which never falls along the whole array."""
+        """Latest end up to each segment, as ``pair << bits | rank``, which never decreases."""
         return np.maximum.accumulate(rows_of(self.counts) << bits | self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The stretches of time between consecutive cut points of each pair, in order.
-
-    Parameters
-    ----------
-    pair : int64 (n,)
-    start, end : float64 (n,), seconds
-    reference, estimate : int64 (n,)
-        The label in force on each side; -1 where there is none.
-    """
+    """The stretches of time between consecutive cut points of each pair, in order of time."""
 
     pair: Int
+    """int64 (n,)"""
     start: Float
     end: Float
+    """float64 (n,), seconds."""
     reference: Int
     estimate: Int
+    """int64 (n,): label in force on each side; -1 for none."""
 
 
 def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
-    """The sorted distinct times of both sides, 0 among them, and the sides, one row a pair, with ranks for times."""
-    # Segments that start at the end before them in the flat column need no rank of their own.
+    """Sort the distinct times of both sides, including 0, and replace times by their ranks."""
+    # Segments that start at the previous end in the flat column share its rank.
     fresh = [np.append(True, side.columns["start"][1:] != side.columns["end"][:-1]) for side in sides]
     fresh = [new[: len(side.columns["start"])] for new, side in zip(fresh, sides, strict=True)]
     starts = [side.columns["start"][new] for new, side in zip(fresh, sides, strict=True)]
@@ -159,7 +144,7 @@ def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
 
 
 def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
-    """The stretches between cut points from 0 to the end of the last reference segment; pairs without one have none."""
+    """Return the stretches between cut points from 0 to the end of the last reference segment."""
     bits = len(times).bit_length()
     left, left_counts, left_passed = _points(bits, reference)
     right, right_counts, right_passed = _points(bits, estimate)
@@ -176,10 +161,10 @@ def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
 
 
 def _points(bits: int, side: SegmentSide) -> tuple[Int, Int, Int]:
-    """Cut points of one side: their ranks, how many each pair has, and how many segments are passed beyond each.
+    """Cut points of one side: their ranks, their number per pair, and the number of segments passed at each.
 
-    A segment is passed, for good, at the latest end up to it. Starts at which the segment before has just been passed
-    add nothing.
+    A segment has been passed once the latest end up to it is reached. Starts that coincide with the end of the previous
+    segment add no cut points.
     """
     owner = rows_of(side.counts) << bits
     start, end, reached = owner | side.start, owner | side.end, side.reached(bits)
@@ -193,7 +178,7 @@ def _points(bits: int, side: SegmentSide) -> tuple[Int, Int, Int]:
 
 
 def _in_force(side: SegmentSide, pair: Int, until: Int, passed: Int) -> Int:
-    """The label up to a moment: that of the first segment not passed before it, if that has begun by then; else -1."""
+    """Label up to a moment: that of the first segment not passed before it if it has begun by then, else -1."""
     if not len(side.label):
         return np.full(len(pair), -1, dtype=np.int64)
     item = np.minimum(passed, side.offsets[1:][pair] - 1)
@@ -201,9 +186,9 @@ def _in_force(side: SegmentSide, pair: Int, until: Int, passed: Int) -> Int:
 
 
 def merge_equal(side: SegmentSide) -> SegmentSide:
-    """Neighbouring segments with equal labels as one, from the first's start to the latest end, gaps included.
+    """Merge neighbouring segments with equal labels, from the first start to the latest end, including gaps.
 
-    Segments without length are passed over.
+    Segments of zero length are skipped.
     """
     lasting = side.end > side.start
     owner, label, start, end = (column[lasting] for column in (rows_of(side.counts), side.label, side.start, side.end))
@@ -216,7 +201,7 @@ def merge_equal(side: SegmentSide) -> SegmentSide:
 
 
 def silence_where_empty(side: SegmentSide, last: Int) -> SegmentSide:
-    """One segment up to `last` (rank per pair) in the rows that have none."""
+    """Fill empty rows with one segment up to `last` (rank per pair)."""
     empty = side.counts == 0
     if not empty.any():
         return side
@@ -233,9 +218,9 @@ def silence_where_empty(side: SegmentSide, last: Int) -> SegmentSide:
 def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tuple[Float, Float, Float]:
     """Under- and over-segmentation of each pair, and the end of its last reference segment: float64 (pairs,) each.
 
-    Under-segmentation is the time that estimated segments share with reference segments, but for the largest share of
-    each estimated segment; over-segmentation the same with the roles swapped; both up to the end of the last reference
-    segment, and over it. A side without segments counts as one up to that end.
+    Under-segmentation is the time that estimated segments share with reference segments other than the one with the
+    largest overlap, relative to the end of the last reference segment; over-segmentation is the same with swapped
+    roles. A side without segments is treated as one segment up to that end.
     """
     last = np.maximum(reference.last_end, 0)
     end = times[last]
@@ -250,17 +235,17 @@ def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tu
     for side, items in ((estimate, here), (reference, there)):
         largest = np.zeros(len(side.start))
         np.maximum.at(largest, items, shared)
-        # Both sums round, so that their difference may fall below 0 by a unit in the last place.
+        # Because of rounding, the difference of the sums may be slightly below 0.
         outside = np.maximum(total - sum_by(rows_of(side.counts), largest, len(end)), 0.0)
         found.append(divide(outside, end))
     return found[0], found[1], end
 
 
 def _neighbours(bits: int, reference: SegmentSide, estimate: SegmentSide) -> tuple[Int, Int]:
-    """All (estimated, reference) segments of the same pair that may overlap; exactly those where both are in order.
+    """All (estimated, reference) segments of a pair that may overlap; exactly those that do if both are sorted.
 
-    The latest end so far and the earliest start still to come are monotone even where segments are not, so that two
-    searches bound the reference segments that an estimated one can meet.
+    The latest end so far and the earliest start still to come are monotone even if segments are not sorted, so that two
+    searches bound the reference segments that an estimated one can overlap.
     """
     reached = reference.reached(bits)
     owner = rows_of(reference.counts) << bits
@@ -273,11 +258,10 @@ def _neighbours(bits: int, reference: SegmentSide, estimate: SegmentSide) -> tup
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find the rows that cannot be scored, and count what is irregular in the others.
+    """Find rows that cannot be scored, and count irregular items in the others.
 
-    Nothing is dropped or moved: a zero-length segment, a gap, an overlap or a row out of order means what it means to
-    the walk along the timeline. Flaws are times that are not finite, negative or reversed, and labels that are not
-    chords.
+    Nothing is dropped or moved: `walk` defines the meaning of empty segments, gaps, overlaps and unordered rows. Flaws
+    are times that are not finite, negative or reversed, and labels that are not chords.
 
     Examples
     --------
@@ -290,12 +274,12 @@ def clean(rows: Ragged) -> Cleaned:
     label, invalid = rows.columns["label"], encode_spelled(rows.labels, spelled=True).invalid
     if invalid:
         problems.append((np.isin(label, list(invalid)), lambda item: invalid[int(label[item])]))
-    problems.append((label < 0, lambda item: "has no label; write N where there is no chord"))
+    problems.append((label < 0, lambda item: "has no label; use N for no chord"))
     return set_aside(rows, problems, irregular)
 
 
 _BATCH_SEGMENTS = 20_000
-"""Segments that are worked on at once: more would fall out of the cache."""
+"""Segments processed at once, so that they fit into the cache."""
 
 
 class Outcome(IntEnum):
@@ -315,12 +299,12 @@ RIGHT = [Outcome.all_correct, Outcome.correct_no_chord]
 
 
 class Judged(Shared):
-    """Some pairs, and what the rules find in them; each result is computed once.
+    """Pairs judged by the rules; each result is computed once.
 
     Parameters
     ----------
     times : float64 (n,), seconds
-        The distinct times, by rank.
+        Distinct times by rank.
     sides : (SegmentSide, SegmentSide)
         References and estimates.
     labels : (SideVocabulary, SideVocabulary)
@@ -344,7 +328,7 @@ class Judged(Shared):
 
     @cached_property
     def _by_root(self) -> Int:
-        """Outcomes by the roots alone, as if all types were equal; of two chords a different type is the next one."""
+        """Outcomes if all types were equal; adding 1 turns the outcome of two chords into that of different types."""
         reference, estimate = self._labels[0].root[self.pieces.reference], self._labels[1].root[self.pieces.estimate]
         outcome = np.where(reference == estimate, Outcome.all_correct.value, Outcome.type_correct.value)
         outcome[estimate == NONE] = Outcome.deleted
@@ -374,7 +358,7 @@ class Judged(Shared):
         return seconds, seconds[:, 1:].sum(axis=1)
 
     def chords(self, rule: str, side: int) -> Float:
-        """Different mapped chords of a side, over the evaluated time on which both are chords: float64 (pairs,)."""
+        """Number of distinct mapped chords of a side in evaluated time with chords on both sides: float64 (pairs,)."""
         both = np.flatnonzero(self.outcomes(rule) >= Outcome.all_correct)
         mapped = self._labels[side].rules[rule]
         code = (self.pieces.reference, self.pieces.estimate)[side][both]
@@ -388,7 +372,7 @@ _EVALUATED = Weight("time of the reference segments in the rule's vocabulary", "
 _RULE = Parameter("rule", "majmin", choices=RULES, help="the rule that maps chords to its vocabulary")
 
 
-_ENHARMONIC = "less where its spelling decides its class, as of A:min7(*5,b6): an estimate is read by pitch"
+_ENHARMONIC = "less if its spelling decides its class, as in A:min7(*5,b6): estimates are read by pitch"
 
 
 @family(
@@ -409,7 +393,7 @@ _ENHARMONIC = "less where its spelling decides its class, as of A:min7(*5,b6): a
     },
     recall=True,
     standard_aggregate="wcsr",
-    perfect_exceptions=f"0 where no reference label is in the rule's vocabulary; {_ENHARMONIC}",
+    perfect_exceptions=f"0 if no reference label is in the rule's vocabulary; {_ENHARMONIC}",
     literature="@musoo2013",
 )
 def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
@@ -433,7 +417,7 @@ def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
             ("root_correct", "Root correct", "none", 0.0, "both are chords with the same root but not the same type"),
             ("type_correct", "Type correct", "none", 0.0, "both are chords with the same type but not the same root"),
             ("all_wrong", "All wrong", "lower", 0.0, "both are chords with different roots and different types"),
-            ("deleted", "Deleted", "lower", 0.0, "the reference is a chord and the estimate is none"),
+            ("deleted", "Deleted", "lower", 0.0, "the reference is a chord and the estimate is not"),
             ("inserted", "Inserted", "lower", 0.0, "the reference is no chord and the estimate is one"),
             ("correct_no_chord", "Correct no-chord", "none", None, "both are no chord"),
         )
@@ -472,7 +456,7 @@ def chord_counts(name: str, judged: Judged, measure: Measure) -> Read:
     return judged.chords(rule, int(name == "n_estimate_chords")), judged.seconds(rule)[1]
 
 
-# Between 0 and 1 unless segments of one side overlap each other, which the convention takes.
+# Between 0 and 1 unless segments of one side overlap each other, which the convention allows.
 _DISTANCE = {"range": (0.0, float("inf")), "orientation": "lower", "perfect": 0.0}
 
 
@@ -512,7 +496,7 @@ METRICS = metrics_in(globals())
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs by the rules of MIREX 2013: a `Scorer`; repairs count estimates that end too early."""
+    """Score pairs by the rules of MIREX 2013: a `Scorer`; repairs count estimates that end too early."""
     if grid != "union":
         raise MetricError(f"convention mirex2013 is defined on grid union, not on {grid!r}")
     rules = list(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
@@ -532,14 +516,14 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _rule_of(measure: Measure) -> str:
-    """The rule that a measure needs; empty for segmentation."""
+    """Rule of a measure; empty for segmentation."""
     return measure.metric.name if measure.metric.recall else str(measure.parameters.get("rule", ""))
 
 
 def evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """The stretches between cut points that a rule judges, with the verdict on each, for several estimates.
+    """Return the stretches between cut points with their verdicts under a rule, for several estimates.
 
     Parameters
     ----------
@@ -547,14 +531,14 @@ def evidences(
         Of kind intervals.
     estimates : sequence of Annotation
     measure : Measure
-        One of the five rules, or a column of one.
+        One of the five rules, or an outcome of one.
 
     Returns
     -------
     list of dict of str to array (stretches,)
-        ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels, N where there is none), ``verdict``
-        (``right``, ``wrong`` or ``not comparable``) and ``outcome`` (the column that the time is counted in, or
-        ``left_out``). An AnnotationError stands for an estimate that cannot be scored.
+        ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels, N for none), ``verdict`` (``right``,
+        ``wrong`` or ``not comparable``) and ``outcome`` (the column to which the time is added, or ``left_out``).
+        Estimates that cannot be scored are replaced by an AnnotationError.
 
     Examples
     --------

@@ -18,29 +18,22 @@ from ...theory.harte import NO_CHORD
 
 @dataclass(frozen=True, slots=True)
 class Chords:
-    """The distinct chords of a batch.
-
-    Parameters
-    ----------
-    table : ChordTable
-        One row a distinct chord, extended chords not reduced, as the comparison rules want them.
-    merged : int64 (chords,)
-        Chords with equal numbers are the same once extended chords are reduced: neighbours of one run.
-    reference, estimate : int64 (intervals + 1,)
-        The chord of each flat interval of a side; the last element is no-chord, for the item -1.
-    """
+    """The distinct chords of a batch."""
 
     table: ChordTable
+    """One row per distinct chord, without reducing extended chords, as required by the comparison rules."""
     merged: Int
+    """Chords with equal numbers are equal once extended chords are reduced, and form runs: int64 (chords,)."""
     reference: Int
     estimate: Int
+    """int64 (intervals + 1,): chord of each flat interval of a side; the last element, for the item -1, is no chord."""
 
     def __len__(self) -> int:
         return len(self.table)
 
 
 def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
-    """The distinct chords of two sides; labels that cannot be encoded, which `clean` finds, count as no chord."""
+    """Collect the distinct chords of two sides; labels that cannot be encoded count as no chord."""
     vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
     place = {label: index for index, label in enumerate(vocabulary)}
     full, reduced = encode_vocabulary(vocabulary), encode_vocabulary(vocabulary, reduce_extended=True)
@@ -58,7 +51,7 @@ def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
 
 
 def encode_runs(labels: Sequence[str]) -> Int:
-    """Equal numbers for labels that are the same chord once extended chords are reduced: int64 (labels,)."""
+    """Number labels, with equal numbers for chords that are equal once extended chords are reduced: int64 (labels,)."""
     packed = _packed(encode_vocabulary(labels, reduce_extended=True))
     return np.asarray(np.unique(packed, return_inverse=True)[1], dtype=np.int64)
 
@@ -69,13 +62,13 @@ def _packed(table: ChordTable) -> Int:
 
 
 _UP_TO_FIFTH = (1 << 8) - 1
-"""As mir_eval's triads: the augmented fifth lies above."""
+"""Semitones up to the perfect fifth, as in mir_eval's triads."""
 _SEVENTHS = ("maj", "min", "maj7", "7", "min7")
 _SHARED_PITCHES = 3
 
 _MASKS = MappingProxyType(
     {
-        "thirds": 1 << 3,  # the minor third alone: a chord without any third passes for one with a major third
+        "thirds": 1 << 3,  # the minor third only: a chord without third counts as major
         "triads": _UP_TO_FIFTH,
         "tetrads": EVERY_SEMITONE,
         "root": 0,
@@ -83,7 +76,7 @@ _MASKS = MappingProxyType(
         "sevenths": EVERY_SEMITONE,
     }
 )
-"""The semitones above the root that have to be the same."""
+"""The semitones above the root that have to be equal."""
 
 RULES = (
     *("thirds", "thirds_inv", "triads", "triads_inv", "tetrads", "tetrads_inv", "root", "mirex"),
@@ -98,19 +91,14 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
     Parameters
     ----------
     reference, estimate : ChordTable
-        Encoded without reducing extended chords; the same number of rows.
+        Chords encoded without reducing extended ones, with equal numbers of rows.
     rule : str
         One of `RULES`.
 
     Returns
     -------
     float64 (n,)
-        1 where the estimate is right, 0 where it is wrong, -1 where the reference is outside the rule's vocabulary.
-
-    Raises
-    ------
-    UnknownNameError
-        For an unknown rule.
+        1 if the estimate is right, 0 if it is wrong, -1 if the reference is outside the rule's vocabulary.
 
     References
     ----------
@@ -134,14 +122,14 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
         # An X in the estimate has all semitones, so it never equals an N, which has no root either.
         differing = (reference.pitches ^ estimate.pitches) & np.uint16(_MASKS[kind])
         right = (reference.root == estimate.root) & (differing == 0)
-    if rule.endswith("_inv"):  # a bass is always among the semitones of its chord
+    if rule.endswith("_inv"):  # a bass is always one of the semitones of its chord
         right &= reference.bass == estimate.bass
     return np.where(_is_comparable(reference, kind), right.astype(np.float64), -1.0)
 
 
 def _is_comparable(chords: ChordTable, kind: str) -> Bool:
     inside: Bool = ~chords.undefined
-    if kind == "majmin":  # whatever lies above the fifth
+    if kind == "majmin":  # regardless of semitones above the fifth
         inside = np.isin(chords.pitches & np.uint16(_UP_TO_FIFTH), _masks("maj", "min")) | (chords.pitches == 0)
     elif kind == "sevenths":
         inside = np.isin(chords.pitches, np.append(_masks(*_SEVENTHS), np.uint16(0)))
@@ -152,7 +140,7 @@ def _is_comparable(chords: ChordTable, kind: str) -> Bool:
 
 
 def _chroma(chords: ChordTable) -> npt.NDArray[np.uint16]:
-    """Absolute pitch classes: bit i is i semitones above C."""
+    """Pitch classes: bit i is i semitones above C."""
     shift = (chords.root % OCTAVE).astype(np.uint16)
     return (chords.pitches << shift | chords.pitches >> (np.uint16(OCTAVE) - shift)) & np.uint16(EVERY_SEMITONE)
 
@@ -170,18 +158,12 @@ NO_CHORD_CLASS, OTHER = "N", "other"
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A finite set of chord classes, to which every chord belongs.
-
-    Parameters
-    ----------
-    qualities : tuple of str
-        Each is a class per root; after all of these come the classes ``N`` and ``other``.
-    considered : int
-        Bits of the semitones above the root that must be those of the quality; others are not looked at.
-    """
+    """A finite set of classes that covers all chords."""
 
     qualities: tuple[str, ...]
+    """Each has a class per root; the classes ``N`` and ``other`` come last."""
     considered: int
+    """Bits of the semitones above the root that must match the quality; others are ignored."""
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -231,9 +213,8 @@ VOCABULARIES: Mapping[str, Vocabulary] = MappingProxyType(
 def to_25(chords: ChordTable) -> Int:
     """The class of each chord among 25: 12 major, 12 minor, no chord, in this order: int64 (n,).
 
-    The mapping covers every chord: with a minor third and no major third it is minor, with no root (N, X) it is no
-    chord, otherwise major. So diminished chords count as minor; augmented and suspended ones, power chords and single
-    notes as major.
+    Chords with a minor but no major third are minor, chords without root (N, X) are no chord, and all others are major.
+    Thus, diminished chords count as minor; augmented and suspended chords, power chords and single notes as major.
 
     Examples
     --------

@@ -7,13 +7,13 @@ whole datasets.
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2.
-* ``frameless``: frameless-eval: L-measure with durations in place of frames.
+* ``frameless``: frameless-eval: L-measure with durations instead of frames.
 
 Metrics
 -------
 * ``t_precision_reduced``, ``t_recall_reduced``, ``t_measure_reduced`` (`tmeasure`): frames related by a common segment,
   within 15 s, ranks that differ by one.
-* ``t_precision_full``, ``t_recall_full``, ``t_measure_full`` (`tmeasure`, ``transitive=True``): the same of any two
+* ``t_precision_full``, ``t_recall_full``, ``t_measure_full`` (`tmeasure`, ``transitive=True``): the same for any two
   different ranks.
 * ``l_precision``, ``l_recall``, ``l_measure`` (`lmeasure`): frames related by equal labels, over the whole track.
 

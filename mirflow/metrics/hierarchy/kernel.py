@@ -1,4 +1,4 @@
-"""Kernels of the hierarchy metrics: hierarchies fitted to a span, and how well they agree on ranks around frames."""
+"""Kernels of the hierarchy metrics: hierarchies fitted to a span, and their agreement on ranks around frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .orders import Level, Tables, agreement, compare, compare_exactly, edges_of
 
 
 def frames_of(times: Float, frame_size: float) -> Int:
-    """Times as frames, rounded down to a multiple of the frame size first: int64 of the same shape.
+    """Convert times to frames, rounding down to a multiple of the frame size first: int64 of the same shape.
 
     Examples
     --------
@@ -27,54 +27,46 @@ def frames_of(times: Float, frame_size: float) -> Int:
 
 
 BEFORE, AFTER = "__T_MIN", "__T_MAX"
-"""Labels of what is put before the first and after the last segment of a level, as mir_eval names them."""
+"""Labels of padding before the first and after the last segment of a level, as in mir_eval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Segments of several levels.
-
-    Parameters
-    ----------
-    start, end : float64 (segments,), seconds
-    label : int64 (segments,)
-        Codes, the same for labels that differ in letter case only.
-    level : int64 (segments,)
-        From 0, the top.
-    depth : int
-        Number of levels.
-    padding : (int, int)
-        The codes of `BEFORE` and `AFTER`.
-    """
+    """Segments of several levels."""
 
     start: Float
     end: Float
+    """float64 (segments,), seconds."""
     label: Int
+    """Codes, equal for labels that differ only in case: int64 (segments,)."""
     level: Int
+    """From 0, the top: int64 (segments,)."""
     depth: int
+    """Number of levels."""
     padding: tuple[int, int] = (-1, -1)
+    """Codes of `BEFORE` and `AFTER`: (int, int)."""
 
     def frames(self, frame_size: float) -> tuple[Int, Int, int]:
-        """Begin and end of each segment, and how many frames there are in all."""
+        """Begin and end of each segment in frames, and the total number of frames."""
         bounds = np.array([self.start.min(), self.end.max()])
         low, high = bounds - np.mod(bounds, frame_size)
         return frames_of(self.start, frame_size), frames_of(self.end, frame_size), int((high - low) / frame_size)
 
     def levels(self, begin: Int, end: Int, edges: Int, labelled: bool) -> list[Level]:
-        """Each level on blocks of frames; what two frames share is a label or a segment."""
+        """Levels on blocks of frames, by label or by segment."""
         name = self.label if labelled else np.arange(len(self.label))
         every = [np.flatnonzero(self.level == level) for level in range(self.depth)]
         return [level_of(begin[own], end[own], name[own], edges) for own in every]
 
     def ends(self) -> Float:
-        """The latest time of each level: float64 (depth,); minus infinity for a level without segments."""
+        """Latest time of each level: float64 (depth,); minus infinity for a level without segments."""
         ends = np.full(self.depth, -np.inf)
         np.maximum.at(ends, self.level, self.end)
         return ends
 
 
 def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
-    """A hierarchy whose levels all begin at 0 and, if a span is given in seconds, all end there: cut off or padded.
+    """Crop and pad all levels to begin at 0 and, if a span is given in seconds, to end there.
 
     Examples
     --------
@@ -105,7 +97,7 @@ def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
 class HierarchySide:
     """The hierarchies of one side of a batch, from rows with counts of levels and of segments.
 
-    Labels are the same that `fold` makes the same; times are rounded to `decimals`, if that is given.
+    Labels are compared after `fold`; times are rounded to `decimals` if given.
     """
 
     def __init__(self, rows: Ragged, fold: Callable[[str], str] = str.lower, decimals: int | None = None) -> None:
@@ -120,7 +112,7 @@ class HierarchySide:
         self._padding = before, after
 
     def __getitem__(self, row: int) -> Hierarchy:
-        """One row; without any level it is one level without segments."""
+        """Return the hierarchy of a row; an empty row has one level without segments."""
         levels = slice(int(self._levels[row]), int(self._levels[row + 1]))
         own = slice(int(self._segments[levels.start]), int(self._segments[levels.stop]))
         columns = self._rows.columns
@@ -131,7 +123,7 @@ class HierarchySide:
 
 
 def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]] | None) -> Ragged:
-    """One hierarchy, given as one array of intervals and one list of labels a level, as a row.
+    """Make a row of one hierarchy, given as one array of intervals and one list of labels per level.
 
     Examples
     --------
@@ -148,7 +140,7 @@ def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]
 
 
 def _fold(labels: Sequence[str], fold: Callable[[str], str] = str.lower) -> list[int]:
-    """One code for all labels that `fold` makes the same."""
+    """Code labels, with equal codes for labels that are equal after `fold`."""
     vocabulary: dict[str, int] = {}
     return [vocabulary.setdefault(fold(label), len(vocabulary)) for label in labels]
 
@@ -158,49 +150,41 @@ DIFFERENT_SHAPES = "Estimated and reference hierarchies must have the same shape
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A ranking of frames, the window around them, and the pairs of them that are compared.
-
-    Parameters
-    ----------
-    labelled : bool
-        Whether frames are close that share a label, or only those that share a segment.
-    transitive : bool
-        Whether pairs of any two different ranks are compared, or only of neighbouring ranks.
-    window : float, seconds
-        Infinity for all frames.
-    frame_size : float, seconds
-        0 for durations in place of frames.
-    """
+    """Definition of a ranking of frames, their window, and the compared pairs."""
 
     labelled: bool
+    """Whether frames are related by common labels instead of common segments."""
     transitive: bool
+    """Whether to compare pairs of any two different ranks instead of neighbouring ranks only."""
     window: float
+    """Infinity for all frames: float, seconds."""
     frame_size: float
+    """0 for durations instead of frames: float, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankSums:
-    """Sums over frames for one side, and how many frames they are over; see `agreement`."""
+    """Sum over frames for one side, and number of frames; see `agreement`."""
 
     agreed: float
     frames: float
 
     @property
     def score(self) -> float:
-        """The mean over frames; 0 where no frame has anything to compare."""
+        """Mean over frames; 0 if no frame has anything to compare."""
         return self.agreed / self.frames if self.frames else 0.0
 
     def with_others(self, frames: float) -> RankSums:
-        """The same over all of some frames, where those that have nothing to compare agree."""
+        """Extend the sum to `frames`; frames with nothing to compare agree."""
         return RankSums(self.agreed + max(frames - self.frames, 0.0), frames)
 
 
 EXACT = "exact"
-"""In place of a frame size: durations between all boundaries of both sides."""
+"""Used instead of a frame size: durations between all boundaries of both sides."""
 
 
 def read_frame_size(frame_size: float | str, window: float) -> float:
-    """A frame size as `Ranking` has it; a MetricError unless frames have a length and the window holds at least one."""
+    """Convert a frame size for `Ranking`; raise a MetricError unless it is positive and at most the window."""
     if frame_size == EXACT:
         return 0.0
     if isinstance(frame_size, str):
@@ -213,7 +197,7 @@ def read_frame_size(frame_size: float | str, window: float) -> float:
 
 
 def too_long(end: float, frame_size: float) -> str:
-    """Reason why a hierarchy up to an end, in seconds, is not laid out on frames; empty if it can be.
+    """Message for a hierarchy with too many frames up to an end in seconds; empty if there are not too many.
 
     Examples
     --------
@@ -229,12 +213,7 @@ def too_long(end: float, frame_size: float) -> str:
 def agreements(
     reference: Hierarchy, estimate: Hierarchy, rankings: Iterable[Ranking]
 ) -> dict[Ranking, tuple[RankSums, RankSums]]:
-    """Agreement of the reference with what the estimate orders (precision), and the other way round (recall), in sums.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in their number of frames, or have too many.
+    """Sums of the agreement of the reference with the order of the estimate (precision), and vice versa (recall).
 
     Examples
     --------
@@ -289,7 +268,7 @@ def _moments(
 
 
 def window_frames(window: float, frame_size: float, frames: int) -> int:
-    """The window in frames, rounded down; all frames for one that is longer.
+    """Window in frames, rounded down and limited to all frames.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The hierarchy metrics: their records, cleaning, scores of batches, and the convention."""
+"""The hierarchy metrics: records, cleaning, scores of batches, and conventions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .kernel import EXACT, Hierarchy, HierarchySide, Ranking, RankSums, agreemen
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of levels and segments fit for scoring: segments without length are dropped and counted.
+    """Clean rows of levels and segments, dropping and counting segments of zero length.
 
-    Levels that do not nest, gaps, overlaps and segments out of order mean something to the metrics and stay. Flaws are
-    times that are not finite, negative or reversed.
+    Levels that do not nest, gaps, overlaps and unordered segments are kept because metrics define their meaning. Flaws
+    are times that are not finite, negative or reversed.
 
     Examples
     --------
@@ -37,25 +37,25 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 _WINDOW = Parameter(
-    "window", 15.0, "s", help="how far around a frame others are compared", above=0.0, mir_eval="window"
+    "window", 15.0, "s", help="distance around a frame in which others are compared", above=0.0, mir_eval="window"
 )
 _FRAME_SIZE = Parameter(
     "frame_size",
     0.1,
     "s",
-    help="length of the frames; at most the window; exact: durations in place of frames",
+    help="length of the frames, at most the window; exact: durations instead of frames",
     above=0.0,
     mir_eval="frame_size",
     words=(EXACT,),
 )
-_BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0, mir_eval="beta")
+_BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", least=0.0, mir_eval="beta")
 _BY_SEGMENTS = "frames are ranked by the deepest segment they share"
 LABELLED, NEIGHBOURS = "labels", "neighbouring ranks"
-"""Needs of metrics: frames ranked by labels, or only neighbouring ranks compared."""
+"""The `needs` of metrics: frames ranked by labels, or only neighbouring ranks compared."""
 
 _SUMMARIES = {
-    "precision": "mean over frames of the share of the estimate's pairs of frames that the reference orders alike",
-    "recall": "mean over frames of the share of the reference's pairs of frames that the estimate orders alike",
+    "precision": "share of the estimate's pairs of frames that the reference orders alike, averaged over frames",
+    "recall": "share of the reference's pairs of frames that the estimate orders alike, averaged over frames",
     "measure": "harmonic mean of precision and recall",
 }
 
@@ -75,7 +75,7 @@ def _read(which: str, found: tuple[RankSums, RankSums], measure: Measure) -> tup
 
 
 def _metrics(name: str, title: str, how: str, ranks: str, frames: tuple[Parameter, ...], **common: Any) -> Family:
-    """Precision, recall and F-measure of one kind; name and title have a place for which of them it is."""
+    """Precision, recall and F-measure of one kind; name and title have a placeholder for these."""
     weight = f"seconds of frames around which the {{}} has two frames of {ranks} rank"
     weights = (
         weight.format("estimate"),
@@ -96,7 +96,7 @@ def _metrics(name: str, title: str, how: str, ranks: str, frames: tuple[Paramete
         {which: Weight(words, "s") for which, words in zip(_SUMMARIES, weights, strict=True)},
         members,
         pooling="micro",
-        perfect_exceptions=f"0 where no frame has two frames of {ranks} rank around it, as in a single segment",
+        perfect_exceptions=f"0 if no frame has two frames of {ranks} rank around it, as in a single segment",
         **common,
     )(_read)
 
@@ -131,8 +131,8 @@ METRICS = (
 )
 
 MOST_SEGMENTS = 2**14
-"""Of both sides, all levels together: every boundary is compared with every other, which then takes seconds."""
-TOO_MANY = f"{{}} segments in the reference and {{}} in the estimate are more than {MOST_SEGMENTS} to compare"
+"""Largest number of segments of both sides over all levels, whose pairwise comparison takes seconds."""
+TOO_MANY = f"too many segments: {{}} in the reference and {{}} in the estimate (at most {MOST_SEGMENTS} in total)"
 
 
 def score(
@@ -144,13 +144,13 @@ def score(
     decimals: int | None = None,
     unordered: bool = False,
 ) -> Scores:
-    """Scores of pairs by mir_eval's rules: a `Scorer`.
+    """Score pairs by mir_eval's rules: a `Scorer`.
 
-    Levels are ordered from the top, with few segments, to the bottom. A reference is refused if one of its levels is
-    empty or does not end with the first one, or if it has too many frames, a pair if it has more than `MOST_SEGMENTS`.
-    The frames on which hierarchies are compared are a parameter of the measures; a MetricError refuses frames without
-    length or longer than the window. Labels are the same that `fold` makes the same; times are rounded to `decimals`,
-    if given. With `unordered` frames that have nothing to compare around them count 1, else they do not count.
+    Levels are ordered from the top, with few segments, to the bottom. References are refused if a level is empty or
+    does not end with the first one, or if there are too many frames; pairs are refused if they have more than
+    `MOST_SEGMENTS`. The frame size is a parameter of the measures; a MetricError is raised unless it is positive and at
+    most the window. Labels are compared after `fold`; times are rounded to `decimals` if given. With `unordered`,
+    frames with nothing to compare around them count as 1; otherwise they are left out.
 
     References
     ----------
@@ -158,7 +158,7 @@ def score(
     Frontiers in Psychology, 2017.
     """
     if grid != "union":
-        raise MetricError(f"hierarchies are compared on frames of their own, not on grid {grid!r}; set frame_size")
+        raise MetricError(f"hierarchies are not scored on grid {grid!r}; set the parameter frame_size")
     rankings = [_ranking_of(measure) for measure in measures]
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
@@ -192,7 +192,7 @@ def score(
 
 
 def _ranking_of(measure: Measure) -> Ranking:
-    """The ranking of frames of a measure; what its record does not name it does not depend on."""
+    """Ranking of frames of a measure, independent of parameters that its record does not have."""
     given = measure.parameters
     needs = measure.metric.needs
     window, frame_size = float(given.get("window", np.inf)), given["frame_size"]
@@ -205,12 +205,12 @@ def _ranking_of(measure: Measure) -> Ranking:
 
 
 def _frames(reference: Hierarchy, ranking: Ranking) -> float:
-    """Number of frames of a reference, or its length in seconds where there are none."""
+    """Number of frames of a reference, or its length in seconds without frames."""
     return reference.frames(ranking.frame_size)[2] if ranking.frame_size else float(reference.end.max())
 
 
 def _fault(reference: Hierarchy, rankings: Sequence[Ranking]) -> str:
-    """Reason why a reference cannot be scored; empty if it can, or has no segments at all."""
+    """Reason why a reference cannot be scored; empty if it can, or has no segments."""
     if not len(reference.start):
         return ""
     ends = reference.ends()
@@ -218,13 +218,13 @@ def _fault(reference: Hierarchy, rankings: Sequence[Ranking]) -> str:
         if np.isinf(end):
             return f"level {level} has no segments"
         if not np.isclose(ends[0], end):
-            return f"level {level} ends at {end} s, level 1 at {ends[0]} s"
+            return f"level {level} ends at {end} s, but level 1 at {ends[0]} s"
     return next(filter(None, (too_long(float(ends.max()), one.frame_size) for one in rankings)), "")
 
 
 MIR_EVAL = Convention(
     "mir_eval",
-    "mir_eval 0.8.2: every level is padded to begin at 0, the estimate's also cut and padded to the reference's end",
+    "mir_eval 0.8.2: levels are padded to begin at 0, those of the estimate also fitted to the reference's end",
     METRICS,
     clean,
     score,
@@ -233,8 +233,8 @@ MIR_EVAL = Convention(
 
 FRAMELESS = Convention(
     "frameless",
-    "frameless-eval: L-measure with durations in place of frames, times rounded to 5 decimals, upper and lower case "
-    "differ, and moments around which nothing is ordered count 1",
+    "frameless-eval: L-measure with durations instead of frames, times rounded to 5 decimals, case-sensitive labels, "
+    "and moments around which nothing is ordered count as 1",
     tuple(
         replace(
             one.with_defaults(frame_size=EXACT),

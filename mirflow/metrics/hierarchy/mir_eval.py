@@ -26,32 +26,32 @@ _documented = documented(
     intervals_hier : sequence of (n, 2) arrays, seconds
         From the top, with few segments, to the bottom.
     reference_intervals_hier, estimated_intervals_hier : sequence of (n, 2) arrays, seconds
-        From the top, with few segments, to the bottom; all of one span, from 0 on.
+        Levels from the top, with few segments, to the bottom; all with the same span, starting at 0.
     ref_intervals_hier, est_intervals_hier : sequence of (n, 2) arrays, seconds
         From the top, with few segments, to the bottom. All levels are padded to begin at 0, and those of the estimate
-        are cut and padded to end where the reference ends.
+        cropped and padded to the end of the reference.
     ref_labels_hier, est_labels_hier : sequence of sequences of str
-        For each level one label for each segment; letter case does not matter.
+        One label per segment for each level; case is ignored.
     reference_labels_hier, estimated_labels_hier : sequence of sequences of str
-        For each level one label for each segment; letter case does not matter.
+        One label per segment for each level; case is ignored.
     frame_size : float, seconds, or "exact"
-        Length of the frames, at most the window; ``"exact"``: durations in place of frames.
+        Length of the frames, at most the window; ``"exact"``: durations instead of frames.
     transitive : bool
-        Whether pairs of frames of any two different ranks are compared, or only of neighbouring ranks.
+        Whether to compare pairs of frames of any two different ranks, instead of neighbouring ranks only.
     window : float or None, seconds
-        Span around a frame in which others are compared; None for the whole track.
+        Distance around a frame in which others are compared; None: the whole track.
 
     Raises
     ------
     ValueError
-        For levels with negative times or segments without length, that do not start at 0 or do not end with the first
-        one (a single level must not have negative times or times that are not finite), different spans, labels and
-        intervals that differ in number, and frames without length or longer than the window.
+        For levels that have negative times or empty segments, do not start at 0 or do not end with the first one (a
+        single level only needs nonnegative and finite times), different spans, different numbers of labels and
+        intervals, and frame sizes that are not positive or exceed the window.
 
     Warns
     -----
     MirflowWarning
-        For each level that lacks a boundary of one above it.
+        For each level that lacks a boundary of a higher one.
     """,
     METRICS,
 )
@@ -165,10 +165,10 @@ def _measure(
 
 def _check_labels(intervals: Levels, labels: Labels) -> None:
     if len(intervals) != len(labels):
-        raise ValueError(f"{len(intervals)} levels of intervals need as many levels of labels, got {len(labels)}")
+        raise ValueError(f"expected {len(intervals)} levels of labels, one per level of intervals, got {len(labels)}")
     for level, (one, names) in enumerate(zip(intervals, labels, strict=True), 1):
         if len(one) != len(names):
-            raise ValueError(f"level {level}: {len(one)} intervals need as many labels, got {len(names)}")
+            raise ValueError(f"level {level}: expected {len(one)} labels, one per interval, got {len(names)}")
 
 
 @_documented
@@ -179,7 +179,7 @@ def evaluate(
     est_labels_hier: Labels,
     **kwargs: Any,
 ) -> OrderedDict[str, float]:
-    """All hierarchy scores of one estimate.
+    """Compute all hierarchy scores of one estimate.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def evaluate(
 
 
 def _align(intervals_hier: Levels, labels_hier: Labels, end: float | None) -> tuple[list[Array], list[Labels]]:
-    """All levels from 0 on and, if an end is given, up to it."""
+    """Adjust all levels to start at 0 and, if given, stop at an end."""
     if not len(intervals_hier):
         raise ValueError("A hierarchy needs at least one level")
     _check_labels(intervals_hier, labels_hier)

@@ -1,14 +1,13 @@
-"""Ranks around frames, or moments, in two hierarchies: counts of frames, or durations, by the ranks in both.
+"""Ranks around frames or moments in two hierarchies: counts of frames or durations by the ranks in both.
 
-A hierarchy ranks the frames around each frame q by the deepest level on which they share something with it, a segment
-or a label. Ranks are constant over blocks of frames between boundaries, and while q moves, the frames that its window
-gains and loses come from one block each. So a table of counts by rank in both hierarchies is added up once for each
-run of such q, from blocks, and only where it changes within the run it is laid out frame by frame.
+A hierarchy ranks the frames around each frame q by the deepest level on which they share a segment or a label with it.
+Ranks are constant over blocks of frames between boundaries. While q moves within a run, the frames that its window
+gains and loses come from one block each. Therefore, a table of counts by rank in both hierarchies is computed from
+blocks once per run, and expanded to single frames only if it changes within the run.
 
-Of moments the durations in the table change linearly within a run. There the agreement is a quotient of two
-polynomials of second degree whose coefficients are sums of products of durations. It has no pole but where its logistic
-coordinate has an imaginary part of pi / 2 or more, so that the trapezoidal rule in that coordinate converges to the
-last digits.
+For moments, the durations in the table change linearly within a run. The agreement is then a quotient of two quadratic
+polynomials whose coefficients are sums of products of durations. In a logistic coordinate, all its poles have an
+imaginary part of at least pi / 2, so that the trapezoidal rule in that coordinate converges to the last digits.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ _LIMIT = 1 << 19
 """Entries of the largest temporary arrays."""
 
 Level = Int
-"""The part of a level of each block: int64 (layers, blocks), -1 for nothing; more layers where things overlap."""
+"""Segments or labels of a level on blocks: int64 (layers, blocks), -1 for none; overlaps need several layers."""
 
 
 def edges_of(frames: int, *bounds: Int) -> Int:
-    """The distinct frames among 0, `frames` and all bounds between them, ascending.
+    """Sort the distinct frames among 0, `frames` and all bounds between them.
 
     Examples
     --------
@@ -41,14 +40,14 @@ def edges_of(frames: int, *bounds: Int) -> Int:
 
 
 def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
-    """One level of a hierarchy on blocks: int64 (layers, blocks).
+    """Convert a level of a hierarchy to blocks: int64 (layers, blocks).
 
     Parameters
     ----------
     begin, end : int64 (segments,), frames
-        A segment holds the frames from `begin` to before `end`; both are edges, or lie outside of them.
+        Segments contain the frames from `begin` to before `end`, which are edges or outside of them.
     name : int64 (segments,)
-        What two frames share that lie in segments of one name; 0 or more.
+        Identifiers of segments or labels, 0 or more.
     edges : int64 (blocks + 1,), frames
 
     Examples
@@ -69,7 +68,7 @@ def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
 
 
 def meet(levels: Sequence[Level], rows: slice) -> Int:
-    """The number of the deepest level on which blocks share a name, from 1; 0 if there is none: int64 (rows, blocks).
+    """Number of the deepest level on which blocks share a name, from 1; 0 if there is none: int64 (rows, blocks).
 
     Levels are given from the top to the bottom, and the blocks in `rows` are compared with all blocks.
 
@@ -81,7 +80,7 @@ def meet(levels: Sequence[Level], rows: slice) -> Int:
     found = np.zeros((len(levels[0][0, rows]), levels[0].shape[1]), dtype=np.int64)
     for depth, level in enumerate(levels, 1):
         for one in level[:, rows]:
-            # -2 matches nothing, not even the -1 of the other side.
+            # -2 matches nothing, not even -1 on the other side.
             mine = np.where(one < 0, -2, one)[:, None]
             for other in level:
                 np.copyto(found, depth, where=mine == other)
@@ -90,29 +89,23 @@ def meet(levels: Sequence[Level], rows: slice) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Counts of frames around some frames, by their ranks in two hierarchies.
-
-    Parameters
-    ----------
-    counts : float64 (ranks on the left, ranks on the right, tables)
-        Whole numbers.
-    times : float64 (tables,)
-        Numbers of frames with that table around them.
-    """
+    """Counts of frames around given frames, by their ranks in two hierarchies."""
 
     counts: Float
+    """Whole numbers: float64 (ranks on the left, ranks on the right, tables)."""
     times: Float
+    """Numbers of frames with each table: float64 (tables,)."""
 
     @property
     def swapped(self) -> Tables:
-        """The same with the sides exchanged."""
+        """Swap the sides."""
         return Tables(self.counts.transpose(1, 0, 2), self.times)
 
 
 def compare(left: Sequence[Level], right: Sequence[Level], edges: Int, window: int) -> Iterator[Tables]:
-    """Tables of the ranks around every frame of two hierarchies on the same blocks, in pieces of bounded size.
+    """Compute tables of the ranks around all frames of two hierarchies on the same blocks, in pieces of limited size.
 
-    Around frame q lie the frames from ``q - window`` to before ``q + window``, without q itself.
+    The window of frame q contains the frames from ``q - window`` to before ``q + window``, except q itself.
     """
     frames = int(edges[-1])
     window = min(window, frames)
@@ -126,7 +119,7 @@ def compare(left: Sequence[Level], right: Sequence[Level], edges: Int, window: i
 
 
 class _Runs:
-    """Runs of frames whose windows begin in one block, end in one block, and which lie in one block themselves."""
+    """Runs of frames in one block whose windows begin in one block and end in one block."""
 
     def __init__(self, start: Int, length: Int, edges: Int, window: int) -> None:
         self.start, self.length, self.edges, self.window = start, length, edges, window
@@ -168,13 +161,13 @@ class _Runs:
         return counts
 
     def _code_at(self, code: Int, own: Int, frame: Int) -> Int:
-        """The code of a frame at the border of the window; -1 beyond the first and the last frame."""
+        """Code of a frame at the border of the window; -1 before the first and after the last frame."""
         inside = (frame >= 0) & (frame < self.edges[-1])
         return np.where(inside, code[own, self._block(np.where(inside, frame, 0))], -1)
 
 
 def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
-    """The table of every frame of some runs: float64 (codes, sum of lengths)."""
+    """Expand runs to tables of single frames: float64 (codes, sum of lengths)."""
     run = rows_of(length)
     step = ranges(np.zeros(len(length), dtype=np.int64), length)
     every = counts[:, run]
@@ -186,11 +179,11 @@ def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
 
 
 _STEP, _REACH = 0.3, 33.0
-"""Of the rule: its error is about ``exp(-pi**2 / step)``, and what is cut off ``exp(-reach)``, 1e-14 both."""
+"""Parameters of the trapezoidal rule: the error is about ``exp(-pi**2 / step)`` plus ``exp(-reach)``, 1e-14 each."""
 
 
 def _nodes() -> tuple[Float, Float, Float]:
-    """Places from 0 to 1, the same from the other end, and weights that add up to 1."""
+    """Nodes from 0 to 1, their distances from 1, and weights that sum to 1."""
     coordinate = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
     place, rest = 1 / (1 + np.exp(-coordinate)), 1 / (1 + np.exp(coordinate))
     weight = place * rest
@@ -201,7 +194,7 @@ _PLACE, _REST, _WEIGHT = _nodes()
 
 
 def compare_exactly(left: Sequence[Level], right: Sequence[Level], edges: Float, window: float) -> Iterator[Tables]:
-    """Tables of the ranks around all moments of two hierarchies on the same blocks, in pieces of bounded size.
+    """Compute tables of the ranks around all moments of two hierarchies on the same blocks, in pieces of limited size.
 
     Parameters
     ----------
@@ -210,12 +203,12 @@ def compare_exactly(left: Sequence[Level], right: Sequence[Level], edges: Float,
     edges : float64 (blocks + 1,), seconds
         Ascending, from 0.
     window : float, seconds
-        Around moment q lie those from ``q - window`` to ``q + window``.
+        The window of moment q ranges from ``q - window`` to ``q + window``.
 
     Yields
     ------
     Tables
-        Of durations in seconds, and seconds of the moments that have them around them.
+        Tables of durations in seconds, and the seconds of moments with each table.
     """
     end = float(edges[-1])
     breaks = np.concatenate([edges, edges - window, edges + window]) if window < end else edges
@@ -226,11 +219,11 @@ def compare_exactly(left: Sequence[Level], right: Sequence[Level], edges: Float,
 
 
 class _MomentRuns:
-    """Runs of moments whose windows begin in one block, end in one block, and which lie in one block themselves."""
+    """Runs of moments in one block whose windows begin in one block and end in one block."""
 
     def __init__(self, start: Float, stop: Float, edges: Float, window: float) -> None:
         self.start, self.stop, self.edges, self.window = start, stop, edges, window
-        # The blocks are those around the middle of the run: at its ends the window may touch a block in a point.
+        # Blocks are determined at the middle of the run because the window may touch a block in a point at its ends.
         middle = (start + stop) / 2
         self.own, self.first, self.last = (self._block(middle + shift) for shift in (0.0, -window, window))
         self.spans: Int = self.last - self.first + 1
@@ -269,15 +262,14 @@ class _MomentRuns:
 
 
 def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
-    """Agreement of the right with what is ordered around frames on the left, and the number of such frames.
+    """Sum of the agreement of the right side with the order around frames on the left, and the number of these frames.
 
-    With `transitive` any two frames of different rank on the left are compared, otherwise only those whose ranks differ
-    by one. Agreed is, summed over frames, the share of these pairs that have different ranks, in the same order, on the
-    right.
+    With `transitive`, all pairs of frames of different rank on the left are compared; otherwise only those whose ranks
+    differ by one. The agreement of a frame is the share of these pairs with ranks in the same order on the right.
 
     Examples
     --------
-    Two frames of rank 0 and one of rank 1 on the left; on the right one of the former has rank 1 too.
+    Two frames have rank 0 and one has rank 1 on the left; on the right, one of the former also has rank 1.
 
     >>> agreement(Tables(np.array([[[1.0], [1.0]], [[0.0], [1.0]]]), np.array([3.0])), True)
     (1.5, 3.0)

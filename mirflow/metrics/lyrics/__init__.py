@@ -1,25 +1,25 @@
-"""Lyrics transcription: reference and estimate are the text of a song, perhaps in lines and sections.
+"""Lyrics transcription: reference and estimate are the text of a song, optionally in lines and sections.
 
-Words of both sides are aligned with the fewest edits. mir_eval has no such task; `evaluate` scores one pair of texts,
-and the functions under the metrics' names score them by the convention ``plain``, those of punctuation and parentheses
-by ``alt_eval``. `TASK` holds the metrics of whole datasets.
+Words of both sides are aligned with the fewest edits. mir_eval does not have this task. `evaluate` scores one pair of
+texts; the functions with metrics' names use the convention ``plain``, those of punctuation and parentheses
+``alt_eval``. `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
-* ``plain`` (default): words divided at white space, in lower case, with what punctuation stands at them.
-* ``alt_eval``: alt-eval 1.2.0, by the language of the lyrics: tokens of Moses, words without punctuation.
-* ``jiwer``: jiwer without transforms of one's own: words divided at blanks alone, case counts.
+* ``plain`` (default): words separated by whitespace, in lower case, including adjacent punctuation.
+* ``alt_eval``: alt-eval 1.2.0, by the language of the lyrics: Moses tokens, words without punctuation.
+* ``jiwer``: jiwer with its default transforms: words separated by spaces only, case-sensitive.
 
 Metrics
 -------
-* ``word_error_rate``, ``character_error_rate``: edits of words and of characters, over their number in the reference.
+* ``word_error_rate``, ``character_error_rate``: edits of words and characters over their number in the reference.
 * ``match_error_rate``, ``word_information_lost``: shares of errors among all aligned words, and of information lost.
 * ``substitution_rate``, ``deletion_rate``, ``insertion_rate``: the parts of the word error rate.
-* ``case_error_rate``, ``case_sensitive_word_error_rate``: right words in the wrong case, without and with the others.
+* ``case_error_rate``, ``case_sensitive_word_error_rate``: right words in the wrong case, without and with other errors.
 * ``punctuation_precision``, ``punctuation_recall``, ``punctuation_f_measure``, ``parenthesis_precision``,
-  ``parenthesis_recall``, ``parenthesis_f_measure``: of the marks in one alignment of all tokens.
+  ``parenthesis_recall``, ``parenthesis_f_measure``: marks in an alignment of all tokens.
 * ``line_break_precision``, ``line_break_recall``, ``line_break_f_measure``, ``section_break_precision``,
-  ``section_break_recall``, ``section_break_f_measure``: of the breaks in it.
+  ``section_break_recall``, ``section_break_f_measure``: breaks in the same alignment.
 * ``by_mark``, on request: counts of matched, reference and estimated marks and breaks of each kind.
 
 References

@@ -1,4 +1,4 @@
-"""Edit distances of many pairs of texts: alignments of words, of characters and of all tokens."""
+"""Edit distances of many pairs of texts: alignments of words, characters and all tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..base import Pairs, Shared
 from .tokens import TAGS, TEXT, WORD
 
 Spell = Callable[[Sequence[str]], list[str]]
-"""Tokens -> their words as they are written in lower and upper case, without what is not compared."""
+"""Tokens -> words in their original case, without parts that are not compared."""
 _SURROGATES, _CHARACTERS = 0xD800, 0x110000 - 0x800
 _EQUAL, _REPLACE, _DELETE, _INSERT = "equal", "replace", "delete", "insert"
 EDITS = ("hit", "substitution", "deletion", "insertion")
@@ -24,7 +24,7 @@ HIT, SUBSTITUTION, DELETION, INSERTION = range(len(EDITS))
 
 
 def as_string(codes: Int) -> str:
-    """Codes as a string of as many characters, which is compared faster than a list of numbers.
+    """Convert codes to a string with one character each, which is compared faster than a list of numbers.
 
     Examples
     --------
@@ -36,44 +36,36 @@ def as_string(codes: Int) -> str:
 
 @dataclass(frozen=True)
 class Strings:
-    """Sequences of codes, one for each row, as strings or, where there are too many codes, as lists."""
+    """Sequences of codes, one per row, as strings or, if there are too many codes, as lists."""
 
     flat: str | list[int]
     offsets: list[int]
 
     @classmethod
     def of(cls, codes: Int, counts: Int, most: int) -> Strings:
-        """Of flat codes below `most`."""
+        """Make sequences from flat codes below `most`."""
         return cls(as_string(codes) if most < _CHARACTERS else codes.tolist(), offsets_of(counts).tolist())
 
     def row(self, row: int) -> str | list[int]:
-        """The sequence of a row."""
+        """Sequence of a row."""
         return self.flat[self.offsets[row] : self.offsets[row + 1]]
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The tokens of one side, row after row, each form of them made when it is first asked for.
-
-    Parameters
-    ----------
-    codes : int64 (3, tokens)
-        Of words as they are spelt; as they are compared (without regard to case, where the convention has none); and
-        of all tokens as they are compared beside punctuation, of which they keep what is within them.
-    tag : int64 (tokens,)
-        Places in `TAGS`.
-    counts : int64 (rows,)
-    names : sequence of str
-        What is compared, by the codes.
-    most : int
-        Number of codes.
-    """
+    """Tokens of one side, with forms that are computed on first use."""
 
     codes: Int
+    """int64 (3, tokens): codes of words as spelt; of words as compared (ignoring case if the convention does); and of
+    all tokens as compared together with punctuation, keeping punctuation within words."""
     tag: Int
+    """Index of the tag in `TAGS`: int64 (tokens,)."""
     counts: Int
+    """int64 (rows,)"""
     names: Sequence[str]
+    """Compared strings, by code."""
     most: int
+    """Number of codes."""
 
     def _counts(self, chosen: Bool) -> Int:
         return np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts)).astype(np.int64)
@@ -85,13 +77,13 @@ class Texts:
 
     @cached_property
     def words(self) -> Strings:
-        """The words as they are compared."""
+        """Words as compared."""
         chosen, counts = self._is_word
         return Strings.of(self.codes[1][chosen], counts, self.most)
 
     @cached_property
     def spelt(self) -> Strings:
-        """The words as they are spelt."""
+        """Words as spelt."""
         chosen, counts = self._is_word
         return Strings.of(self.codes[0][chosen], counts, self.most)
 
@@ -103,14 +95,14 @@ class Texts:
 
     @cached_property
     def tags(self) -> list[bytes]:
-        """Places of the tags of all tokens in `TAGS`, by row."""
+        """Indices of the tags of all tokens in `TAGS`, by row."""
         chosen = self.tag != TEXT
         flat = self.tag[chosen].astype(np.uint8).tobytes()
         return [flat[start:end] for start, end in pairwise(offsets_of(self._counts(chosen)).tolist())]
 
     @cached_property
     def characters(self) -> list[str]:
-        """The text of each row of which characters are compared: as it is where a token holds it, else its words."""
+        """Text of each row for comparing characters: that of a text token if there is one, else the joined words."""
         chosen, counts = self._is_word
         whole = self.tag == TEXT
         if whole.any():
@@ -120,16 +112,16 @@ class Texts:
 
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:
-    """Tokens of both sides under common codes.
+    """Make the tokens of both sides with common codes.
 
     Parameters
     ----------
     references, estimates : Ragged
-        As `clean` of a convention leaves them.
+        Cleaned rows.
     spell : callable
-        Tokens -> words as they are written.
+        Tokens -> words as spelt.
     fold : callable
-        Word -> word as it is compared.
+        Word -> word as compared.
     """
     spellings: dict[str, int] = {}
     folds: dict[tuple[int, str], int] = {}
@@ -144,7 +136,7 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
             places = np.flatnonzero(met[one])
             texts = [side.labels[place] for place in places.tolist()]
             words = [spelt[place] for place in places.tolist()] if one == WORD else texts
-            # A break is no word's equal, whatever the word looks like.
+            # A break never equals a word, whatever its text.
             own[1, one, places] = [
                 folds.setdefault((one, word if one == TEXT else fold(word)), len(folds)) for word in words
             ]
@@ -161,22 +153,17 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
 
 @dataclass(frozen=True)
 class Alignment:
-    """The best alignment of two sequences, of several the one that rapidfuzz finds, as jiwer takes it.
-
-    Parameters
-    ----------
-    blocks : sequence of (str, int, int, int, int)
-        ``equal``, ``replace``, ``delete`` or ``insert``, and the stretches of reference and estimate.
-    """
+    """The best alignment of two sequences; among several, the one found by rapidfuzz, as in jiwer."""
 
     blocks: Sequence[tuple[str, int, int, int, int]]
+    """``equal``, ``replace``, ``delete`` or ``insert``, with start and stop in reference and estimate."""
 
     @classmethod
     def of(cls, reference: str | list[int], estimate: str | list[int]) -> Alignment:
-        """Of sequences of the same form."""
+        """Align two sequences of the same type."""
         from rapidfuzz.distance import Levenshtein
 
-        found: Any = Levenshtein.opcodes(reference, estimate)  # whose list is one of tuples, whatever its stub says
+        found: Any = Levenshtein.opcodes(reference, estimate)  # the list contains tuples, unlike its stub says
         return cls(found.as_list())
 
     @property
@@ -189,7 +176,7 @@ class Alignment:
 
     @property
     def pairs(self) -> tuple[Int, Int]:
-        """Places of aligned items on both sides, -1 where there is none: int64 (n,) each."""
+        """Indices of aligned items on both sides, -1 for none: int64 (n,) each."""
         one: list[int] = []
         other: list[int] = []
         for edit, start, end, first, last in self.blocks:
@@ -200,7 +187,7 @@ class Alignment:
 
 
 class TextPairs(Shared):
-    """The edits between the texts of some pairs, each alignment made once for all metrics that read it.
+    """Edits between the texts of pairs; alignments are computed once for all metrics.
 
     Parameters
     ----------
@@ -216,7 +203,7 @@ class TextPairs(Shared):
         self.rows = list(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True))
 
     def words(self) -> Int:
-        """Hits, substitutions, deletions, insertions, and hits whose case differs: int64 (pairs, 5)."""
+        """Hits, substitutions, deletions, insertions, and hits with different case: int64 (pairs, 5)."""
         return self.once("words", lambda: self._each(self._words, 5))
 
     def characters(self) -> Int:
@@ -248,9 +235,10 @@ class TextPairs(Shared):
         return Levenshtein.distance(one, self.estimates.characters[estimate]), len(one)
 
     def _marks(self, reference: int, estimate: int) -> Sequence[int]:
-        """Edits of each tag: equal tokens are hits, others of one tag a substitution, else a deletion and an insertion.
+        """Edits of each tag: equal tokens are hits, others with the same tag substitutions, else a deletion and an
+        insertion.
 
-        Hits are what is left of the reference's tokens.
+        Hits are the remaining tokens of the reference.
         """
         alignment = Alignment.of(self.references.tokens.row(reference), self.estimates.tokens.row(estimate))
         one, other = self.references.tags[reference], self.estimates.tags[estimate]

@@ -52,7 +52,7 @@ _rate = partial(
 
 
 def _share(above: Column, below: Column) -> Read:
-    """A ratio with its denominator; NaN where that is 0."""
+    """Ratio with its denominator; NaN if that is 0."""
     weight = below.astype(np.float64)
     return divide(above, weight, np.nan), weight
 
@@ -83,7 +83,7 @@ def _character_error_rate(texts: TextPairs, measure: Measure) -> Read:
 
 @_rate(
     "Match error rate",
-    weight=Weight("number of aligned words, with those of one side only", "words"),
+    weight=Weight("number of aligned words, including those of one side only", "words"),
     aliases=("mer",),
     range=(0.0, 1.0),
 )
@@ -98,7 +98,7 @@ def _match_error_rate(texts: TextPairs, measure: Measure) -> Read:
 
 @_rate("Word information lost", aliases=("wil",), range=(0.0, 1.0), pooling="micro")
 def _word_information_lost(texts: TextPairs, measure: Measure) -> Read:
-    """What the product of the shares of hits among the words of both sides lacks of 1."""
+    """1 - product of the shares of hits among the words of the reference and of the estimate."""
     edits = texts.words()
     words, given = _references(edits), edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, INSERTION]
     recalled, weight = _share(edits[:, HIT], words)
@@ -144,7 +144,7 @@ _of_case = partial(_rate, literature="@cifka2024")
 
 @_of_case("Case error rate", aliases=("er_case",), range=(0.0, 1.0))
 def _case_error_rate(texts: TextPairs, measure: Measure) -> Read:
-    """Aligned words that differ in case alone, over the number of words of the reference."""
+    """Aligned words that differ only in case, over the number of words of the reference."""
     edits = texts.words()
     return _share(edits[:, len(EDITS)], _references(edits))
 
@@ -167,10 +167,10 @@ _MARKS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
         SECTION: ("Section break", "section breaks", "sect"),
     }
 )
-"""Titles, names of several in sentences, and alt-eval's own abbreviations."""
+"""Titles, plural nouns and alt-eval's abbreviations."""
 _RATIOS = {
-    "precision": ("precision", "share of the {} of the estimate that the reference has at the same place"),
-    "recall": ("recall", "share of the {} of the reference that the estimate has at the same place"),
+    "precision": ("precision", "share of the {} of the estimate that are at the same place in the reference"),
+    "recall": ("recall", "share of the {} of the reference that are at the same place in the estimate"),
     "f_measure": ("F-measure", "harmonic mean of precision and recall of {}"),
 }
 _SHORT = {"precision": "p", "recall": "r", "f_measure": "f1"}
@@ -195,14 +195,14 @@ _WEIGHTS = {"precision": "number of {} of the estimate", "recall": "number of {}
         for ratio, (words, summary) in _RATIOS.items()
     },
     standard_aggregate="pooled",
-    perfect_exceptions="NaN where a side has none",
+    perfect_exceptions="NaN if a side has none",
     itemwise=True,
     literature="@cifka2024",
 )
 def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Read:
     """Precision, recall and F-measure of the tokens of one tag, from the alignment of all tokens."""
     tag, ratio = key
-    # A reference without words has no score at all.
+    # A reference without words is not scored.
     edits = np.where((_references(texts.words()) > 0)[:, np.newaxis], texts.marks()[:, tag], 0)
     hits, substituted = edits[:, HIT], edits[:, SUBSTITUTION]
     precision, given = _share(hits, hits + substituted + edits[:, INSERTION])
@@ -226,7 +226,7 @@ def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Read:
     literature="@cifka2024",
 )
 def by_mark(texts: TextPairs, measure: Measure) -> Sparse:
-    """Numbers of matched, of reference and of estimated marks of each kind, and of line and section breaks."""
+    """Numbers of matched, reference and estimated marks of each kind, including line and section breaks."""
     edits = np.where((_references(texts.words()) > 0)[:, np.newaxis, np.newaxis], texts.marks(), 0)
     hits, paired = edits[..., HIT], edits[..., HIT] + edits[..., SUBSTITUTION]
     counts = np.stack([hits, paired + edits[..., DELETION], paired + edits[..., INSERTION]], axis=2)
@@ -241,7 +241,7 @@ METRICS = metrics_in(globals())
 
 
 def texts_in(rows: Ragged) -> list[tuple[str, str]]:
-    """Text and language of each row, whose pieces are lines, or words with the numbers of their lines.
+    """Text and language of each row; its pieces are lines, or words with line numbers.
 
     Examples
     --------
@@ -269,9 +269,9 @@ def texts_in(rows: Ragged) -> list[tuple[str, str]]:
 
 
 def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
-    """Turn the text of each row into tokens: ``label``, the code of each token, and ``tag``, its place in `TAGS`.
+    """Tokenise the text of each row: ``label`` is the code of each token, ``tag`` its index in `TAGS`.
 
-    Nothing is refused or repaired: whatever is no token, such as a note sign, is no part of the text.
+    Nothing is refused or repaired: other symbols, such as notes, are ignored.
 
     Examples
     --------
@@ -298,45 +298,33 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules by which a convention makes tokens of text and compares them.
-
-    Parameters
-    ----------
-    tokenise : callable
-        (text, language) -> tokens.
-    spell : callable
-        Tokens -> words without what is not compared.
-    fold : callable
-        Word -> word without regard to case, where case is not compared.
-    """
+    """Rules by which a convention tokenises text and compares tokens."""
 
     tokenise: Tokeniser
+    """(text, language) -> tokens."""
     spell: Spell = list
+    """Tokens -> words without parts that are not compared."""
     fold: Callable[[str], str] = str.lower
+    """Word -> word as compared, without case if case is ignored."""
 
     def score(self, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-        """Scores of pairs of tokenised texts; without a word in the reference there are no rates."""
+        """Score pairs of tokenised texts; rates are undefined if the reference has no words."""
         refuse_grid(grid, "lyrics")
         texts = TextPairs(pairs, self.spell, self.fold)
         found = read_scores(measures, texts, len(pairs))
         wordless = [_without_words(side) for side, _ in pairs.sides]
         lacking = wordless[0][pairs.reference_row] & (pairs.counts[0] > 0)
-        message = "reference: has no words, so that there is nothing to be right or wrong about"
+        message = "reference: has no words, so there is nothing to score"
         return replace(found, partly=dict.fromkeys(np.flatnonzero(lacking).tolist(), message))
 
     def explain(self, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-        """Aligned words, or marks of the kind that the measure counts, with their edits.
+        """Return aligned words, or marks of the kind counted by the measure, with their edits.
 
         Returns
         -------
         dict of str to array (edits,)
-            ``reference`` and ``estimate``: texts, empty where a side has none; ``verdict``: ``hit``,
-            ``substitution``, ``deletion``, ``insertion``, or ``case`` of words that differ in case alone.
-
-        Raises
-        ------
-        AnnotationError
-            If the reference has no words.
+            ``reference`` and ``estimate``: texts, empty if missing; ``verdict``: ``hit``, ``substitution``,
+            ``deletion``, ``insertion``, or ``case`` for words that differ only in case.
         """
         refuse_unjudged(measure, METRICS, "words")
         sides = usable_pair(reference, estimate, partial(clean, tokenise=self.tokenise))
@@ -359,7 +347,7 @@ class Rules:
         return Alignment.of(*((side.words if words else side.tokens).row(0) for side in (one, other)))
 
     def _listed(self, side: Ragged, words: bool) -> list[tuple[str, int]]:
-        """The tokens that are aligned: words as they are spelt, or all as they are."""
+        """Tokens to align: words as spelt, or all tokens."""
         spelt = self.spell(side.labels) if words else side.labels
         tokens = zip(side.columns["label"].tolist(), side.columns["tag"].tolist(), strict=True)
         return [(spelt[code], tag) for code, tag in tokens if tag == WORD or not (words or tag == TEXT)]
@@ -372,7 +360,7 @@ class Rules:
         tag: int,
         by_case: bool,
     ) -> Iterator[tuple[str, str, str]]:
-        """Rows of evidence of two aligned tokens, of which those of the tag count."""
+        """Rows of evidence for two aligned tokens, restricted to a tag."""
         here, there = (tokens[place] if place >= 0 else None for tokens, place in zip((one, other), pair, strict=True))
         if here and there and here[1] == there[1] == tag:
             verdict = EDITS[HIT] if self.fold(here[0]) == self.fold(there[0]) else EDITS[SUBSTITUTION]
@@ -388,7 +376,7 @@ _EVIDENCE = ("reference", "estimate", "verdict")
 
 
 def _without_words(side: Ragged) -> Bool:
-    """Rows without any word: bool (rows,)."""
+    """Mask of rows without words: bool (rows,)."""
     offsets = offsets_of(side.counts[0])
     words = np.concatenate([[0], np.cumsum(side.columns["tag"] == WORD)])
     return np.asarray(words[offsets[1:]] == words[offsets[:-1]])
@@ -397,7 +385,7 @@ def _without_words(side: Ragged) -> Bool:
 def _convention(
     name: str, summary: str, rules: Rules, literature: str, *, case: bool = True, kinds: Sequence[int] = ()
 ) -> Convention:
-    """A convention with the metrics of words, of case, and of some kinds of marks."""
+    """Make a convention with metrics of words, case and some kinds of marks."""
     left_out = {TAGS[tag] for tag in _MARKS if tag not in kinds} | (set() if case else {"case"})
     left_out |= set() if kinds else {by_mark.name}
     metrics = tuple(one for one in METRICS if not any(one.name.startswith(word) for word in left_out))
@@ -415,21 +403,21 @@ def _convention(
 CONVENTIONS = (
     _convention(
         "plain",
-        "words divided at white space, in lower case, with what punctuation stands at them",
+        "words separated by whitespace, in lower case, including adjacent punctuation",
         Rules(plain_tokens),
         "@morris2004",
         kinds=(LINE, SECTION),
     ),
     _convention(
         "alt_eval",
-        "alt-eval 1.2.0: tokens of Moses by language, words without punctuation, in lower case",
+        "alt-eval 1.2.0: Moses tokens by language, words without punctuation, in lower case",
         Rules(moses_tokens, moses_spellings),
         "@cifka2024",
         kinds=tuple(_MARKS),
     ),
     _convention(
         "jiwer",
-        "jiwer's defaults: words divided at blanks alone, case and punctuation count, as do line ends",
+        "jiwer's defaults: words separated by spaces only; case, punctuation and line ends count",
         Rules(jiwer_tokens, list, str),
         "@jiwer",
         case=False,
@@ -443,12 +431,12 @@ _HEADING = re.compile(r"\s*\[[^\d:\]][^:\]]*\]\s*:?\s*")
 
 
 def doubt_words(annotation: Annotation) -> str:
-    """Report lines that hold more than words: times, headings of sections, JSON.
+    """Report lines that contain more than words: times, section headings, JSON.
 
     Examples
     --------
     >>> doubt_words(Annotation("text", {}, ["[Verse 1]", "Oh my love"]))
-    "'[Verse 1]' counts as words of the lyrics: leave headings of sections out"
+    "'[Verse 1]' counts as words of the lyrics; remove section headings"
     """
     lines = [line for line in annotation.labels or () if line]
     if not lines:
@@ -456,13 +444,13 @@ def doubt_words(annotation: Annotation) -> str:
     timed = [line for line in lines if _TIMED.match(line)]
     if 2 * len(timed) > len(lines):
         return (
-            f"{timed[0][:40]!r} begins with a time, which counts as a word of the lyrics: leave times out, or save the "
-            "text as .lrc, .srt or .TextGrid, which are read with theirs"
+            f"{timed[0][:40]!r} begins with a time, which counts as a word of the lyrics; remove times, or save the "
+            "text as .lrc, .srt or .TextGrid, whose times are read"
         )
     if lines[0].lstrip()[:1] == "{" or (lines[0].lstrip()[:1] == "[" and lines[0].lstrip()[1:2] in ("{", '"', "")):
-        return f"{lines[0][:40]!r} looks like JSON, whose signs count as words: give the text alone, or JAMS (.jams)"
+        return f"{lines[0][:40]!r} looks like JSON, which counts as words; use plain text or JAMS (.jams)"
     heading = next(filter(_HEADING.fullmatch, lines), None)
-    return f"{heading.strip()!r} counts as words of the lyrics: leave headings of sections out" if heading else ""
+    return f"{heading.strip()!r} counts as words of the lyrics; remove section headings" if heading else ""
 
 
 TASK = Task(
@@ -473,7 +461,7 @@ TASK = Task(
     doubts=(
         Doubt(
             "words",
-            "lyrics hold more than words: times in front of most lines, headings of sections such as `[Verse 1]`, JSON",
+            "lyrics contain more than words: times before most lines, section headings such as `[Verse 1]`, JSON",
             of_side=doubt_words,
         ),
     ),

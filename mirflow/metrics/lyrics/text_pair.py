@@ -24,7 +24,7 @@ def _row(rules: Convention, text: Lyrics, side: str, language: str) -> Ragged:
     lines = text.split("\n") if isinstance(text, str) else list(text)
     for line in lines:
         if not isinstance(line, str):
-            raise AnnotationError(f"{side}: a line is no text: {line!r}")
+            raise AnnotationError(f"{side}: expected a line of text, got {line!r}")
     columns = {"language": np.full(len(lines), language)}
     return rules.clean(to_ragged([Annotation("text", columns, lines)])).rows
 
@@ -44,9 +44,9 @@ def _score_pair(
         The text, or its lines; an empty line ends a section.
     convention : {"plain", "alt_eval", "jiwer"}
     language : str
-        Code of the language, by which ``alt_eval`` divides words; empty: English.
+        Language code for tokenisation by ``alt_eval``; empty: English.
     **kwargs
-        Not used; other keyword arguments are refused by their names.
+        Not used; other keyword arguments are refused.
     """
 )
 def evaluate(
@@ -57,12 +57,12 @@ def evaluate(
     Returns
     -------
     OrderedDict of str to float
-        By the names of the metrics; NaN where the reference has nothing that could be right or wrong.
+        Scores by metric; NaN if the reference has nothing to score.
 
     Raises
     ------
     AnnotationError
-        For a line that is no text.
+        For a line that is not a string.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def evaluate(
 
 
 _PLAIN, _MARKED = TASK.convention(), TASK.convention("alt_eval")
-_SIDES = "Texts, or their lines, as `evaluate` takes them."
+_SIDES = "Texts, or their lines, as for `evaluate`."
 FUNCTIONS = {
     **PairFunctions(_MARKED.metrics, partial(_score_pair, _MARKED)).functions(f"{_SIDES} In English, by ``alt_eval``."),
     **PairFunctions(_PLAIN.metrics, partial(_score_pair, _PLAIN)).functions(_SIDES),

@@ -12,11 +12,11 @@ from typing import Any
 from ...errors import MetricError
 
 TAGS = ("word", "punctuation", "parenthesis", "line_break", "section_break", "text")
-"""What a token is; ``text`` is the whole text once more, where characters are counted of that."""
+"""Kinds of tokens; ``text`` is the whole text, if characters are compared in that."""
 WORD, PUNCTUATION, PARENTHESIS, LINE, SECTION, TEXT = range(len(TAGS))
 LINE_BREAK, SECTION_BREAK = "<L>", "<S>"
 Tokens = tuple[Sequence[str], Sequence[int]]
-"""Texts, and places of their tags in `TAGS`."""
+"""Texts, and indices of their tags in `TAGS`."""
 Tokeniser = Callable[[str, str], Tokens]
 """(text, language) -> tokens."""
 
@@ -52,11 +52,11 @@ _TWO_LETTERS: Mapping[str, str] = MappingProxyType(
         "korean": "ko",
     }
 )
-"""Other names of languages that tokens depend on."""
+"""Alternative codes of languages with specific rules."""
 
 
 def language_code(language: str) -> str:
-    """The code that the rules of a language are found by: two letters, where the language has them.
+    """Return the code by which the rules of a language are found, with two letters if possible.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def language_code(language: str) -> str:
 
 
 def plain_tokens(text: str, language: str = "") -> Tokens:
-    """Words divided at white space, and the breaks between lines; empty lines between others break sections.
+    """Split text into words at whitespace, and breaks of lines and, at empty lines, sections.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def plain_tokens(text: str, language: str = "") -> Tokens:
 
 
 def jiwer_tokens(text: str, language: str = "") -> Tokens:
-    """Words divided at blanks alone, as jiwer divides them unless it is told otherwise, and the text itself.
+    """Split text into words at spaces only, as jiwer does by default, followed by the text itself.
 
     Examples
     --------
@@ -105,18 +105,13 @@ def jiwer_tokens(text: str, language: str = "") -> Tokens:
 
 
 def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> Tokens:
-    """Tokens of Moses, with the rules of alt-eval 1.2.0 for lyrics.
+    """Split text into Moses tokens, with the rules of alt-eval 1.2.0 for lyrics.
 
     Parameters
     ----------
     text : str
     language : str
         Code of the language, such as ``de``; see `language_code`.
-
-    Raises
-    ------
-    MetricError
-        If sacremoses is not installed.
 
     Examples
     --------
@@ -139,16 +134,16 @@ def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> Tokens:
 
 
 _APOSTROPHE, _ASTERISK = "\u02bc\u0be7", "\u02bd\u0be7"
-"""Stand for signs that Moses must not divide words at: a letter and a digit of no language that it knows rules of."""
+"""Placeholders for characters at which Moses must not split: a letter and a digit without rules in Moses."""
 _WITHOUT_BLANKS = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Myanmar", "Khmer", "Tibetan")
 _WITH_BLANKS = (
     *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Hangul", "Armenian", "Georgian", "Bengali"),
     *("Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala", "Ethiopic", "Cherokee"),
     *("Mongolian", "Bopomofo", "Syriac", "Thaana"),
 )
-"""Scripts of Unicode; between letters of two of them a word ends."""
+"""Unicode scripts; words end between letters of two scripts."""
 _ELIDING = ("en", "fr", "it")
-"""Languages in which Moses divides words at apostrophes."""
+"""Languages in which Moses splits words at apostrophes."""
 
 
 @lru_cache(1)
@@ -180,14 +175,14 @@ def _moses(name: str) -> Any:
 
 @lru_cache
 def _moses_of(language: str) -> tuple[Callable[[str], str], Callable[..., list[str]]]:
-    """Normaliser of punctuation and tokeniser of a language."""
+    """Make the punctuation normaliser and the tokeniser of a language."""
     sacremoses = _moses("sacremoses")
     return sacremoses.MosesPunctNormalizer(lang=language).normalize, sacremoses.MosesTokenizer(lang=language).tokenize
 
 
 @lru_cache(1 << 16)
 def _line_tokens(line: str, language: str) -> Tokens:
-    """Tokens of one line, which has no other symbols than letters, digits and punctuation; refrains are met often."""
+    """Split a line of letters, digits and punctuation into tokens; cached because of refrains."""
     if not line.strip():
         return (), ()
     expressions = _expressions()
@@ -214,7 +209,7 @@ def _tag(token: str) -> int:
 
 
 def moses_spellings(tokens: Sequence[str]) -> list[str]:
-    """Words of Moses's tokens as they are compared: letters, digits and apostrophes.
+    """Return the words of Moses tokens as compared: letters, digits and apostrophes.
 
     Examples
     --------

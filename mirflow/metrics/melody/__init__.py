@@ -1,21 +1,21 @@
 """Melody extraction: reference and estimate are series of frequencies in Hz over time in seconds.
 
-A frequency of 0 is unvoiced, a negative one a guess of the pitch where unvoiced; a continuous voicing may take
-their place. The functions are those of ``mir_eval.melody``, with the same arguments, results and errors; `TASK` holds
+A frequency of 0 is unvoiced, and a negative one is a pitch guess in an unvoiced frame; a continuous voicing may be
+given instead. The functions are those of ``mir_eval.melody``, with the same arguments, results and errors; `TASK` holds
 the metrics of whole datasets.
 
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2: estimates are interpolated at the times of the reference.
-* ``mirex``: frames of 10 ms, each with the nearest sample, as the literature describes MIREX.
-* ``mirex_hold``: frames of 10 ms, each with the sample before it, as mir_eval's authors ran MIREX's evaluation.
+* ``mirex``: frames of 10 ms with the nearest sample, as MIREX is described in the literature.
+* ``mirex_hold``: frames of 10 ms with the previous sample, as mir_eval's authors ran MIREX's evaluation.
 
 Metrics
 -------
-* ``voicing_recall``, ``voicing_false_alarm`` (`voicing_measures`): voiced estimates where the reference is voiced, and
-  where it is not.
+* ``voicing_recall``, ``voicing_false_alarm`` (`voicing_measures`): shares of voiced estimates where the reference is
+  voiced and where it is not.
 * ``raw_pitch_accuracy`` (`raw_pitch_accuracy`): voiced frames with a pitch within 50 cents.
-* ``raw_chroma_accuracy`` (`raw_chroma_accuracy`): the same, octaves ignored.
+* ``raw_chroma_accuracy`` (`raw_chroma_accuracy`): the same, ignoring octaves.
 * ``overall_accuracy`` (`overall_accuracy`): frames right in both voicing and pitch.
 
 References

@@ -1,4 +1,4 @@
-"""Kernels of the melody metrics: series of samples, common frames, and what the frames agree on."""
+"""Kernels of the melody metrics: series of samples, common frames, and agreement on frames."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ...kernels.ratios import divide
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges
 
 RESAMPLINGS = ("linear", "nearest", "hold")
-"""The ways of reading a series between its samples."""
+"""Methods of interpolation between samples."""
 
 _DECIMALS = 10
-"""Times are rounded to so many before a series is read at other times, as in mir_eval."""
+"""Decimals to which times are rounded before a series is resampled, as in mir_eval."""
 
 Sampled = tuple[Float, Float]
 """Cents (0: no pitch) and degrees of voicing."""
@@ -25,30 +25,20 @@ Sampled = tuple[Float, Float]
 
 @dataclass(frozen=True)
 class Series:
-    """Melodies of some rows, one after the other; each row starts at 0 s or before.
-
-    Parameters
-    ----------
-    times : float64 (samples + rows,), seconds
-        Ascending within a row, and infinite behind its last sample.
-    cents : float64 (samples + rows,)
-        Above the base frequency; 0 where there is no pitch, and behind the last sample.
-    voicing : float64 (samples + rows,)
-        From 0, not voiced and behind the last sample, to 1.
-    counts : int64 (rows,)
-        Numbers of samples, at least 1.
-    graded : bool (rows,)
-        Whether some voicing of the row is neither 0 nor 1.
-    gap : int
-        Number of places behind the last sample of each row: 0 in series that are not read at other times.
-    """
+    """Concatenated melodies of rows; each row starts at 0 s or before."""
 
     times: Float
+    """Ascending within a row, and infinite after its last sample: float64 (samples + rows,), seconds."""
     cents: Float
+    """float64 (samples + rows,): cents above the base frequency; 0 without pitch and after the last sample."""
     voicing: Float
+    """Voicing from 0 (unvoiced, and after the last sample) to 1: float64 (samples + rows,)."""
     counts: Int
+    """Numbers of samples, at least 1: int64 (rows,)."""
     graded: Bool
+    """Whether any voicing of the row is neither 0 nor 1: bool (rows,)."""
     gap: int = 1
+    """Number of elements after the last sample of each row: 0 if the series is not resampled."""
 
     @cached_property
     def first(self) -> Int:
@@ -57,19 +47,19 @@ class Series:
 
     @cached_property
     def last(self) -> Int:
-        """Place of the last sample of each row: int64 (rows,)."""
+        """Index of the last sample of each row: int64 (rows,)."""
         return self.first + self.counts - 1
 
     @cached_property
     def rounded(self) -> Float:
-        """The times as they are read at others."""
+        """Times rounded for resampling."""
         return np.asarray(np.round(self.times, _DECIMALS))
 
     @cached_property
     def slope(self) -> Float:
-        """Cents a second from each sample to the next one, 0 where one of both has no pitch."""
+        """Cents per second from each sample to the next, 0 if either has no pitch."""
         slope, pitched = np.zeros(len(self.times)), self.cents != 0
-        joined = pitched[1:] & pitched[:-1]  # a row ends in silence, so rows are never joined
+        joined = pitched[1:] & pitched[:-1]  # rows end in silence, so they are never joined
         with np.errstate(divide="ignore", invalid="ignore"):
             rise, step = (column[1:] - column[:-1] for column in (self.cents, self.rounded))
             np.divide(rise, step, out=slope[:-1], where=joined)
@@ -77,17 +67,17 @@ class Series:
 
     @cached_property
     def holding(self) -> SortedRows:
-        """The axis on which samples hold."""
+        """Axis for holding samples."""
         return holding(self.rounded, self.counts)
 
     @cached_property
     def nearest(self) -> SortedRows:
-        """The axis of nearest samples."""
+        """Axis for nearest samples."""
         return nearest(self.rounded, self.counts)
 
 
 def to_cents(frequencies: Float, base_frequency: float) -> Float:
-    """Cents above a base frequency, whatever the sign; 0 Hz remains 0.
+    """Convert frequencies to cents above a base frequency, ignoring signs; 0 Hz remains 0.
 
     Examples
     --------
@@ -95,17 +85,17 @@ def to_cents(frequencies: Float, base_frequency: float) -> Float:
     [0.0, 1200.0, 2400.0]
     """
     ratio = np.abs(frequencies) / base_frequency
-    ratio += frequencies == 0  # whose logarithm is 0
+    ratio += frequencies == 0  # the logarithm is then 0
     np.log2(ratio, out=ratio)
     ratio *= 1200.0
     return ratio
 
 
 def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool = True) -> Series:
-    """The melodies of the chosen rows, each of which has samples; with a gap if they are to be `resampled`.
+    """Take the melodies of nonempty rows, with a gap after each if they are to be `resampled`.
 
-    A row that starts after 0 s gets a sample like its first one at 0 s. Where there is no column ``voicing``, or where
-    it is NaN throughout a row, frequencies above 0 are voiced; where there is one, signs mean nothing.
+    In rows that start after 0 s, the first sample is repeated at 0 s. If there is no column ``voicing``, or a row of it
+    is all NaN, positive frequencies are voiced; otherwise signs are ignored.
 
     Examples
     --------
@@ -139,14 +129,14 @@ def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool 
 
 
 def is_graded(voicing: Float, counts: Int) -> Bool:
-    """Rows of voicing that hold anything but 0 and 1: bool (rows,)."""
+    """Mask of rows with voicing other than 0 and 1: bool (rows,)."""
     between = offsets_of(((voicing != 0) & (voicing != 1)).astype(np.int64))
     ends = offsets_of(counts)
     return np.asarray(between[ends[1:]] > between[ends[:-1]])
 
 
 def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
-    """Groups of times that are those of the rows to be read at them, but for rounding: bool (groups,).
+    """Mask of groups of times that equal the times of their rows, except for rounding: bool (groups,).
 
     The tolerance is 1e-8 s plus 1e-5 of the time.
     """
@@ -163,17 +153,17 @@ def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
 
 
 def resample(series: Series, row: Int, times: Float, counts: Int, resampling: str) -> Sampled:
-    """Cents and voicing of series at other times, as mir_eval reads them.
+    """Resample cents and voicing of series as in mir_eval.
 
-    Times that are those of the series get its samples unchanged. If the series ends before the last of the times, a
-    silent sample is there. Between a sample with a pitch and one without, the pitch holds. Voicing is read like
-    frequencies, but where it is binary it holds instead of being interpolated.
+    If the times equal those of the series, samples are unchanged. If the series ends before the last time, a silent
+    sample is appended there. Between a sample with and one without pitch, the former is held. Voicing is resampled like
+    frequencies, except that binary voicing is held instead of interpolated.
 
     Parameters
     ----------
     series : Series
     row : int64 (groups,)
-        The row that each group of times is read from.
+        Row of each group of times.
     times : float64 (sum of counts,), seconds
         Ascending within a group; none before the first sample of its row.
     counts : int64 (groups,)
@@ -187,7 +177,7 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
     axis = series.nearest if resampling == "nearest" else series.holding
     wanted = np.round(times, _DECIMALS)
     place = axis.find(row, wanted, counts)
-    # Without a check of bounds; the places are those of samples.
+    # Bounds need no check because the indices are those of samples.
     cents, voicing = (column.take(place, mode="clip") for column in (series.cents, series.voicing))
     if resampling == "linear":
         step = wanted - series.rounded.take(place, mode="clip")
@@ -204,7 +194,7 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
 
 
 def _interpolate_voicing(series: Series, row: Int, place: Int, times: Float, counts: Int, voicing: Float) -> None:
-    """Between samples, where voicing is not binary."""
+    """Interpolate voicing that is not binary."""
     if not series.graded[row].any():
         return
     item = np.flatnonzero(np.repeat(series.graded[row], counts))
@@ -215,7 +205,7 @@ def _interpolate_voicing(series: Series, row: Int, place: Int, times: Float, cou
 
 
 def _end(series: Series, row: Int, place: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
-    """Fill in what comes after the last sample, up to a silent one at the last of the times."""
+    """Fill in values after the last sample, up to a silent one at the last time."""
     ends, last = np.cumsum(counts), series.last[row]
     final, end = times[ends - 1], series.rounded[last]
     item = np.flatnonzero(place == np.repeat(np.where(final > end, last, -1), counts))
@@ -234,15 +224,15 @@ def _end(series: Series, row: Int, place: Int, times: Float, counts: Int, resamp
 
 Classes = npt.NDArray[np.uint8]
 MOST_FRAMES = 2**21
-"""Of a series with few samples: almost six hours of 10 ms."""
+"""Allowed frames of a series with few samples: almost six hours of 10 ms."""
 _FRAMES_A_SAMPLE = 16
 
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of some pairs, one pair after the other; cents are 0 where there is no pitch.
+    """Concatenated frames of pairs; cents are 0 without pitch.
 
-    `graded`, of both sides: whether their voicing is anything but 0 and 1 somewhere.
+    `graded` tells for both sides whether any voicing is neither 0 nor 1.
     """
 
     reference_cents: Float
@@ -255,17 +245,17 @@ class Frames:
 
 
 def mean_hop(series: Series) -> Float:
-    """The mean distance of the samples of each row, 0 of a single one: float64 (rows,), seconds."""
+    """Mean distance of the samples of each row, 0 for a single one: float64 (rows,), seconds."""
     span = series.times[series.last] - series.times[series.first]
     steps = series.counts - 1
     return divide(span, steps)
 
 
 def most_frames(samples: Int) -> Int:
-    """The largest number of frames that series of so many samples may be read on: int64 (n,).
+    """Largest number of frames for series with given numbers of samples: int64 (n,).
 
-    A single late sample would make millions of frames of a file of one line. What needs more is refused; its times are
-    hardly in seconds.
+    Otherwise, a single late sample would produce millions of frames. Series that need more frames are refused; their
+    times are probably not in seconds.
 
     Examples
     --------
@@ -276,7 +266,7 @@ def most_frames(samples: Int) -> Int:
 
 
 def hop_counts(ends: Float, hop: float) -> Int:
-    """Numbers of frames from 0 s on that fit before each end: int64 (n,)."""
+    """Number of frames from 0 s up to each end: int64 (n,)."""
     return np.floor(np.round(ends, _DECIMALS) / hop).astype(np.int64) + 1
 
 
@@ -297,7 +287,7 @@ def hop_times(counts: Int, hop: float) -> Float:
 
 
 def unreached(references: Series, estimates: Series, reference: Int, estimate: Int) -> Bool:
-    """Pairs whose reference starts, before 0 s, where the estimate has not begun: bool (pairs,)."""
+    """Mask of pairs whose reference starts before both 0 s and the estimate: bool (pairs,)."""
     begin = np.round(references.times[references.first[reference]], _DECIMALS)
     early = np.asarray(begin < np.round(estimates.times[estimates.first[estimate]], _DECIMALS))
     if early.any():
@@ -309,7 +299,7 @@ def unreached(references: Series, estimates: Series, reference: Int, estimate: I
 
 
 def on_reference(references: Series, estimates: Series, reference: Int, estimate: Int, resampling: str) -> Frames:
-    """Both sides of pairs, none of which is `unreached`, at the times of the reference."""
+    """Resample both sides of pairs, except `unreached` ones, at the times of the reference."""
     counts = references.counts[reference]
     in_order = not references.gap and np.array_equal(reference, np.arange(len(references.counts)))
     item: Int | slice = slice(None) if in_order else ranges(references.first[reference], counts)
@@ -320,9 +310,9 @@ def on_reference(references: Series, estimates: Series, reference: Int, estimate
 
 
 def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int, hop: float, resampling: str) -> Frames:
-    """Both sides of pairs on frames of one hop from 0 s to the end of the reference.
+    """Resample both sides of pairs on frames from 0 s to the end of the reference.
 
-    Each side is read on frames up to its own end; where an estimate has none left it is silent.
+    Each side is resampled up to its own end; the estimate is silent afterwards.
     """
     (counts, times, *own), (theirs, _, *other) = (
         _on_own_frames(side, hop, resampling) for side in (references, estimates)
@@ -353,12 +343,12 @@ def _on_own_frames(series: Series, hop: float, resampling: str) -> tuple[Int, Fl
 
 
 VOICED, PITCH, CHROMA, ESTIMATED = 1, 2, 4, 8
-"""Bits of the class of a frame: voiced in the reference, right pitch, right chroma, voiced in the estimate."""
+"""Bits of the class of a frame: reference voiced, pitch right, chroma right, estimate voiced."""
 _CLASSES = 16
 
 
 def classes_of(frames: Frames, tolerance: float) -> Classes:
-    """The class of each frame: uint8 (frames,); a pitch is right if it is less than the tolerance, in cents, off."""
+    """Class of each frame: uint8 (frames,); right pitches deviate by less than the tolerance in cents."""
     distance = frames.reference_cents - frames.estimate_cents
     np.abs(distance, out=distance)
     comparable = frames.reference_cents != 0
@@ -376,30 +366,25 @@ def classes_of(frames: Frames, tolerance: float) -> Classes:
 
 @dataclass(frozen=True)
 class FrameTally:
-    """Sums over the frames of each class of some pairs.
-
-    Parameters
-    ----------
-    sums : mapping of str to float64 (pairs, 16)
-        ``frames``, their number; ``reference``, ``estimate`` and ``both``, sums of the voicing of a side and of the
-        product of both.
-    """
+    """Sums over the frames of each class of pairs."""
 
     sums: Mapping[str, Float]
+    """``frames``: their number; ``reference``, ``estimate`` and ``both``: sums of the voicing of a side and of the
+    product of both."""
 
     @classmethod
     def empty(cls, pairs: int) -> FrameTally:
-        """Of pairs without frames."""
+        """Make a tally of pairs without frames."""
         return cls({name: np.zeros((pairs, _CLASSES)) for name in ("frames", "reference", "estimate", "both")})
 
     def put(self, pairs: Int, tally: FrameTally) -> None:
-        """Write what was counted of some pairs."""
+        """Set the counts of pairs."""
         for name, sums in tally.sums.items():
             self.sums[name][pairs] = sums
 
     @classmethod
     def of(cls, frames: Frames, tolerance: float) -> FrameTally:
-        """Count the frames of each class; all sums of pairs with binary voicing are exact."""
+        """Count the frames of each class; sums of pairs with binary voicing are exact."""
         pairs = len(frames.counts)
         found = np.repeat(np.arange(pairs, dtype=np.int64) * _CLASSES, frames.counts)
         found += classes_of(frames, tolerance)
@@ -415,8 +400,9 @@ class FrameTally:
         return cls(sums)
 
     def sum(self, what: str, bit: int = 0, unset: int = 0) -> Float:
-        """Sums over the classes that have one bit set and another one unset: float64 (pairs,)."""
-        # Added in this order whatever the number of pairs: a pair's sum is the same to the bit in any batch.
+        """Sum over the classes with one bit set and another one unset: float64 (pairs,)."""
+        # The order of summation does not depend on the number of pairs, so a pair's sum is equal to the bit in any
+        # batch.
         sums = self.sums[what]
         total = np.zeros(len(sums))
         for number in range(_CLASSES):

@@ -1,4 +1,4 @@
-"""The melody metrics: their records, readings, cleaning, evidence, and the conventions."""
+"""The melody metrics: records, cleaning, scores of batches, evidence, and conventions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from . import kernel
 
 MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
-"""Other frequencies, in Hz, are those of no pitch; cents would overflow."""
+"""Bounds of valid frequencies in Hz, beyond which cents would overflow."""
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of melodies fit to be scored, in order of time.
+    """Clean rows of melodies and sort them by time.
 
-    Flaws are times and frequencies that are not finite or hardly in seconds and Hz, and voicing, which is NaN
-    throughout a row that has none, that is not from 0 to 1. Samples that are out of order, before 0 s or at the time of
-    the one before them are counted in `repairs`; all of them are kept, and of several at one time the last one holds.
+    Flaws are times and frequencies that are not finite or implausible for seconds and Hz, and voicing outside [0, 1]
+    (rows without voicing are all NaN). Samples that are unordered, before 0 s or simultaneous with the previous one are
+    counted in `repairs`. All samples are kept; the last of several simultaneous ones is used.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def clean(rows: Ragged) -> Cleaned:
     """
     frequency = rows.columns["frequency"]
     size = np.abs(frequency)
-    # The rules of events also name times that repeat.
+    # The rules of events also find repeated times.
     findings, problems, irregular = inspected("events", rows, counted=("negative", "unsorted", "duplicate"))
     problems += [
         (~np.isfinite(frequency), lambda item: f"frequency is not finite: {frequency[item]}"),
@@ -59,18 +59,18 @@ def _voicing_problem(rows: Ragged) -> Problem:
     given = np.zeros(len(rows), dtype=np.bool_)
     given[owner[~np.isnan(voicing)]] = True
     outside = ~((voicing >= 0) & (voicing <= 1)) & given[owner]
-    return outside, lambda item: f"voicing is not from 0 to 1: {voicing[item]}"
+    return outside, lambda item: f"voicing is not in [0, 1]: {voicing[item]}"
 
 
 _BASE = 10.0
 DECIMALS = 10
-"""Times are rounded to so many when melodies are compared."""
+"""Decimals to which times are rounded when melodies are compared."""
 
 
 def sample_series(
     rows: Ragged, times: Float, resampling: str = "linear", *, hold_last: bool = False
 ) -> tuple[Float, Float]:
-    """Melodies at common times.
+    """Sample melodies at common times.
 
     Parameters
     ----------
@@ -78,16 +78,16 @@ def sample_series(
         Clean ones.
     times : float64 (n,), seconds
     resampling : {"linear", "nearest", "hold"}
-        The frequency between two samples: a straight line in cents, the nearest one, or the one before. A line leads
-        neither into silence nor out of it.
+        Frequency between two samples: interpolated linearly in cents, the nearest one, or the previous one. Nothing is
+        interpolated between a pitch and silence.
     hold_last : bool
-        Whether the last sample holds until the last of the times, as beside the times of a reference in mir_eval. Else
-        a melody is silent behind it.
+        Whether the last sample is held until the last time, as at the times of a reference in mir_eval. Otherwise, the
+        melody is silent after it.
 
     Returns
     -------
     frequency, voicing : float64 (rows, n)
-        Hz, 0 where there is no pitch; and from 0 to 1, where a pitch that is only guessed has 0.
+        Frequency in Hz, 0 without pitch; and voicing in [0, 1], which is 0 for guessed pitches.
 
     Raises
     ------
@@ -107,31 +107,31 @@ def sample_series(
     for row in np.flatnonzero(rows.counts[0]).tolist():
         one = rows.take([row])
         part = _reach(one, times, to_end=not hold_last)
-        for start in range(part.start, part.stop, _PIECE):  # many arrays are made of each time
+        for start in range(part.start, part.stop, _PIECE):  # several arrays are made per time
             piece = slice(start, min(start + _PIECE, part.stop))
             frequency[row, piece], voicing[row, piece] = _sample(one, times[piece], resampling)
     return frequency, voicing
 
 
 _PIECE = 1 << 18
-"""Times that are sampled at once."""
+"""Times sampled at once."""
 
 
 def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
-    """The times that a melody covers: from its first sample, which also holds from 0 s on, to its last."""
+    """Times covered by a melody, from its first sample (or 0 s if that is earlier) to its last."""
     given, own = np.round(times, DECIMALS), np.round(row.columns["time"], DECIMALS)
     first = int(np.searchsorted(given, min(float(own[0]), 0.0)))
     return slice(first, int(np.searchsorted(given, own[-1], side="right")) if to_end else len(times))
 
 
 def _sample(row: Ragged, times: Float, resampling: str) -> tuple[Float, Float]:
-    """Frequencies, Hz, and voicing of one melody at some times."""
+    """Frequencies in Hz and voicing of one melody at given times."""
     if not len(times):
         return np.zeros(0), np.zeros(0)
     only, count = np.zeros(1, dtype=np.int64), np.array([len(times)], dtype=np.int64)
     series = kernel.series_of(row, only, _BASE)
     cents, voicing = kernel.resample(series, only, times, count, resampling)
-    # The samples themselves, so that nothing is rounded by way of cents where nothing is interpolated.
+    # Use the samples themselves, as the conversion to cents would round values that are not interpolated.
     plain = kernel.Series(series.times, _hertz(row, series), series.voicing, series.counts, series.graded)
     held, _ = kernel.resample(plain, only, times, count, "hold" if resampling == "linear" else resampling)
     between = np.where(cents == 0, 0.0, _BASE * np.exp2(cents / 1200.0))
@@ -139,40 +139,38 @@ def _sample(row: Ragged, times: Float, resampling: str) -> tuple[Float, Float]:
 
 
 def _hertz(row: Ragged, series: kernel.Series) -> Float:
-    """The frequencies of a series without their signs, laid out as its cents are."""
+    """Absolute frequencies of a series, in the layout of its cents."""
     own = np.abs(row.columns["frequency"])
-    early = int(series.counts[0]) - len(own)  # one more at 0 s where the first is later
+    early = int(series.counts[0]) - len(own)  # one more at 0 s if the first is later
     return np.concatenate([own[:1]] * early + [own, np.zeros(1)])
 
 
 Read = tuple[Float, Float]
-"""Score of each pair and its denominator in frames, float64 (pairs,) each."""
+"""Score of each pair and its denominator in frames: float64 (pairs,) each."""
 
 _VOICED = Weight("voiced frames of the reference, in seconds", "s")
 _REWARD = replace(_VOICED, words=f"{_VOICED.words}, each times its voicing")
 _UNVOICED = Weight("unvoiced frames of the reference, in seconds", "s")
 _FRAMES = Weight("frames of the reference, in seconds", "s")
 
-_EXCEPTIONS = "a reference whose voicing is not only 0 and 1"
+_EXCEPTIONS = "a reference with voicing other than 0 and 1"
 _RESAMPLING = Parameter(
     "resampling",
     "linear",
     choices=kernel.RESAMPLINGS,
-    help="how a series is read between its samples: kind of mir_eval",
+    help="interpolation between samples: kind in mir_eval",
 )
 _PITCHED = (
     Parameter(
         "cent_tolerance",
         50.0,
         "cent",
-        help="a right pitch is less than so far off",
+        help="deviation that right pitches stay below",
         least=0.0,
         mir_eval="cent_tolerance",
     ),
     _RESAMPLING,
-    Parameter(
-        "base_frequency", 10.0, "Hz", help="where cents are counted from; a pitch of just that is none", above=0.0
-    ),
+    Parameter("base_frequency", 10.0, "Hz", help="frequency of 0 cents, which counts as no pitch", above=0.0),
 )
 _metric = partial(
     metric,
@@ -202,7 +200,7 @@ def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Read:
     orientation="lower",
     parameters=(
         _RESAMPLING,
-        Parameter("of_none", 0.0, choices=(0.0, 1.0), help="the score where no frame of the reference is unvoiced"),
+        Parameter("of_none", 0.0, choices=(0.0, 1.0), help="score if no frame of the reference is unvoiced"),
     ),
     perfect=0.0,
 )
@@ -215,13 +213,13 @@ def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Read:
 
 @_metric("Raw Pitch Accuracy", _REWARD, key="Raw Pitch Accuracy", aliases=("RPA", "raw_pitch"), parameters=_PITCHED)
 def raw_pitch_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
-    """Share of the voiced frames of the reference on which the pitch is right, whether it is called voiced or not."""
+    """Share of the voiced frames of the reference on which the pitch is right, regardless of estimated voicing."""
     return _share(tally, kernel.PITCH)
 
 
 @_metric("Raw Chroma Accuracy", _REWARD, key="Raw Chroma Accuracy", aliases=("RCA", "raw_chroma"), parameters=_PITCHED)
 def raw_chroma_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
-    """Share of the voiced frames of the reference on which the pitch is right but for octaves."""
+    """Share of the voiced frames of the reference on which the pitch is right, ignoring octaves."""
     return _share(tally, kernel.CHROMA)
 
 
@@ -245,27 +243,27 @@ METRICS = metrics_in(globals())
 
 
 def _share(tally: kernel.FrameTally, bit: int) -> Read:
-    """Share of the reference's voicing on frames that have a bit."""
+    """Share of the reference's voicing on frames with a bit set."""
     reward = tally.sum("reference")
     return divide(tally.sum("reference", bit), reward), reward
 
 
 _BATCH = 2**17
-"""Frames that are handled at once: what is computed from them stays in the cache, and outweighs the calls."""
+"""Frames processed at once: few enough for the cache, and enough to outweigh the cost of calls."""
 
 REFERENCE = "reference"
-TOO_EARLY = "the reference starts at {} s, before the estimate and before 0 s: there is nothing to compare it with"
+TOO_EARLY = "the reference starts at {} s, before 0 s and before the estimate, so there is nothing to compare"
 TOO_SOON = "a melody ends at {} s, before the first frame at 0 s"
 TOO_LONG = "{}: {} frames of {} samples, more than {}: are the times in seconds, and is the hop?"
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> Scores:
-    """Scores of pairs of melodies: a `Scorer`.
+    """Score pairs of melodies: a `Scorer`.
 
-    Frequencies are in Hz; 0 is silence, a negative one a guess where the melody is judged to be silent. Estimates are
-    read at the times of the reference, or both sides on frames with a hop in seconds. An estimate without samples is
-    silent throughout; without a reference all scores are 0. A weight is the score's denominator in seconds: frames, or
-    the sum of the reference's voicing, times the hop, or the mean hop of the reference.
+    Frequencies are in Hz; 0 is silence, and negative ones are guesses during silence. Estimates are sampled at the
+    times of the reference, or both sides on frames with a hop in seconds. An estimate without samples is silent; scores
+    are 0 without a reference. Weights are denominators in seconds: the number of frames, or the sum of the reference's
+    voicing, times the (mean) hop.
 
     References
     ----------
@@ -278,7 +276,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
     seconds = np.zeros(len(pairs))
     refused: dict[int, str] = {}
     filled = np.flatnonzero(pairs.counts[0] > 0)
-    # Pairs of one reference come together, so that it is laid out, and read on a hop, once for many of them.
+    # Pairs with the same reference are grouped, so that it is laid out and sampled once.
     filled = filled[np.argsort(pairs.reference_row[filled], kind="stable")]
     sounding = _with_silence(pairs)[filled]
     sizes = sounding.sizes
@@ -316,7 +314,7 @@ def _hop(grid: Grid) -> float | None:
 
 
 def _with_silence(pairs: Pairs) -> Pairs:
-    """The pairs with a silent sample at 0 s, in one more row, in place of estimates without samples."""
+    """Replace estimates without samples by a silent sample at 0 s, in an additional row."""
     rows = pairs.estimates
     if rows.counts[0].all():
         return pairs
@@ -326,7 +324,7 @@ def _with_silence(pairs: Pairs) -> Pairs:
 
 
 def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
-    """Reasons why pairs cannot be scored, by their place."""
+    """Reasons why pairs cannot be scored, keyed by pair."""
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     if hop is not None:
         return _refuse_on_hop(pairs, hop)
@@ -341,7 +339,7 @@ def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
 
 
 def _refuse_on_hop(pairs: Pairs, hop: float) -> dict[int, str]:
-    """The same on frames from 0 s on, which each side is read on up to its own end."""
+    """Reasons why pairs cannot be scored on frames from 0 s to the end of each side."""
     counts, ends = _frames(pairs, hop)
     samples = np.stack(pairs.counts)
     most = kernel.most_frames(samples)
@@ -354,19 +352,19 @@ def _refuse_on_hop(pairs: Pairs, hop: float) -> dict[int, str]:
 
 
 def _frames(pairs: Pairs, hop: float) -> tuple[Int, Float]:
-    """Numbers of frames from 0 s on, and ends in seconds, of each side of each pair: (2, pairs)."""
+    """Number of frames from 0 s on, and end in seconds, of each side of each pair: (2, pairs)."""
     ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in pairs.sides])
     return kernel.hop_counts(ends, hop), ends
 
 
 Way = tuple[str, float, float]
-"""Resampling, base frequency in Hz and tolerance in cents: what frames are classed by."""
+"""Resampling, base frequency in Hz and tolerance in cents, which determine the classes of frames."""
 
 
 def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
-    """The ways of classing frames that some measures need, and the measures of each.
+    """Ways of classifying frames needed by measures, and the measures of each.
 
-    Measures of voicing alone depend neither on the base frequency nor on the tolerance: they share those of others.
+    Measures of voicing depend neither on the base frequency nor on the tolerance, so they share those of others.
     """
     given = [measure.parameters for measure in measures]
     base = next((one["base_frequency"] for one in given if "base_frequency" in one), 10.0)
@@ -380,7 +378,7 @@ def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
 
 
 def _count(pairs: Pairs, hop: float | None, tallies: Mapping[Way, kernel.FrameTally], place: Int) -> Float:
-    """Count the frames of some pairs, at places of the tallies, in each way; returns seconds of a frame of each."""
+    """Count the frames of pairs in each way, writing to the tallies, and return the seconds of their frames."""
     seconds = np.zeros(len(pairs))
     for resampling, base in dict.fromkeys((way[0], way[1]) for way in tallies):
         frames, seconds = compare(pairs, base, hop, resampling)
@@ -391,8 +389,8 @@ def _count(pairs: Pairs, hop: float | None, tallies: Mapping[Way, kernel.FrameTa
 
 
 def compare(pairs: Pairs, base_frequency: float, hop: float | None, resampling: str) -> tuple[kernel.Frames, Float]:
-    """Pairs on common frames, and how long a frame of each pair is in seconds."""
-    # The melodies of the distinct rows, and which one each pair has.
+    """Sample pairs on common frames; return these and the length of a frame of each pair in seconds."""
+    # The melodies of distinct rows, and their index for each pair.
     (distinct, left), (others, right) = (np.unique(row, return_inverse=True) for _, row in pairs.sides)
     references = kernel.series_of(pairs.references, distinct, base_frequency, hop is not None)
     estimates = kernel.series_of(pairs.estimates, others, base_frequency)
@@ -415,14 +413,14 @@ _OF_PITCH = ("raw_pitch_accuracy", "raw_chroma_accuracy")
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, hop: float | None = None
 ) -> dict[str, Column]:
-    """The frames of the reference, with what became of them: an `Explainer`.
+    """Return the frames of the reference with verdicts: an `Explainer`.
 
     Parameters
     ----------
     reference, estimate : Annotation
         Of kind series.
     measure : Measure
-        Any of the metrics. For the two raw accuracies a pitch counts whether it is called voiced or not.
+        Any metric. The raw accuracies ignore the voicing of estimated pitches.
     hop : float or None, seconds
         Distance of the frames; None: those of the reference.
 
@@ -430,8 +428,8 @@ def evidence(
     -------
     dict of str to array
         ``start`` and ``end`` of each frame (float64, seconds), the frequencies ``reference_frequency`` and
-        ``estimate_frequency`` (float64, Hz; NaN where there is none, negative where it is a guess on an unvoiced
-        frame), and ``verdict``: ``right``, ``octave``, ``wrong``, ``missed``, ``false alarm`` or ``rightly unvoiced``.
+        ``estimate_frequency`` (float64, Hz; NaN for none, negative for a guess in an unvoiced frame), and ``verdict``:
+        ``right``, ``octave``, ``wrong``, ``missed``, ``false alarm`` or ``rightly unvoiced``.
 
     Examples
     --------
@@ -484,7 +482,7 @@ HOP = "0.01"
 
 
 def _as_in_mirex(resampling: str) -> tuple[Metric, ...]:
-    exceptions = "a reference without unvoiced frames, of which it is 1"
+    exceptions = "1 for a reference without unvoiced frames"
     metrics = (replace(m, perfect_exceptions=exceptions) if m is voicing_false_alarm else m for m in METRICS)
     return tuple(metric.with_defaults(resampling=resampling, of_none=1.0) for metric in metrics)
 
@@ -502,13 +500,13 @@ MIR_EVAL = Convention(
 _MIREX = partial(Convention, clean=clean, score=score, grids=(HOP, *GRIDS), explain=partial(evidence, hop=float(HOP)))
 MIREX = _MIREX(
     "mirex",
-    "MIREX as the literature has it: frames of 10 ms, each with the nearest sample",
+    "MIREX as described in the literature: frames of 10 ms with the nearest sample",
     _as_in_mirex("nearest"),
     literature="@downie2010",
 )
 MIREX_HOLD = _MIREX(
     "mirex_hold",
-    "MIREX as mir_eval's authors ran it: frames of 10 ms, each with the sample before it",
+    "MIREX as run by mir_eval's authors: frames of 10 ms with the previous sample",
     _as_in_mirex("hold"),
     literature="@downie2010",
 )

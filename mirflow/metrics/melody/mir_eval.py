@@ -17,11 +17,11 @@ from . import kernel
 from .metrics import METRICS, ways_of
 
 KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
-"""mir_eval's names of the resamplings, and ours."""
+"""Kinds of resampling in mir_eval and in mirflow."""
 
 _NOT_UNIFORM = (
     "Non-uniform timescale passed to resample_melody_series. Pitch will be interpolated between neighbouring samples, "
-    "which is wrong where silence is shown by missing samples; show it by frequencies of 0 or less."
+    "which is wrong if missing samples indicate silence; use frequencies of 0 or less instead."
 )
 _OTHER_LENGTH = "Reference and estimated voicing arrays should be the same length."
 _OF_ARRAYS = ("base_frequency", "hop", "kind")
@@ -31,13 +31,13 @@ _of_series = documented(
     Parameters
     ----------
     freq_hz : (n,), Hz
-        The sign does not matter.
+        The sign is ignored.
     ref_time, est_time : (n,) and (m,), seconds
         Ascending.
     ref_freq, est_freq : (n,) and (m,), Hz
-        0 is silence; a negative one is a guess on a frame that is judged to be unvoiced.
+        0 is silence; negative values are guesses in unvoiced frames.
     est_voicing : (m,) or None
-        Degree of voicing of each sample of the estimate, from 0 to 1; None: from the sign.
+        Voicing of each sample of the estimate, from 0 to 1; None: determined by the sign.
     ref_reward : (n,) or None
         Weight of each sample of the reference, from 0 to 1; None: 1 for voiced ones.
     base_frequency : float, Hz
@@ -45,12 +45,12 @@ _of_series = documented(
     hop : float or None, seconds
         Distance of the frames; None: those of the reference.
     kind : {"linear", "nearest", "zero"}
-        Between two samples, at the nearest one, or at the one before. Silence is never interpolated.
+        Linear interpolation, nearest or previous sample. Silence is never interpolated.
 
     Raises
     ------
     ValueError
-        For another `kind`, times that are not finite or out of order, arrays that differ in length, times that repeat
+        For an unknown `kind`, times that are not finite or unordered, arrays of different lengths, repeated times
         unless `kind` is ``nearest``, and new times before the first one.
 
     Warns
@@ -66,8 +66,7 @@ _VOICING = """
     ref_voicing, est_voicing : (n,)
         From 0 to 1.
     ref_cent, est_cent : (n,), cents
-        0 where there is no pitch.
-
+        0 without pitch.
     Raises
     ------
     ValueError
@@ -87,12 +86,12 @@ _of_frames = documented(
 
 
 def hz2cents(freq_hz: Array, base_frequency: float = 10.0) -> Float:
-    """Cents above a base frequency; 0 Hz remains 0.
+    """Convert frequencies to cents above a base frequency; 0 Hz remains 0.
 
     Parameters
     ----------
     freq_hz : (n,), Hz
-        The sign does not matter.
+        The sign is ignored.
     base_frequency : float, Hz
 
     Returns
@@ -108,14 +107,14 @@ def hz2cents(freq_hz: Array, base_frequency: float = 10.0) -> Float:
 
 
 def freq_to_voicing(frequencies: Array, voicing: Array | None = None) -> tuple[Array, Array]:
-    """Frequencies without a sign, and how far each one is voiced.
+    """Split signed frequencies into absolute frequencies and voicing.
 
     Parameters
     ----------
     frequencies : (n,), Hz
-        0 is silence; a negative one is a guess on a frame that is judged to be unvoiced.
+        0 is silence; negative values are guesses in unvoiced frames.
     voicing : (n,) or None
-        From 0 to 1; None: frequencies above 0 are voiced. Where the frequency is 0 voicing is 0 in any case.
+        Voicing in [0, 1]; None: frequencies above 0 are voiced. The result is always 0 for frequency 0.
 
     Returns
     -------
@@ -137,7 +136,7 @@ def freq_to_voicing(frequencies: Array, voicing: Array | None = None) -> tuple[A
 
 
 def constant_hop_timebase(hop: float, end_time: float) -> Float:
-    """Times from 0 s on, a hop apart, up to an end.
+    """Return times from 0 s to an end, separated by a hop.
 
     Parameters
     ----------
@@ -159,7 +158,7 @@ def constant_hop_timebase(hop: float, end_time: float) -> Float:
 def resample_melody_series(
     times: Array, frequencies: Array, voicing: Array, times_new: Array, kind: str = "linear"
 ) -> tuple[Array, Array]:
-    """Frequencies and voicing at other times.
+    """Resample frequencies and voicing.
 
     Parameters
     ----------
@@ -170,7 +169,7 @@ def resample_melody_series(
     Returns
     -------
     frequencies_resampled, voicing_resampled : (m,)
-        The given arrays themselves if the times are the same.
+        The given arrays if the times are equal.
 
     Examples
     --------
@@ -206,12 +205,12 @@ def to_cent_voicing(
     hop: float | None = None,
     kind: str = "linear",
 ) -> tuple[Float, Float, Float, Float]:
-    """Reference and estimate as cents and voicing on common frames.
+    """Convert reference and estimate to cents and voicing on common frames.
 
     Returns
     -------
     ref_voicing, ref_cent, est_voicing, est_cent : float64 (k,)
-        As many frames as the reference has. An estimate without samples is silent.
+        One value per frame of the reference. An estimate without samples is silent.
 
     Examples
     --------
@@ -224,7 +223,7 @@ def to_cent_voicing(
     _check_side("Reference", ref_time, ref_freq, ref_reward)
     _check_side("Estimated", est_time, est_freq, est_voicing)
     if hop is not None and not 0 < hop < np.inf:
-        raise ValueError(f"hop must be above 0 s, not {hop}")
+        raise ValueError(f"hop must be above 0 s, got {hop}")
     if not ref_time.size:
         return np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0)
     if not est_time.size:
@@ -245,7 +244,7 @@ def to_cent_voicing(
 
 
 def _series(times: Array, frequencies: Array, voicing: Array) -> kernel.Series:
-    """A single series as it is, with what comes behind its last sample."""
+    """Make a single series, with the elements after its last sample."""
     count = _count(times)
     columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
     time, value, voiced = (column.astype(np.float64) for column in columns)
@@ -263,14 +262,14 @@ def _count(times: Array) -> Int:
 
 def _resampling(kind: str) -> str:
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     return KINDS[kind]
 
 
 def _check_side(name: str, time: Array, frequency: Array, voicing: Array | None) -> None:
     for column in (frequency, *([] if voicing is None else [voicing])):
         if column.shape != time.shape or time.ndim != 1:
-            raise ValueError(f"{name} times, frequencies and voicing must be flat arrays of the same length")
+            raise ValueError(f"{name} times, frequencies and voicing must be 1-d arrays of the same length")
     _check_times(time)
     if not np.isfinite(frequency).all():
         raise ValueError(f"{name} frequencies must be finite")
@@ -287,7 +286,7 @@ def _check_times(*series: Array) -> None:
 def _check_resampling(series: kernel.Series, begin: float, resampling: str) -> None:
     times = series.rounded[:-1]
     if resampling != "nearest" and (np.diff(times) == 0).any():
-        raise ValueError("A series whose times repeat cannot be resampled")
+        raise ValueError("A series with repeated times cannot be resampled")
     if round(begin, 10) < times[0]:
         raise ValueError(f"A value ({begin}) of the new times is below the first time of the series ({times[0]})")
 
@@ -303,7 +302,7 @@ def _check_on_hop(side: kernel.Series, hop: float, resampling: str) -> None:
     end = side.times[side.last]
     if not -hop < end[0] <= kernel.most_frames(side.counts)[0] * hop or not (counts := kernel.hop_counts(end, hop))[0]:
         raise ValueError(
-            f"A series that ends at {end[0]} s cannot be read on frames from 0 s on that are {hop} s apart"
+            f"A series that ends at {end[0]} s cannot be resampled on frames from 0 s with a hop of {hop} s"
         )
     only = np.zeros(1, dtype=np.int64)
     if not kernel.is_on_grid(side, only, kernel.hop_times(counts, hop), counts)[0]:
@@ -312,7 +311,7 @@ def _check_on_hop(side: kernel.Series, hop: float, resampling: str) -> None:
 
 
 def _warn_of_steps(times: Array, frequencies: Array) -> None:
-    """Warn of uneven steps, unless only the first one is odd and may come from a sample that was put at 0 s."""
+    """Warn about uneven steps, unless it is only the first, which may be due to an inserted sample at 0 s."""
     steps = np.diff(times)
     others = [steps, steps[1:]] if len(steps) and frequencies[0] == frequencies[1] else [steps]
     if not any(not some.size or np.allclose(some, some.mean()) for some in others):
@@ -359,7 +358,7 @@ def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> No
 
 
 def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> Float:
-    """Scores of voicing and cents on common frames: float64 (measures,), 0 without frames."""
+    """Score voicing and cents on common frames: float64 (measures,), 0 without frames."""
     found = np.zeros(len(measures))
     if not reference[0].size or not estimate[0].size:
         return found
@@ -383,7 +382,7 @@ def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
     Returns
     -------
     float
-        1 where nothing is voiced, 0 without frames.
+        1 if nothing is voiced, 0 without frames.
 
     Examples
     --------
@@ -400,7 +399,7 @@ def voicing_false_alarm(ref_voicing: Array, est_voicing: Array) -> float:
     Returns
     -------
     float
-        0 where all is voiced and without frames.
+        0 if everything is voiced or there are no frames.
 
     Examples
     --------
@@ -439,12 +438,12 @@ def voicing_measures(ref_voicing: Array, est_voicing: Array) -> tuple[float, flo
 def raw_pitch_accuracy(
     ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
 ) -> float:
-    """Share of the reference's voicing on frames where the pitch is right, whether it is called voiced or not.
+    """Share of the reference's voicing on frames with the right pitch, regardless of estimated voicing.
 
     Returns
     -------
     float
-        0 where nothing is voiced.
+        0 if nothing is voiced.
 
     Examples
     --------
@@ -459,12 +458,12 @@ def raw_pitch_accuracy(
 def raw_chroma_accuracy(
     ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
 ) -> float:
-    """Share as `raw_pitch_accuracy`, but pitches that are octaves apart count as equal.
+    """Like `raw_pitch_accuracy`, but ignoring octaves.
 
     Returns
     -------
     float
-        0 where nothing is voiced.
+        0 if nothing is voiced.
 
     Examples
     --------
@@ -505,7 +504,7 @@ def evaluate(
     ref_reward: Array | None = None,
     **kwargs: Any,
 ) -> OrderedDict[str, float]:
-    """All melody scores of one estimate.
+    """Compute all melody scores of one estimate.
 
     Parameters
     ----------

@@ -1,11 +1,12 @@
-"""Multiple F0 estimation: reference and estimate are frames, each a time in seconds and any number of pitches in Hz.
+"""Multiple F0 estimation: reference and estimate are frames with a time in seconds and any number of pitches in Hz.
 
 Pitches match within half a semitone. The functions are those of ``mir_eval.multipitch``, with the same arguments,
 results and errors; `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
-* ``mir_eval`` (default and only one): mir_eval 0.8.2: each frame of the reference beside the nearest of the estimate.
+* ``mir_eval`` (default and only one): mir_eval 0.8.2: each frame of the reference is compared with the nearest one of
+  the estimate.
 
 Metrics
 -------
@@ -13,7 +14,7 @@ Metrics
 * ``substitution_error``, ``miss_error``, ``false_alarm_error``, ``total_error`` (`compute_err_score`): errors as shares
   of the reference's pitches.
 * ``chroma_precision``, ``chroma_recall``, ``chroma_accuracy``, ``chroma_substitution_error``, ``chroma_miss_error``,
-  ``chroma_false_alarm_error``, ``chroma_total_error``: the same, octaves ignored.
+  ``chroma_false_alarm_error``, ``chroma_total_error``: the same, ignoring octaves.
 
 References
 ----------

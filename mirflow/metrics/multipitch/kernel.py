@@ -1,4 +1,4 @@
-"""Frames of reference and estimate side by side, and how many of their pitches find each other."""
+"""Kernels of multiple F0 estimation: aligned frames of reference and estimate, and their matched pitches."""
 
 from __future__ import annotations
 
@@ -14,43 +14,37 @@ from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Pairs
 
 _AT_ONCE = 2**15
-"""Pairs of pitches that are compared at once."""
+"""Pairs of pitches compared at once."""
 
 Way = tuple[float, bool]
-"""A window in semitones, and whether octaves are left aside."""
+"""A window in semitones, and whether to ignore octaves."""
 
 
 @dataclass(frozen=True)
 class Pitches:
-    """Frames with any number of pitches each.
-
-    Parameters
-    ----------
-    midi, chroma : float64 (pitches,)
-        Fractions of semitones included; chroma from 0 to less than 12.
-    first, counts : int64 (frames,)
-        Starts of the pitches of each frame, and their numbers.
-    """
+    """Frames with any number of pitches."""
 
     midi: Float
     chroma: Float
+    """float64 (pitches,): MIDI numbers with fractions; chroma from 0 to below 12."""
     first: Int
     counts: Int
+    """Offset and number of the pitches of each frame: int64 (frames,)."""
 
     def take(self, frames: Int) -> Pitches:
-        """Some of the frames, of the same pitches."""
+        """Select frames, sharing the pitches."""
         return replace(self, first=self.first[frames], counts=self.counts[frames])
 
     @classmethod
     def of(cls, midi: Float, counts: Int) -> Pitches:
-        """Pitches that lie one frame after the other."""
+        """Make frames of concatenated pitches."""
         chroma = np.mod(midi, 12.0)
-        chroma[chroma == 12.0] = 0.0  # what is just below 0 is rounded to 12
+        chroma[chroma == 12.0] = 0.0  # values just below 0 are rounded to 12
         return cls(midi, chroma, offsets_of(counts)[:-1], counts)
 
 
 def to_midi(frequencies: Float, ref_frequency: float = 440.0) -> Float:
-    """MIDI numbers with fractions.
+    """Convert frequencies to MIDI numbers with fractions.
 
     Examples
     --------
@@ -61,15 +55,15 @@ def to_midi(frequencies: Float, ref_frequency: float = 440.0) -> Float:
 
 
 def pitches_of(rows: Ragged) -> Pitches:
-    """The frames of all rows."""
+    """Collect the frames of all rows."""
     return Pitches.of(to_midi(rows.columns["frequency"]), rows.counts[1])
 
 
 def frame_of_estimate(pairs: Pairs) -> Int:
-    """The frame of the estimate beside each frame of the reference, -1 for none: int64 (frames of all pairs,).
+    """Frame of the estimate for each frame of the reference, -1 for none: int64 (frames of all pairs,).
 
-    Times that are those of the reference, but for rounding, are taken as they are. Otherwise it is the nearest frame,
-    of two that are equally near the earlier one, and none before the first and after the last frame of the estimate.
+    If times are equal except for rounding, frames correspond by index. Otherwise it is the nearest frame (the earlier
+    of two equally near ones), and none before the first and after the last frame of the estimate.
     """
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     counts, theirs = pairs.counts
@@ -99,7 +93,7 @@ def _have_same_times(pairs: Pairs) -> Bool:
 
 
 def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:
-    """The nearest frame of a row for each time, -1 outside."""
+    """Nearest frame of a row for each time; -1 outside."""
     distinct, place = np.unique(row, return_inverse=True)
     own = rows.take(distinct)
     frames = own.counts[0]
@@ -113,15 +107,15 @@ def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:
 
 
 def beside(estimates: Pitches, frame: Int) -> Pitches:
-    """The frames of estimates beside those of the references; -1 is one without pitches."""
+    """Take the frames of estimates for those of the references; -1 is a frame without pitches."""
     first, counts = (np.append(column, 0)[frame] for column in (estimates.first, estimates.counts))
     return replace(estimates, first=first, counts=counts)
 
 
 def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bool:
-    """Pitches that may be matched: no further apart than a window in semitones, around the octave for `chroma`.
+    """Mask of pitches within a window in semitones; modulo octaves for `chroma`.
 
-    The sums are formed as mir_eval forms them, so that what is decided at the very edge of the window is the same.
+    Sums are computed as in mir_eval, so that decisions at the edge of the window are equal.
     """
     if not chroma:
         found = estimate - window <= reference
@@ -133,13 +127,13 @@ def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bo
 
 
 def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Iterator[tuple[Way, tuple[Int, Int, Int]]]:
-    """Largest matchings of the pitches of frames side by side, some frames at a time, in each way.
+    """Find largest matchings of the pitches of corresponding frames in each way, in blocks of frames.
 
     Yields
     ------
     way : (float, bool)
     frame, reference, estimate : int64 (matches,)
-        The frame of each match, and which pitches found each other, as indices into `midi`.
+        Frame of each match, and matched pitches as indices into `midi`.
     """
     products = references.counts * estimates.counts
     filled = np.flatnonzero(products)
@@ -160,7 +154,7 @@ def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Ite
 
 
 def count_true_positives(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> dict[Way, Int]:
-    """Numbers of pitches of each frame that find each other: int64 (frames,) for each way."""
+    """Number of matched pitches of each frame: int64 (frames,) for each way."""
     found = {way: np.zeros(len(references.counts), dtype=np.int64) for way in ways}
     for way, (frame, _, _) in matched(references, estimates, ways):
         found[way] += np.bincount(frame, minlength=len(found[way]))

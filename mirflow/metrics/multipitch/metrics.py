@@ -1,4 +1,4 @@
-"""The metrics of multiple F0 estimation: their records, readings, cleaning, evidence, and the convention."""
+"""The metrics of multiple F0 estimation: records, cleaning, scores of batches, evidence, and the convention."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
 MAX_TIME = 30000.0
-"""Later times, in seconds, are taken for a wrong unit."""
+"""Latest time in seconds; later ones are taken for a wrong unit."""
 MAX_FREQ = 5000.0
-"""Higher pitches, in Hz, are taken for a wrong unit."""
+"""Highest pitch in Hz; higher ones are taken for a wrong unit."""
 MIN_FREQ = 20.0
-"""Lower pitches, in Hz, are taken for a wrong unit."""
+"""Lowest pitch in Hz; lower ones are taken for a wrong unit."""
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of frames with pitches fit to be scored, in order of time.
+    """Clean rows of frames with pitches and sort them by time.
 
-    Flaws, counted in frames, are times that are not finite or later than `MAX_TIME`, and frequencies that are not from
-    `MIN_FREQ` to `MAX_FREQ`. Frequencies of 0, which some files use as filling, are dropped. Frames with such, and
-    those that are out of order or before 0 s, are counted in `repairs`.
+    Flaws, indexed by frame, are times that are not finite or later than `MAX_TIME`, and frequencies outside `MIN_FREQ`
+    to `MAX_FREQ`. Frequencies of 0, which some files use as padding, are dropped. Frames with such padding, and those
+    that are unordered or before 0 s, are counted in `repairs`.
 
     Examples
     --------
@@ -85,11 +85,11 @@ def _in_order(rows: Ragged) -> Ragged:
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of pitches over the frames of some pairs: float64 (pairs,) each.
+    """Numbers of pitches over the frames of pairs: float64 (pairs,) each.
 
     Parameters
     ----------
-    hits : pitches that find each other
+    hits : matched pitches
     reference, estimate : pitches of each side
     fewer, more : the smaller and the larger of both numbers of each frame
     """
@@ -164,19 +164,19 @@ def accuracy(counts: Counts, measure: Measure) -> Read:
 
 @_error("Substitution Error", key="Substitution Error", aliases=("e_sub",))
 def substitution_error(counts: Counts, measure: Measure) -> Read:
-    """Pitches that stand for another one in their frame, over the number of pitches of the reference."""
+    """Pitches that replace another one in their frame, over the number of pitches of the reference."""
     return _over(counts.fewer - counts.hits, counts.reference)
 
 
 @_error("Miss Error", key="Miss Error", aliases=("e_miss",))
 def miss_error(counts: Counts, measure: Measure) -> Read:
-    """Pitches that a frame has too few, over the number of pitches of the reference."""
+    """Missing pitches of frames with too few, over the number of pitches of the reference."""
     return _over(counts.reference - counts.fewer, counts.reference)
 
 
 @_error("False Alarm Error", key="False Alarm Error", aliases=("e_fa",), range=(0.0, float("inf")))
 def false_alarm_error(counts: Counts, measure: Measure) -> Read:
-    """Pitches that a frame has too many, over the number of pitches of the reference."""
+    """Surplus pitches of frames with too many, over the number of pitches of the reference."""
     return _over(counts.estimate - counts.fewer, counts.reference)
 
 
@@ -187,7 +187,7 @@ def total_error(counts: Counts, measure: Measure) -> Read:
 
 
 CHROMA = "chroma"
-"""The need of a metric that is read off counts of pitches whose octaves are left aside."""
+"""The `needs` of metrics that ignore octaves."""
 
 
 def _chroma(metric: Metric) -> Metric:
@@ -195,7 +195,7 @@ def _chroma(metric: Metric) -> Metric:
         metric,
         name=f"chroma_{metric.name}",
         title=f"Chroma {metric.title}",
-        summary=f"{metric.summary}; octaves aside",
+        summary=f"{metric.summary}; ignoring octaves",
         key=metric.key and f"Chroma {metric.key}",
         aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
         needs=CHROMA,
@@ -206,18 +206,18 @@ _PLAIN = metrics_in(globals())
 METRICS = (*_PLAIN, *map(_chroma, _PLAIN))
 
 _BATCH = 2**15
-"""Frames that are handled at once, so that what is computed from them stays in the cache."""
+"""Frames processed at once, so that results fit into the cache."""
 
 REFERENCE = "reference"
 MOST_PAIRS = 2**22
-TOO_MANY = f"a frame of the reference has {{}} pitches and that of the estimate {{}}, more than {MOST_PAIRS} pairs"
+TOO_MANY = f"too many pitches: {{}} and {{}} in a frame of reference and estimate (at most {MOST_PAIRS} pairs)"
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> Scores:
-    """Scores of pairs of multiple F0 estimates, read at the times of the reference: a `Scorer`.
+    """Score pairs of multiple F0 estimates at the times of the reference: a `Scorer`.
 
-    Scores are 0 where there is nothing to divide by. Weights are numbers of pitches: of the estimate for precision,
-    true and false positives and false negatives for accuracy, of the reference for all others.
+    Scores with denominator 0 are 0. Weights are numbers of pitches: those of the estimate for precision, true and false
+    positives and false negatives for accuracy, and those of the reference for all others.
 
     References
     ----------
@@ -252,14 +252,14 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The pitches of both sides at the times of the reference, with what became of them: an `Explainer`.
+    """Return the pitches of both sides at the times of the reference with verdicts: an `Explainer`.
 
     Returns
     -------
     dict of str to array
         ``start`` and ``end`` of the frame (float64, seconds), ``reference_frequency`` and ``estimate_frequency``
-        (float64, Hz; NaN where the other side has no match), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames
-        without any pitch are left out.
+        (float64, Hz; NaN if not matched), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames without pitches are
+        left out.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 
 def _others(side: Pitches, frame: Int, taken: Int) -> tuple[Int, Int]:
-    """Frame and place of the pitches that found none. A frame of an estimate may be beside several."""
+    """Frame and index of unmatched pitches. A frame of the estimate may correspond to several of the reference."""
     frames, place = rows_of(side.counts), ranges(side.first, side.counts)
     size = len(side.midi) + 1
     left = ~np.isin(frames * size + place, frame * size + taken)
@@ -306,7 +306,7 @@ def _others(side: Pitches, frame: Int, taken: Int) -> tuple[Int, Int]:
 
 MIR_EVAL = Convention(
     "mir_eval",
-    "mir_eval 0.8.2: each frame of the reference beside the nearest one of the estimate",
+    "mir_eval 0.8.2: frames of the reference are compared with the nearest ones of the estimate",
     METRICS,
     clean,
     score,

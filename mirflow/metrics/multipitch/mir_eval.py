@@ -35,9 +35,9 @@ _ARRAYS = """
     frequencies : sequence of arrays, Hz
     frequencies_midi : sequence of arrays, MIDI numbers
     ref_frequency : float, Hz
-        That of MIDI number 69.
+        Frequency of MIDI number 69.
     chroma : bool
-        Whether octaves are left aside.
+        Whether to ignore octaves.
     true_positives, n_ref, n_est : (frames,)
         Numbers of pitches.
 """
@@ -47,8 +47,8 @@ _checked = documented(
     Raises
     ------
     ValueError
-        For times that are not finite, later than `MAX_TIME` or not in order, frequencies that are not from `MIN_FREQ`
-        to `MAX_FREQ`, and numbers of frames that differ.
+        For times that are not finite, later than `MAX_TIME` or unordered, frequencies outside `MIN_FREQ` to `MAX_FREQ`,
+        and different numbers of frames.
 
     Warns
     -----
@@ -83,12 +83,12 @@ def validate(ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs
 
 @_documented
 def resample_multipitch(times: Array, frequencies: Frequencies, target_times: Array) -> list[Array]:
-    """The frames that are nearest to other times.
+    """Take the frames nearest to other times.
 
     Returns
     -------
     list of m arrays
-        Empty ones before the first and after the last of the times.
+        Frequencies of each frame; empty before the first and after the last time.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def resample_multipitch(times: Array, frequencies: Frequencies, target_times: Ar
 
 @_documented
 def frequencies_to_midi(frequencies: Frequencies, ref_frequency: float = 440.0) -> list[Float]:
-    """Frequencies as MIDI numbers with fractions.
+    """Convert frequencies to MIDI numbers with fractions.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def frequencies_to_midi(frequencies: Frequencies, ref_frequency: float = 440.0) 
 
 @_documented
 def midi_to_chroma(frequencies_midi: Frequencies) -> list[Float]:
-    """MIDI numbers within one octave.
+    """Reduce MIDI numbers to one octave.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def midi_to_chroma(frequencies_midi: Frequencies) -> list[Float]:
 
 @_documented
 def compute_num_freqs(frequencies: Frequencies) -> Int:
-    """The number of frequencies of each frame.
+    """Count the frequencies of each frame.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def compute_num_freqs(frequencies: Frequencies) -> Int:
 def compute_num_true_positives(
     ref_freqs: Frequencies, est_freqs: Frequencies, window: float = 0.5, chroma: bool = False
 ) -> Float:
-    """The size of a largest matching of the pitches of each frame.
+    """Compute the size of a largest matching of the pitches of each frame.
 
     Parameters
     ----------
@@ -185,12 +185,12 @@ def compute_num_true_positives(
 
 @_documented
 def compute_accuracy(true_positives: Array, n_ref: Array, n_est: Array) -> tuple[float, float, float]:
-    """Precision, recall and accuracy of numbers of pitches.
+    """Precision, recall and accuracy from numbers of pitches.
 
     Returns
     -------
     precision, recall, accuracy : float
-        0 where there is nothing to divide by.
+        0 if the denominator is 0.
 
     Warns
     -----
@@ -216,7 +216,7 @@ def compute_accuracy(true_positives: Array, n_ref: Array, n_est: Array) -> tuple
 
 @_documented
 def compute_err_score(true_positives: Array, n_ref: Array, n_est: Array) -> tuple[float, float, float, float]:
-    """Substitution, miss, false alarm and total error of numbers of pitches.
+    """Substitution, miss, false alarm and total error from numbers of pitches.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def _read(true_positives: Array, n_ref: Array, n_est: Array, *names: str) -> lis
 def metrics(
     ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, **kwargs: Any
 ) -> tuple[float, ...]:
-    """All fourteen scores of one estimate.
+    """Compute all fourteen scores of one estimate.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def metrics(
     Warns
     -----
     MirflowWarning
-        If the estimate is read at other times than its own, and if a side has no pitch.
+        If the estimate is resampled, and if a side has no pitches.
 
     References
     ----------
@@ -300,7 +300,7 @@ def _evaluate(
 
 
 def _row(time: Array, frequencies: Frequencies) -> Ragged:
-    """A single annotation as a ragged row; without frequencies its frames are empty."""
+    """Make a ragged row of a single annotation; frames are empty without frequencies."""
     counts = compute_num_freqs(frequencies) if len(frequencies) else np.zeros(len(time), dtype=np.int64)
     columns = {
         "time": np.asarray(time, dtype=np.float64),
@@ -313,7 +313,7 @@ def _row(time: Array, frequencies: Frequencies) -> Ragged:
 def evaluate(
     ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, **kwargs: Any
 ) -> OrderedDict[str, float]:
-    """All scores of one estimate, by name: those of `metrics`, with its warnings.
+    """Compute the scores of `metrics` by name, with its warnings.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Discovery of repeated patterns: reference and estimate are sets of patterns, each with its occurrences.
+"""Discovery of repeated patterns: reference and estimate are sets of patterns with their occurrences.
 
-An occurrence is a set of notes, of which each has an onset in quarter notes and a MIDI pitch. The functions are those
+An occurrence is a set of notes with onsets in quarter notes and MIDI pitches. The functions are those
 of ``mir_eval.pattern``, with the same arguments, results and errors; `TASK` holds the metrics of whole datasets.
 
 Conventions
@@ -9,14 +9,14 @@ Conventions
 
 Metrics
 -------
-* ``precision``, ``recall``, ``f_measure`` (`standard_FPR`): prototypes found exactly, or shifted.
-* ``establishment_precision``, ``establishment_recall``, ``establishment_f_measure`` (`establishment_FPR`): patterns of
-  which at least one occurrence is found.
-* ``occurrence_precision``, ``occurrence_recall``, ``occurrence_f_measure`` (`occurrence_FPR`): occurrences found of
+* ``precision``, ``recall``, ``f_measure`` (`standard_FPR`): prototypes found exactly, or shifted. *
+  ``establishment_precision``, ``establishment_recall``, ``establishment_f_measure`` (`establishment_FPR`): patterns
+  with at least one found occurrence.
+* ``occurrence_precision``, ``occurrence_recall``, ``occurrence_f_measure`` (`occurrence_FPR`): found occurrences of
   established patterns.
-* ``three_layer_precision``, ``three_layer_recall``, ``three_layer_f_measure`` (`three_layer_FPR`): both in one score.
+* ``three_layer_precision``, ``three_layer_recall``, ``three_layer_f_measure`` (`three_layer_FPR`): both combined.
 * ``first_n_three_layer_precision`` (`first_n_three_layer_P`) and ``first_n_target_proportion_recall``
-  (`first_n_target_proportion_R`): of the first five estimated patterns.
+  (`first_n_target_proportion_R`): scores of the first five estimated patterns.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Similarity of occurrences and of patterns between two sets of patterns."""
+"""Similarity of occurrences and patterns between two sets of patterns."""
 
 from __future__ import annotations
 
@@ -15,38 +15,31 @@ from ...ragged import Float, Int, Ragged, offsets_of
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """The patterns of one track.
-
-    Parameters
-    ----------
-    onset, pitch : float64 (notes,)
-    note : int64 (notes,)
-        One number for each distinct onset and pitch of the batch.
-    occurrences : int64 (patterns,)
-        Number of occurrences of each pattern; at least one.
-    notes : int64 (occurrences,)
-        Number of notes of each occurrence.
-    """
+    """The patterns of one track."""
 
     onset: Float
     pitch: Float
+    """float64 (notes,)"""
     note: Int
+    """Number of each distinct onset and pitch in the batch: int64 (notes,)."""
     occurrences: Int
+    """int64 (patterns,): number of occurrences of each pattern; at least one."""
     notes: Int
+    """Number of notes of each occurrence: int64 (occurrences,)."""
 
     @property
     def is_empty(self) -> bool:
-        """True if there is no note in any of them."""
+        """True if there are no notes."""
         return len(self.note) == 0
 
     @property
     def first(self) -> Int:
-        """The first occurrence of each pattern, its prototype."""
+        """Index of the first occurrence of each pattern, its prototype."""
         return offsets_of(self.occurrences)[:-1]
 
 
 class PatternSide:
-    """The patterns of each row of one side, with the numbers of notes that `number_notes` gives."""
+    """Patterns of each row of one side, with the note numbers of `number_notes`."""
 
     def __init__(self, rows: Ragged, note: Int) -> None:
         self._rows, self._note = rows, note
@@ -67,7 +60,7 @@ class PatternSide:
 
 
 def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
-    """One number for each distinct onset and pitch, for the notes of both sides."""
+    """Number the distinct onsets and pitches of both sides."""
     numbers = []
     for name in ("onset", "pitch"):
         numbers.append(rank(references.columns[name], estimates.columns[name])[1])
@@ -77,25 +70,25 @@ def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
 
 
 class PatternComparison:
-    """Everything that the metrics read off a pair with notes on both sides, each computed when it is first read."""
+    """Results for a pair with notes on both sides, computed on first use."""
 
     def __init__(self, reference: Patterns, estimate: Patterns) -> None:
         self.reference, self.estimate = reference, estimate
 
     @cached_property
     def _common(self) -> Float:
-        """Notes in common: float64 (occurrences of the reference, occurrences of the estimate)."""
+        """Number of common notes: float64 (occurrences of the reference, occurrences of the estimate)."""
         return common(self.reference.note, self.reference.notes, self.estimate.note, self.estimate.notes)
 
     @cached_property
     def cardinality(self) -> Layer:
-        """Notes in common over those of the longer occurrence."""
+        """Common notes over those of the longer occurrence."""
         longer = np.maximum(self.reference.notes[:, None], self.estimate.notes)
         return self._layer(divide(self._common, longer.astype(np.float64)))
 
     @cached_property
     def second_layer(self) -> Float:
-        """F-measure of each pattern against each: float64 (patterns of the reference, of the estimate)."""
+        """F-measure of each pair of patterns: float64 (patterns of the reference, of the estimate)."""
         precision = divide(self._common, self.reference.notes[:, None].astype(np.float64))
         recall = divide(self._common, self.estimate.notes.astype(np.float64))
         first = self._layer(harmonic_mean(precision, recall))
@@ -105,13 +98,13 @@ class PatternComparison:
         return Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
 
     def translated(self, tolerance: float) -> int:
-        """Number of reference patterns with a prototype that is one of the estimate's, shifted in time and pitch."""
+        """Number of reference patterns whose prototype equals one of the estimate's after a shift in time and pitch."""
         left, right = _prototypes(self.reference), _prototypes(self.estimate)
         return sum(_is_translated(one, [other for other in right if len(other) == len(one)], tolerance) for one in left)
 
 
 class Layer:
-    """Patterns compared by way of their occurrences.
+    """Comparison of patterns by their occurrences.
 
     Parameters
     ----------
@@ -128,22 +121,22 @@ class Layer:
 
     @cached_property
     def best(self) -> Float:
-        """The likeness of the two most alike occurrences of each two patterns."""
+        """Likeness of the most similar occurrences of each pair of patterns."""
         return np.maximum.reduceat(self._best_row, self._columns, axis=1)
 
     @cached_property
     def by_estimate(self) -> Float:
-        """The mean, over the occurrences of the estimated pattern, of their greatest likeness."""
+        """Greatest likeness of each occurrence of the estimated pattern, averaged over its occurrences."""
         return np.add.reduceat(self._best_row, self._columns, axis=1) / self._estimate
 
     @cached_property
     def by_reference(self) -> Float:
-        """The mean, over the occurrences of the reference pattern, of their greatest likeness."""
+        """Greatest likeness of each occurrence of the reference pattern, averaged over its occurrences."""
         return np.add.reduceat(self._best_column, self._rows, axis=0) / self._reference[:, None]
 
 
 def _prototypes(patterns: Patterns) -> list[Float]:
-    """The notes of each pattern's first occurrence: float64 (notes, 2)."""
+    """Notes of each pattern's first occurrence: float64 (notes, 2)."""
     start = offsets_of(patterns.notes)[patterns.first].tolist()
     size = patterns.notes[patterns.first].tolist()
     notes = np.column_stack([patterns.onset, patterns.pitch])
@@ -151,7 +144,7 @@ def _prototypes(patterns: Patterns) -> list[Float]:
 
 
 def _is_translated(one: Float, others: list[Float], tolerance: float) -> bool:
-    """True if a point set, in its given order, is one of others of its size but for a shift."""
+    """True if a point set, in given order, equals one of others after a shift."""
     if not others or len(one) < 2:
         return bool(others) and len(one) == 1
     change = np.abs(np.diff(one - np.stack(others), axis=1))

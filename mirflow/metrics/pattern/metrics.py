@@ -1,4 +1,4 @@
-"""The pattern metrics: their records, cleaning, scores of batches, and the convention."""
+"""The pattern metrics: records, cleaning, scores of batches, and the convention."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from .kernel import PatternComparison, Patterns, PatternSide, number_notes
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows fit for scoring.
+    """Clean rows of patterns.
 
-    Occurrences without notes are dropped and counted; a row without any note is empty. Flaws are onsets and pitches
-    that are
-    not finite, and patterns without a note beside others that have some.
+    Occurrences without notes are dropped and counted; a row without notes is empty. Flaws are onsets and pitches that
+    are not finite, and patterns without notes in rows with notes.
 
     Examples
     --------
@@ -51,7 +50,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def _drop_hollow_occurrences(rows: Ragged) -> tuple[Ragged, Int]:
-    """Rows whose occurrences all have notes, or that are empty, and how many occurrences each row lost."""
+    """Drop occurrences without notes, and count the dropped ones of each row."""
     patterns, occurrences, notes = rows.counts
     kept = notes > 0
     pattern = rows_of(occurrences)
@@ -63,7 +62,7 @@ def _drop_hollow_occurrences(rows: Ragged) -> tuple[Ragged, Int]:
 
 
 def _hollow_patterns(rows: Ragged) -> dict[int, int]:
-    """The number of the first pattern without occurrences of each place among the notes that has one before it."""
+    """First pattern without occurrences, by the index of the note that follows it."""
     _, occurrences, notes = rows.counts
     first_note = offsets_of(notes)[offsets_of(occurrences)]
     first_pattern = rows.offsets
@@ -80,7 +79,7 @@ Fraction = tuple[float, float]
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs, equal to mir_eval's; without a note on either side all are 0.
+    """Score pairs as mir_eval does; all scores are 0 if either side has no notes.
 
     The first occurrence of a pattern is its prototype.
     """
@@ -101,7 +100,7 @@ Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
 
 
 class _Pair:
-    """Precisions and recalls of one pair, each computed once."""
+    """Precisions and recalls of one pair, with a cache."""
 
     def __init__(self, reference: Patterns, estimate: Patterns) -> None:
         self.reference, self.estimate = reference, estimate
@@ -109,7 +108,7 @@ class _Pair:
         self.found: dict[tuple[Kind, tuple[Value, ...]], tuple[Fraction, Fraction]] = {}
 
     def both(self, kind: Kind, measure: Measure) -> tuple[Fraction, Fraction]:
-        """Precision and recall; 0 where one side has no notes, though the other's patterns still weigh."""
+        """Precision and recall; 0 if one side has no notes, but weighted by the patterns of the other."""
         if self.comparison is None:
             if kind is _occurrence:
                 return (0.0, 0.0), (0.0, 0.0)
@@ -136,7 +135,7 @@ def _f_measure(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
 
 
 def _means(likeness: Float) -> tuple[Fraction, Fraction]:
-    """The mean over estimated, and over reference patterns, of how alike the most alike pattern opposite is."""
+    """Likeness of the most similar pattern on the other side, averaged over estimated and over reference patterns."""
     references, estimates = likeness.shape
     if not estimates:
         return (0.0, 0.0), (0.0, float(references))
@@ -159,12 +158,12 @@ def _three_layer(pair: PatternComparison, measure: Measure) -> tuple[Fraction, F
 
 
 def _first(measure: Measure) -> int | None:
-    """Number of estimated patterns that a measure considers; None: all."""
+    """Number of estimated patterns used by a measure; None: all."""
     return int(measure["n"]) if "n" in measure.parameters else None
 
 
 def _occurrence(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
-    """Means over the pairs of patterns that are alike enough: a pattern counts once for each that it is like."""
+    """Means over pairs of sufficiently similar patterns; a pattern counts once per similar pattern."""
     layer = pair.cardinality
     alike = layer.best >= float(measure["thres"])
     pairs = float(alike.sum())
@@ -178,19 +177,15 @@ def _occurrence(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fr
 
 
 _TOLERANCE = Parameter(
-    "tol", 1e-5, "", help="two shifts differ by less, in quarter notes or MIDI numbers", least=0.0, mir_eval="tol"
+    "tol", 1e-5, "", help="tolerance of shifts in quarter notes or MIDI numbers", least=0.0, mir_eval="tol"
 )
-_THRESHOLD = Parameter(
-    "thres", 0.75, "", help="how alike two occurrences must be for their patterns to count", least=0.0
-)
-_FIRST = Parameter(
-    "n", 5, "patterns", help="how many of the estimated patterns are considered, in their order", least=1, mir_eval="n"
-)
+_THRESHOLD = Parameter("thres", 0.75, "", help="smallest likeness of occurrences of counted patterns", least=0.0)
+_FIRST = Parameter("n", 5, "patterns", help="number of estimated patterns to use, in order", least=1, mir_eval="n")
 
 
 _REFERENCES, _ESTIMATES = "number of reference patterns", "number of estimated patterns"
-_ALIKE = "number of pairs of a reference pattern and an estimated one that are alike enough"
-_TWICE = "below 1 where an occurrence has a note twice"
+_ALIKE = "number of pairs of a reference pattern and a sufficiently similar estimated one"
+_TWICE = "below 1 if an occurrence contains a note twice"
 
 
 def _metrics(
@@ -208,7 +203,7 @@ def _metrics(
 ) -> tuple[Metric, ...]:
     """F-measure, precision and recall of one kind."""
     reads = {"f_measure": _f_measure, "precision": _precision, "recall": _recall}
-    whole = ("harmonic mean of the two others", *summaries)
+    whole = ("harmonic mean of precision and recall", *summaries)
     return tuple(
         Metric(
             f"{prefix}{name}",
@@ -252,8 +247,8 @@ METRICS = (
         "Establishment",
         ("F_est", "P_est", "R_est"),
         (
-            "mean over estimated patterns of the likeness of their most alike occurrence to one of the reference",
-            "mean over reference patterns of the likeness of their most alike occurrence to one of the estimate",
+            "largest likeness of an occurrence to one of the reference, averaged over estimated patterns",
+            "largest likeness of an occurrence to one of the estimate, averaged over reference patterns",
         ),
         "@collins2014",
     ),
@@ -263,14 +258,14 @@ METRICS = (
         "Occurrence",
         ("F_occ.75", "P_occ.75", "R_occ.75"),
         (
-            "how well the occurrences of established patterns that were found are ones of the reference",
-            "how well the occurrences of established patterns of the reference were found",
+            "likeness of estimated occurrences of established patterns to those of the reference",
+            "likeness of reference occurrences of established patterns to those of the estimate",
         ),
         "@collins2014",
         (_THRESHOLD,),
         (_ALIKE, _ALIKE, _ALIKE),
         "pairs of patterns",
-        "below 1, or 0, where an occurrence has a note twice; 0 for a threshold above 1",
+        "below 1, or 0, if an occurrence contains a note twice; 0 for a threshold above 1",
     ),
     *_metrics(
         _three_layer,
@@ -278,8 +273,8 @@ METRICS = (
         "Three-layer",
         ("F_3", "P_3", "R_3"),
         (
-            "mean over estimated patterns of their greatest F-measure, over occurrences and, within these, notes",
-            "mean over reference patterns of their greatest F-measure, over occurrences and, within these, notes",
+            "largest F-measure over occurrences and their notes, averaged over estimated patterns",
+            "largest F-measure over occurrences and their notes, averaged over reference patterns",
         ),
         "@meredith2013",
     ),
@@ -305,7 +300,7 @@ METRICS = (
         "patterns",
         key="FFTP_est",
         pooling="micro",
-        perfect_exceptions=f"below 1 where there are more than n patterns; {_TWICE}",
+        perfect_exceptions=f"below 1 with more than n patterns; {_TWICE}",
         parameters=(_FIRST,),
         literature="@collins2014",
         read=partial(_recall, _establishment),
@@ -315,21 +310,14 @@ METRICS = (
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """Each estimated pattern with the reference pattern that it is most alike: an `Explainer`.
+    """Return each estimated pattern with the most similar reference pattern: an `Explainer`.
 
     Returns
     -------
     dict of str to array
-        ``reference`` and ``estimate``, float64: the patterns' numbers from 1, NaN for none. ``likeness``, float64: that
-        of the two most alike occurrences. ``verdict``: ``hit`` from the threshold of the measure on, else ``extra``.
-        Reference patterns that no estimated one is so alike follow as ``missed``, with their greatest likeness.
-
-    Raises
-    ------
-    MetricError
-        For metrics without a threshold above which patterns match.
-    AnnotationError
-        If a side is unusable, or without notes.
+        ``reference`` and ``estimate``, float64: numbers of the patterns from 1, NaN for none. ``likeness``, float64:
+        that of the two most similar occurrences. ``verdict``: ``hit`` if it reaches the threshold of the measure, else
+        ``extra``. Reference patterns without such an estimate follow as ``missed``, with their greatest likeness.
 
     Examples
     --------
@@ -367,7 +355,7 @@ DEFAULT_MEASURES = (
     *("three_layer_f_measure", "three_layer_precision", "three_layer_recall"),
     *("first_n_three_layer_precision", "first_n_target_proportion_recall"),
 )
-"""What mir_eval's evaluate computes, in its order."""
+"""Scores of mir_eval's evaluate, in order."""
 
 MIR_EVAL = Convention(
     "mir_eval",

@@ -16,7 +16,7 @@ from ..util import BOUNDED, are_times
 from .metrics import METRICS, MIR_EVAL
 
 Patterns = Sequence[Sequence[Sequence[Any]]]
-"""Patterns of occurrences of notes, each note an onset (quarter notes) and a pitch (MIDI)."""
+"""Patterns of occurrences of notes, which are pairs of onset (quarter notes) and pitch (MIDI)."""
 
 _CARDINALITY = "cardinality_score"
 _KEYS = (
@@ -33,24 +33,24 @@ _documented = documented(
     ref_patterns, est_patterns : sequence of sequences of sequences of (onset, pitch)
         Patterns of occurrences of notes; the first occurrence of a pattern is its prototype.
     similarity_metric : str
-        Only ``cardinality_score``: notes in common over those of the longer occurrence.
+        Only ``cardinality_score``: common notes over those of the longer occurrence.
 
     Raises
     ------
     ValueError
-        If a pattern has no occurrence, or a note is not two finite numbers, or for another similarity.
+        If a pattern has no occurrences, a note is not a pair of finite numbers, or for another similarity.
 
     Warns
     -----
     MirflowWarning
-        For each side without a note; the score is then 0.
+        For each side without notes; scores are then 0.
     """,
     METRICS,
 )
 
 
 def _to_row(patterns: Patterns) -> Ragged:
-    """A set of patterns as a row."""
+    """Make a row of a set of patterns."""
     if not all(len(pattern) for pattern in patterns):
         raise ValueError("Each pattern must contain at least one occurrence.")
     occurrences = [occurrence for pattern in patterns for occurrence in pattern]
@@ -68,7 +68,7 @@ def _to_row(patterns: Patterns) -> Ragged:
 
 
 def _rows(reference: Patterns, estimate: Patterns) -> tuple[Ragged, Ragged]:
-    """Both sides as rows, checked."""
+    """Check both sides and make rows of them."""
     for side, patterns in (("Reference", reference), ("Estimated", estimate)):
         if not any(len(occurrence) for pattern in patterns for occurrence in pattern):
             warn_caller(f"{side} patterns are empty.")
@@ -89,7 +89,7 @@ def _refuse_similarity(name: str) -> None:
 
 @_documented
 def validate(reference_patterns: Patterns, estimated_patterns: Patterns) -> None:
-    """Check two sets of patterns that are to be compared.
+    """Check two sets of patterns before they are compared.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def validate(reference_patterns: Patterns, estimated_patterns: Patterns) -> None
 def standard_FPR(
     reference_patterns: Patterns, estimated_patterns: Patterns, tol: float = 1e-5
 ) -> tuple[float, float, float]:
-    """Reference patterns whose prototypes were found, shifted in time and pitch at most.
+    """F-measure, precision and recall of prototypes found exactly or shifted in time and pitch.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def standard_FPR(
 def establishment_FPR(
     reference_patterns: Patterns, estimated_patterns: Patterns, similarity_metric: str = "cardinality_score"
 ) -> tuple[float, float, float]:
-    """Similarity of the most similar occurrences of the patterns.
+    """F-measure, precision and recall from the most similar occurrences of patterns.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def occurrence_FPR(
     thres: float = 0.75,
     similarity_metric: str = "cardinality_score",
 ) -> tuple[float, float, float]:
-    """Share of the occurrences found, of the patterns of which one occurrence was found.
+    """F-measure, precision and recall of the occurrences of established patterns.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def occurrence_FPR(
 
 @_documented
 def three_layer_FPR(reference_patterns: Patterns, estimated_patterns: Patterns) -> tuple[float, float, float]:
-    """F-measures over notes, of these over occurrences, and of these over patterns.
+    """F-measure, precision and recall over notes, occurrences and patterns.
 
     Returns
     -------
@@ -203,12 +203,12 @@ def first_n_target_proportion_R(reference_patterns: Patterns, estimated_patterns
 
 @_documented
 def evaluate(ref_patterns: Patterns, est_patterns: Patterns, **kwargs: Any) -> OrderedDict[str, float]:
-    """All pattern scores of one estimate.
+    """Compute all pattern scores of one estimate.
 
     Parameters
     ----------
     **kwargs
-        ``tol``, ``similarity_metric`` and ``n``, as for the functions of the single metrics.
+        ``tol``, ``similarity_metric`` and ``n``, as in the functions of single metrics.
 
     Returns
     -------

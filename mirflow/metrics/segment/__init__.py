@@ -1,16 +1,17 @@
 """Structural segmentation: reference and estimate are labelled intervals, such as verse and chorus.
 
-Labels are compared within a side only, but by the metrics of functional labels. The functions are those of
-``mir_eval.segment``, with the same arguments, results and errors, and others of metrics that it does not have; `TASK`
-holds the metrics of whole datasets.
+Labels are compared within a side only, except by the metrics of functional labels. The functions are those of
+``mir_eval.segment``, with the same arguments, results and errors, and further ones for other metrics; `TASK` holds the
+metrics of whole datasets.
 
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of
   0.1 s.
-* ``mirex``: MIREX's scores: annotations as they are, the nearest boundaries matched first, a fixed number of points.
+* ``mirex``: MIREX's scores: annotations are not fitted, the nearest boundaries are matched first, labels at a fixed
+  number of points.
 * ``mirex2025_structure``: MIREX 2025: accuracy of functional labels, such as verse and chorus, and boundaries.
-* ``frameless``: frameless-eval: agreement of labels with durations in place of frames.
+* ``frameless``: frameless-eval: agreement of labels by durations instead of frames.
 
 Metrics
 -------
@@ -21,8 +22,8 @@ Metrics
 * ``mutual_information``, ``adjusted_mutual_information``, ``normalized_mutual_information`` (`mutual_information`).
 * ``nce_over``, ``nce_under``, ``nce_f`` (`nce`): normalized conditional entropies.
 * ``v_precision``, ``v_recall``, ``v_measure`` (`vmeasure`): the same, normalized by marginal entropies.
-* ``label_accuracy``, ``iou`` (`label_accuracy`, `iou`): time on which both sides have the same functional label.
-* ``by_label``, ``confusion`` (`confusion_matrix`): seconds of each functional label, and of each two.
+* ``label_accuracy``, ``iou`` (`label_accuracy`, `iou`): time with the same functional label on both sides.
+* ``by_label``, ``confusion`` (`confusion_matrix`): seconds of each functional label, and of each pair of labels.
 * ``length_variation``, ``label_balance`` (`length_variation`, `label_balance`): regularity and balance of one side.
 
 References

@@ -1,7 +1,7 @@
-"""Functional labels, such as verse and chorus: the time on which both sides have the same one.
+"""Metrics of functional labels, such as verse and chorus: time with the same label on both sides.
 
-Unlike the other metrics of labels, these need labels of one list on both sides. They are taken from the annotations as
-they are given, on the exact union of all boundaries. Upper and lower case are the same.
+Unlike other metrics of labels, these require the same vocabulary on both sides. They are computed from unmodified
+annotations, on the exact union of all boundaries. Case is ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MS = "ms"
 
 
 def milliseconds(times: Float) -> Float:
-    """Whole milliseconds as ``int(round(t, 3) * 1000)`` gives them: rounded, and then perhaps cut off by one.
+    """Convert to whole milliseconds like ``int(round(t, 3) * 1000)``, which may be too small by one.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def milliseconds(times: Float) -> Float:
     """
     below = np.floor(times * 1000)
     below -= below / 1000 > times
-    # Whether a time lies above the middle of two milliseconds, from its product with 2000 without rounding.
+    # Compares a time with the middle of two milliseconds by its exact product with 2000.
     high = times * 134217729.0
     high -= high - times
     beyond = (high * 2000 - (2 * below + 1)) + (times - high) * 2000
@@ -59,7 +59,7 @@ def milliseconds(times: Float) -> Float:
 
 
 class LabelTimes(Shared):
-    """The labels of some pairs, and the time that they have in common.
+    """Labels of pairs, and the time that they share.
 
     Pairs without a reference have no time.
 
@@ -80,26 +80,27 @@ class LabelTimes(Shared):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The labels that occur on either side, in lower case and sorted; that of code 1 is the first."""
+        """Sorted labels of either side in lower case; code 1 is the first."""
         sides = zip((self.pairs.references, self.pairs.estimates), self._lowered, strict=True)
         used = {labels[code] for side, labels in sides for code in np.unique(side.columns["label"]).tolist()}
         return tuple(sorted(used - {""}))
 
     @cached_property
     def _codes(self) -> list[Int]:
-        """The code of each label of either side; the last one is that of no label."""
+        """Code of each label of either side; the last one is for no label."""
         number = {name: code for code, name in enumerate(self.names, NOTHING + 1)}
         return [np.array([number.get(label, NOTHING) for label in side], dtype=np.int64) for side in self._lowered]
 
     def stretches(self, measure: Measure) -> kernel.Stretches:
-        """The stretches on which either side has a label, within what the measure compares.
+        """Stretches on which either side has a label, within the extent of the measure.
 
-        In seconds, or in milliseconds as the measure says, from the time on at which the comparison of a pair begins.
+        Times are in seconds or milliseconds, as set by the measure, from the beginning of the compared extent of a
+        pair.
         """
         return self._found(measure)[0]
 
     def begin(self, measure: Measure) -> Float:
-        """Times at which the comparison of each pair begins: float64 (pairs,)."""
+        """Start of the compared extent of each pair: float64 (pairs,)."""
         return self._found(measure)[1]
 
     def _found(self, measure: Measure) -> tuple[kernel.Stretches, Float]:
@@ -118,7 +119,7 @@ class LabelTimes(Shared):
         return kernel.find_stretches(left, right, high - low), low
 
     def sum(self, measure: Measure, where: Callable[[kernel.Stretches], Bool]) -> Float:
-        """Length of the stretches for which something holds, in their unit: float64 (pairs,)."""
+        """Total length of the stretches that meet a condition, in their unit: float64 (pairs,)."""
         found = self.stretches(measure)
         kept = where(found)
         return sum_by(found.pair[kept], found.length[kept], len(self.pairs))
@@ -129,7 +130,7 @@ def _same(found: kernel.Stretches) -> Bool:
 
 
 def _extent(extent: str, left: kernel.LabelledSpans, right: kernel.LabelledSpans) -> tuple[Float, Float]:
-    """The time that is compared, from and to: float64 (pairs,) each; nothing where there is no reference."""
+    """Start and end of the compared time: float64 (pairs,) each; empty without a reference."""
     first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in (left, right)]
     last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in (left, right)]
     if extent == "common":
@@ -143,7 +144,7 @@ def _extent(extent: str, left: kernel.LabelledSpans, right: kernel.LabelledSpans
 
 
 def _cut(side: kernel.LabelledSpans, low: Float, high: Float) -> kernel.LabelledSpans:
-    """The spans within a range of each pair, counted from its begin."""
+    """Crop the spans to a range of each pair, with times relative to its start."""
     first, last = np.repeat(low, side.counts), np.repeat(high, side.counts)
     start, end = (np.minimum(np.maximum(time, first), last) - first for time in (side.start, side.end))
     return replace(side, start=start, end=end)
@@ -157,13 +158,13 @@ _EXTENT = Parameter(
     "extent",
     "reference",
     choices=("reference", "common", "given"),
-    help="time that is compared: that of the reference, what both sides span, or what either does",
+    help="compared time: that of the reference, of both sides or of either side",
 )
 _TIMES = Parameter(
-    "times", "exact", choices=("exact", MS), help="as they are, or cut to whole milliseconds as MIREX 2025 does"
+    "times", "exact", choices=("exact", MS), help="unmodified, or truncated to whole milliseconds as in MIREX 2025"
 )
 _of_labels = partial(
-    metric, needs=FUNCTIONS, default=False, parameters=(_EXTENT, _TIMES), perfect_exceptions="0 without any label"
+    metric, needs=FUNCTIONS, default=False, parameters=(_EXTENT, _TIMES), perfect_exceptions="0 without labels"
 )
 _of_each = partial(
     _of_labels, orientation="none", unit="s", range=(0.0, float("inf")), pooling="none", perfect=None, literature=""
@@ -178,20 +179,20 @@ _of_each = partial(
     literature="@wang2022; @kim2023; @mirex2025structure",
 )
 def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
-    """Share of the time on which the estimate has the label of the reference."""
+    """Share of the time with the same label on both sides."""
     whole = times.sum(measure, lambda found: np.ones(len(found.pair), dtype=np.bool_))
     return divide(times.sum(measure, _same), whole), _seconds(measure, whole)
 
 
 @_of_labels(
     "Intersection over union",
-    Weight("for each label the time on which either side has it, added up", "s"),
+    Weight("time with a label on either side, summed over labels", "s"),
     aliases=("jaccard",),
     itemwise=True,
     literature="@hao2025; @jaccard1912",
 )
 def _iou(times: LabelTimes, measure: Measure) -> kernel.Scored:
-    """Time on which both sides have a label, over the time on which either has it, each added up over the labels."""
+    """Time with a label on both sides, over the time with it on either side, each summed over labels."""
     same = times.sum(measure, _same)
     reference = times.sum(measure, lambda found: found.left != NOTHING)
     union = reference + times.sum(measure, lambda found: found.right != NOTHING) - same
@@ -222,7 +223,7 @@ def by_label(times: LabelTimes, measure: Measure) -> Sparse:
 def _added_up(
     dims: tuple[str, ...], coords: tuple[tuple[str, ...], ...], index: Int, value: Float, attrs: dict[str, str]
 ) -> Sparse:
-    """Entries in order, those of one place added up."""
+    """Sort entries and sum those with equal indices."""
     sizes = [len(names) for names in coords]
     key = index[:, 0]
     for place, size in enumerate(sizes, 1):
@@ -240,7 +241,7 @@ def _added_up(
 def confusion(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds by label of the reference and of the estimate."""
     found, names = times.stretches(measure), (*times.names, NONE)
-    # The code of what has no label is 0, and its place the last.
+    # The code for no label is 0, and its index the last.
     places = ((code - 1) % len(names) for code in (found.left, found.right))
     attrs = {"long_name": "time by label of the reference and of the estimate", "units": "s"}
     index = np.column_stack([found.pair, *places])
@@ -253,13 +254,13 @@ METRICS = metrics_in(globals())
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, clean: Callable[[Ragged], Cleaned]
 ) -> dict[str, Column]:
-    """The stretches between all boundaries, with the labels of both sides and whether they are the same.
+    """Return the stretches between all boundaries, with the labels of both sides and verdicts.
 
     Returns
     -------
     dict of str to array (stretches,)
         ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels in lower case, empty for none) and
-        ``verdict``, ``right`` or ``wrong``. The right seconds over all of them are the label accuracy.
+        ``verdict``, ``right`` or ``wrong``. The label accuracy is the share of right seconds.
 
     Examples
     --------
@@ -292,12 +293,12 @@ _documented = documented(
     ----------
     reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
     reference_labels, estimated_labels : sequence
-        One for each interval, of one list on both sides; upper and lower case are the same.
+        One per interval, from the same vocabulary on both sides; case is ignored.
 
     Raises
     ------
     ValueError
-        If either side is no valid array of intervals, or labels and intervals differ in number.
+        If either side is not a valid array of intervals, or the numbers of labels and intervals differ.
     """,
     METRICS,
 )
@@ -323,14 +324,14 @@ def label_accuracy(
     extent: str = "reference",
     times: str = "exact",
 ) -> float:
-    """Share of the time on which the estimate has the label of the reference.
+    """Share of the time with the same label on both sides.
 
-    MIREX 2025 takes ``extent="common"`` and ``times="ms"``.
+    MIREX 2025 uses ``extent="common"`` and ``times="ms"``.
 
     Returns
     -------
     float
-        0 where there is nothing to compare.
+        0 if there is nothing to compare.
 
     Examples
     --------
@@ -351,12 +352,12 @@ def iou(
     extent: str = "reference",
     times: str = "exact",
 ) -> float:
-    """Time on which both sides have a label, over that on which either has it, each added up over the labels.
+    """Time with a label on both sides, over the time with it on either side, each summed over labels.
 
     Returns
     -------
     float
-        0 where there is no label.
+        0 without labels.
 
     Examples
     --------
@@ -382,9 +383,9 @@ def confusion_matrix(
     Returns
     -------
     matrix : float64 (labels, labels)
-        The reference's label first; what has no label is the last one.
+        Indexed by the reference's label, then the estimate's; the last row and column are for no label.
     labels : tuple of str
-        Those that occur on either side, in lower case and sorted, and ``(none)``.
+        Sorted labels of either side in lower case, and ``(none)``.
 
     Examples
     --------

@@ -20,38 +20,33 @@ from ..events import MATCHINGS
 from ..measures import Measure, Value
 
 GAP, BEFORE, AFTER = "none", "__t_min", "__t_max"
-"""Labels of frames that no interval covers, and of what is put before and after the intervals."""
+"""Labels of frames outside all intervals, and of padding before and after the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSpans:
-    """Labelled intervals of many pairs.
-
-    Parameters
-    ----------
-    start, end : float64 (intervals,), seconds
-    code : int64 (intervals,)
-        Labels as numbers, in the order of the labels within each pair.
-    counts : int64 (pairs,)
-    """
+    """Labelled intervals of many pairs."""
 
     start: Float
     end: Float
+    """float64 (intervals,), seconds."""
     code: Int
+    """Numbers of labels, in the order of the labels within each pair: int64 (intervals,)."""
     counts: Int
+    """int64 (pairs,)"""
 
     def round(self, decimals: int) -> LabelledSpans:
-        """The same with rounded times."""
+        """Round the times."""
         return replace(self, start=np.round(self.start, decimals), end=np.round(self.end, decimals))
 
     def latest(self) -> Float:
-        """The latest end of each pair, 0 for a pair without intervals: float64 (pairs,), seconds."""
+        """Latest end of each pair, 0 without intervals: float64 (pairs,), seconds."""
         return extreme(np.maximum, self.end, self.counts, 0.0)
 
 
 def extreme(ufunc: np.ufunc, values: Float | Int, counts: Int, empty: float) -> Float:
-    """The smallest or largest value of each row, `empty` for a row without values."""
-    if len(counts) == 1 and len(values):  # a pair alone, where each call of numpy counts
+    """Smallest or largest value of each row; `empty` without values."""
+    if len(counts) == 1 and len(values):  # a single pair, for which calls of numpy dominate
         return np.array([ufunc.reduce(values)], dtype=np.float64)
     result = np.full(len(counts), empty)
     filled = counts > 0
@@ -62,25 +57,19 @@ def extreme(ufunc: np.ufunc, values: Float | Int, counts: Int, empty: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Numbers for labels whatever their case; `NOTHING` is that of frames without a label.
-
-    Parameters
-    ----------
-    of_label : int64 (labels + 1,)
-        The number of each label of a vocabulary; the last element is that of no label at all.
-    before, after : int
-    """
+    """Numbers of labels, ignoring case; `NOTHING` is the number of frames without a label."""
 
     of_label: Int
+    """int64 (labels + 1,): number of each label of a vocabulary; the last element is for missing labels."""
     before: int
     after: int
 
 
 def encode(labels: tuple[str, ...], fold: Callable[[str], str] = str.lower) -> Codes:
-    """Number the labels of one side in their order, as mir_eval compares them: without regard to case.
+    """Number the labels of one side in order, ignoring case as in mir_eval.
 
-    A gap is labelled ``none``, so an interval with such a label is of the same class as the gaps. Labels are compared
-    as they are where `fold` is ``str``.
+    Gaps are labelled ``none``, so intervals with this label belong to the same class as gaps. With ``fold=str``, labels
+    are case-sensitive.
     """
     folded = [fold(label) for label in (*labels, "")]
     others = sorted({*folded, BEFORE, AFTER} - {GAP})
@@ -89,7 +78,7 @@ def encode(labels: tuple[str, ...], fold: Callable[[str], str] = str.lower) -> C
 
 
 def take(rows: Ragged, chosen: Int, of_label: Int) -> LabelledSpans:
-    """The intervals of the chosen rows as they are, one row a pair."""
+    """Take the intervals of rows, one row per pair."""
     counts = rows.counts[0][chosen]
     source = ranges(rows.offsets[chosen], counts)
     start, end = rows.columns["start"][source], rows.columns["end"][source]
@@ -97,17 +86,17 @@ def take(rows: Ragged, chosen: Int, of_label: Int) -> LabelledSpans:
 
 
 def fit_reference(given: LabelledSpans, codes: Codes) -> LabelledSpans:
-    """The references, with an interval from 0 put before those that start later."""
+    """Prepend an interval from 0 to references that start later."""
     lead = extreme(np.minimum, given.start, given.counts, 0.0)
     every, none = np.ones(len(given.start), dtype=np.bool_), np.zeros(len(lead))
     return _extend(given, every, codes, np.maximum(lead, 0.0), none, none)
 
 
 def fit_estimate(given: LabelledSpans, codes: Codes, limit: Float) -> LabelledSpans:
-    """The estimates cut and filled up to span the time from 0 to the end of their reference, above 0.
+    """Crop and pad estimates to the time from 0 to the end of their reference, which is above 0.
 
-    An interval that starts after that end is left out, and so are all that are written after it; one that starts just
-    there is left out by itself. An estimate without intervals becomes a single one.
+    An interval that starts after that end is dropped together with all later rows; one that starts exactly at the end
+    is dropped alone. An estimate without intervals is replaced by a single one.
     """
     owner = rows_of(given.counts)
     item = np.arange(len(owner))
@@ -123,7 +112,7 @@ def fit_estimate(given: LabelledSpans, codes: Codes, limit: Float) -> LabelledSp
 
 
 def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: Float, end: Float) -> LabelledSpans:
-    """The kept intervals, one from 0 to `lead` put before and one from `last` to `end` after, where above 0."""
+    """Keep intervals, prepending one from 0 to `lead` and appending one from `last` to `end` if not empty."""
     owner = rows_of(given.counts)[kept]
     before, after = lead > 0, end > 0
     counts = np.bincount(owner, minlength=len(lead)).astype(np.int64)
@@ -140,9 +129,9 @@ def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: F
 
 
 def count_misfits(references: LabelledSpans, estimates: LabelledSpans, limit: Float) -> Int:
-    """Numbers of ends to mend: late starts, and estimates that end before or after their limit, int64 (pairs,).
+    """Count late starts, and estimates that end before or after their limit: int64 (pairs,).
 
-    An estimate without intervals has none.
+    Estimates without intervals count 0.
     """
     late = [extreme(np.minimum, side.start, side.counts, 0.0) > 0 for side in (references, estimates)]
     other_end = (estimates.latest() != limit) & (estimates.counts > 0)
@@ -151,20 +140,19 @@ def count_misfits(references: LabelledSpans, estimates: LabelledSpans, limit: Fl
 
 
 MOST_FRAMES = 1 << 24
-"""The number up to which single precision counts without gaps."""
+"""Largest number of frames, up to which all integers are exact in single precision."""
 
 
 def too_long(end: Float, frame_size: float) -> Bool:
-    """Pairs that would take more frames than there are numbers for them."""
+    """Mask of pairs that would need more than `MOST_FRAMES` frames."""
     return ~(end / frame_size < MOST_FRAMES + 1)
 
 
 def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
-    """The labels at frames, as mir_eval takes them, up to an end in seconds.
+    """Sample labels at frames as in mir_eval, up to an end in seconds.
 
-    Frame k is at ``k * frame_size``, in single precision. There are as many as whole ones fit before the end. An
-    interval holds the frames from its start to its end, both included, and a later interval takes over from an
-    earlier one.
+    Frame k is at ``k * frame_size`` in single precision; only whole frames before the end are used. An interval
+    includes the frames at its start and end, and later intervals take precedence over earlier ones.
     """
     frames = np.floor(end / frame_size).astype(np.int64)
     limit = np.repeat(end, spans.counts)
@@ -174,13 +162,14 @@ def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
 
 
 EXACT = "exact"
-"""In place of a frame size: durations between all boundaries of both sides."""
+"""Used instead of a frame size: durations between all boundaries of both sides."""
 
 
 def tabulate_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> ContingencyTables:
-    """The seconds from 0 to an end of each pair by the labels of both sides, of which frames come near.
+    """Tabulate seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
 
-    As with frames a later interval takes over from an earlier one, and what no interval covers has the code `NOTHING`.
+    As with frames, later intervals take precedence over earlier ones, and times outside all intervals have the code
+    `NOTHING`.
     """
     (one, other), times = _paint_exactly(left, right, end)
     return tabulate(one, other, times)
@@ -188,30 +177,25 @@ def tabulate_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> C
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """The stretches between the boundaries of both sides of many pairs, in order of time.
-
-    Parameters
-    ----------
-    pair : int64 (stretches,)
-    start, end : float64 (stretches,)
-    left, right : int64 (stretches,)
-        The codes of both sides; `NOTHING` where no interval is.
-    """
+    """The stretches between the boundaries of both sides of many pairs, in order of time."""
 
     pair: Int
+    """int64 (stretches,)"""
     start: Float
     end: Float
+    """float64 (stretches,)"""
     left: Int
     right: Int
+    """int64 (stretches,): codes of both sides; `NOTHING` outside all intervals."""
 
     @property
     def length(self) -> Float:
-        """Duration of each."""
+        """Durations of the stretches."""
         return self.end - self.start
 
 
 def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Stretches:
-    """The stretches from 0 to an end of each pair on which either side has a label."""
+    """Find the stretches from 0 to the end of each pair on which either side has a label."""
     (one, other), times = _paint_exactly(left, right, end)
     line = merge(one.first, one.counts, other.first, other.counts)
     until = np.empty_like(line.rank)
@@ -223,7 +207,7 @@ def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Str
 
 
 def _paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:
-    """Visible spans of both sides up to an end, in places on the axis of all their times."""
+    """Visible spans of both sides up to an end, as indices into the axis of all times."""
     times, (*bounds, stop, _) = rank(left.start, left.end, right.start, right.end, end, np.zeros(1))
     return (
         paint(bounds[0], bounds[1], left.code, left.counts, stop),
@@ -239,24 +223,24 @@ DECIMALS = 5
 
 @dataclass(frozen=True, slots=True)
 class Boundaries:
-    """The boundaries of many pairs: distinct times, flat and ascending within a pair, in seconds."""
+    """Boundaries of many pairs: distinct times in seconds, flat and ascending within a pair."""
 
     time: Float
     counts: Int
 
     def trim(self) -> Boundaries:
-        """Without the first and the last of each pair."""
+        """Remove the first and the last boundary of each pair."""
         counts = np.maximum(self.counts - 2, 0)
         return Boundaries(self.time[ranges(offsets_of(self.counts)[:-1] + 1, counts)], counts)
 
 
 def find_boundaries(spans: LabelledSpans, decimals: int | None = DECIMALS) -> Boundaries:
-    """The distinct times at which intervals start or end, rounded first unless `decimals` is None."""
+    """Find the distinct times at which intervals start or end, rounded first unless `decimals` is None."""
     time = np.array([spans.start, spans.end]).ravel("F")
     if decimals is not None:
         time = time.round(decimals)
     fresh = np.ones(len(time), dtype=np.bool_)
-    if len(spans.counts) == 1:  # a pair alone, where each call of numpy counts
+    if len(spans.counts) == 1:  # a single pair, for which calls of numpy dominate
         if (time[1:] < time[:-1]).any():
             time.sort(kind="stable")
         np.not_equal(time[1:], time[:-1], out=fresh[1:])
@@ -304,10 +288,10 @@ Given = Mapping[str, Value]
 
 
 class PairScores(Shared):
-    """Scores of some pairs that several measures are read from; a convention has its methods by kinds of scores."""
+    """Scores of pairs that several measures share; conventions implement a method for each kind of scores."""
 
     def scores(self, kind: str, measure: Measure) -> Any:
-        """Scores of a kind with the parameters of a measure, computed once."""
+        """Scores of a kind with the parameters of a measure, cached."""
         return self.once((kind, measure.values), lambda: self._scores(kind, {"beta": 1.0, **measure.parameters}))
 
     def _scores(self, kind: str, given: Given) -> Any:
@@ -315,10 +299,10 @@ class PairScores(Shared):
 
 
 class LabelAgreement:
-    """Sums over the tables of all pairs (references in the rows), each computed once and when asked for.
+    """Sums over the contingency tables of pairs (references in the rows), computed on first use.
 
-    The hop, in seconds, is how long a frame is, for weights. Tables of seconds have a hop of 1 s and are `exact`: a
-    pair of moments may be one moment twice.
+    `hop` is the length of a frame in seconds, for weights. Tables of seconds have a hop of 1 s and are `exact`: pairs
+    of moments include pairs of a moment with itself.
     """
 
     def __init__(self, table: ContingencyTables, hop: Float | float, exact: bool = False) -> None:
@@ -340,7 +324,7 @@ class LabelAgreement:
 
     @cached_property
     def pairs(self) -> tuple[Float, Float, Float, Float]:
-        """Pairs of frames: of one class on both sides, on the reference's, on the estimate's, and all of them."""
+        """Pairs of frames of one class on both sides, in the reference and in the estimate, and all pairs."""
         frames = self.table.frames
         if self.exact:
             both, reference, estimate = self.squares
@@ -350,14 +334,14 @@ class LabelAgreement:
 
     @cached_property
     def single(self) -> Bool:
-        """Pairs with at most one class on each side, and the same number on both."""
+        """Mask of pairs with at most one class on each side, and the same number on both."""
         counts = self.table.left.counts, self.table.right.counts
         single: Bool = (counts[0] == counts[1]) & (counts[0] <= 1)
         return single
 
     @cached_property
     def distinct(self) -> Bool:
-        """Pairs with as many classes as frames on both sides."""
+        """Mask of pairs with as many classes as frames on both sides."""
         frames = self.table.frames
         distinct: Bool = (self.table.left.counts == frames) & (self.table.right.counts == frames)
         return distinct
@@ -367,7 +351,7 @@ class LabelAgreement:
         """Mutual information, nats."""
         table = self.table
         rows, columns = table.left.frames[table.row], table.right.frames[table.column]
-        # Grouped so that a side with one class gives exactly 0, and not what rounding leaves of it.
+        # Grouped so that a side with one class gives exactly 0 despite rounding.
         frames = np.log(table.frames[table.pair])
         gain = (np.log(table.count) - np.log(rows)) + (frames - np.log(columns))
         return np.maximum(divide(table.sum_cells(table.count * gain), table.frames, 0.0), 0.0)
@@ -384,7 +368,7 @@ class LabelAgreement:
 
     @cached_property
     def conditional(self) -> tuple[Float, Float]:
-        """Entropy of the reference's classes given the estimate's, and the other way round, bits."""
+        """Entropy of the reference's classes given the estimate's, and vice versa, bits."""
         table = self.table
         rows, columns = table.left.frames[table.row], table.right.frames[table.column]
         cells = np.log2(table.count)
@@ -399,7 +383,7 @@ class LabelAgreement:
 
 
 def pairwise(agreement: LabelAgreement, beta: float, undefined: float = np.nan) -> Three:
-    """Precision, recall and F-measure of pairs of frames of one class; `undefined` where a side has no such pair."""
+    """Precision, recall and F-measure of pairs of frames of one class; `undefined` if a side has no such pair."""
     both, reference, estimate, _ = agreement.pairs
     precision, recall = divide(both, estimate, undefined), divide(both, reference, undefined)
     f = harmonic_mean(precision, recall, beta)
@@ -407,7 +391,7 @@ def pairwise(agreement: LabelAgreement, beta: float, undefined: float = np.nan) 
 
 
 def rand(agreement: LabelAgreement) -> Scored:
-    """The share of pairs of frames on which both sides agree whether they are of one class."""
+    """Share of the pairs of frames on which both sides agree whether they are of one class."""
     both, _, _, every = agreement.pairs
     frames = agreement.table.frames
     cells, reference, estimate = agreement.squares
@@ -422,10 +406,10 @@ def conditional_entropy(
     single_label: float,
     labels: tuple[Float, Float] | None = None,
 ) -> Three:
-    """Over-, under-segmentation and their F-measure: 1 - conditional entropy over what it can be at most.
+    """Over-, under-segmentation and their F-measure: 1 - conditional entropy over its maximum.
 
-    The most it can be is, if `marginal`, the entropy of the classes, else that of as many equally frequent ones as some
-    frame carries, or of the numbers of `labels` on both sides; where that is 0, the score is `single_label`.
+    With `marginal`, the maximum is the entropy of the classes. Otherwise it is that of equally frequent classes, whose
+    number is that of the classes in use or given by `labels`. If it is 0, the score is `single_label`.
     """
     if marginal:
         most = [entropy / np.log(2) for entropy in agreement.entropies]

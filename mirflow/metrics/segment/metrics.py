@@ -24,11 +24,11 @@ from . import functions, kernel, mirex, statistics
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of intervals fit for mir_eval's rules.
+    """Clean rows of intervals for mir_eval's rules.
 
-    Intervals without length are dropped, and those before time 0 cut; both are counted, and so are intervals out of
-    order, overlaps and gaps, which stay as they are: of intervals that overlap, the later row counts. Flaws are times
-    that are not finite, and intervals that end before they start.
+    Empty intervals are dropped, and those before time 0 cut; both are counted. Unordered intervals, overlaps and gaps
+    are only counted; later rows take precedence in overlaps. Flaws are times that are not finite, and reversed
+    intervals.
 
     Examples
     --------
@@ -47,20 +47,20 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def clean_as_given(rows: Ragged) -> Cleaned:
-    """The same for convention mirex, which takes all intervals as they are that do not end before they start."""
+    """Clean rows for convention mirex, which uses all intervals that are not reversed unmodified."""
     irregular = ("zero_length", "negative", "unsorted", "overlap", "gap")
     return set_aside(rows, *inspected("intervals", rows, (*NO_TIMES, "reversed"), irregular)[1:])
 
 
 class FittedScores(kernel.PairScores):
-    """Scores of some pairs by mir_eval's rules.
+    """Scores of pairs by mir_eval's rules.
 
     Parameters
     ----------
     references, estimates : LabelledSpans
-        One row a pair, fitted to each other.
+        One row per pair, fitted to each other.
     *ends : float64 (pairs,), seconds
-        Ends of the frames of each side; given once if they are the same.
+        Ends of the frames of each side, or once if they are equal.
     """
 
     def __init__(self, references: kernel.LabelledSpans, estimates: kernel.LabelledSpans, *ends: Float) -> None:
@@ -90,7 +90,7 @@ class FittedScores(kernel.PairScores):
     def _agreement(self, frame_size: float) -> kernel.LabelAgreement:
         left, right = (kernel.sample(side, end, frame_size) for side, end in zip(self._sides, self._ends, strict=True))
         if (left.frames != right.frames).any():
-            raise ValueError(f"the two sides have {left.frames[0]} and {right.frames[0]} frames")
+            raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")
         return kernel.LabelAgreement(tabulate(left, right), frame_size)
 
     def detection(self, given: kernel.Given) -> kernel.Three:
@@ -99,7 +99,7 @@ class FittedScores(kernel.PairScores):
         return kernel.detect(*sides, float(given["window"]), float(given["beta"]), str(given["matching"]))
 
     def deviation(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
-        """Deviations from the reference to the estimate, and from the estimate to the reference."""
+        """Deviations from the reference to the estimate, and vice versa."""
         return kernel.deviate(*self.boundaries(bool(given["trim"])), str(given["median"]))
 
     def pairwise(self, given: kernel.Given) -> kernel.Three:
@@ -117,16 +117,16 @@ class FittedScores(kernel.PairScores):
 
 
 _WINDOW = Parameter("window", 0.5, "s", help="largest distance of boundaries that match", least=0)
-_BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0, mir_eval="beta")
-_TRIM = Parameter("trim", False, help="leave out the first and the last boundary of each side", mir_eval="trim")
+_BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", least=0, mir_eval="beta")
+_TRIM = Parameter("trim", False, help="leave out the first and last boundary of each side", mir_eval="trim")
 _MATCHING = Parameter(
-    "matching", "optimal", choices=("optimal", "nearest"), help="as many matches as possible, or the nearest first"
+    "matching", "optimal", choices=("optimal", "nearest"), help="largest matching, or nearest boundaries first"
 )
 _MEDIAN = Parameter(
-    "median", "middle", choices=("middle", "upper"), help="of an even number: mean of the middle two, or the upper one"
+    "median", "middle", choices=("middle", "upper"), help="for even numbers: mean of the middle two, or the upper one"
 )
 _FRAME = Parameter("frame_size", 0.1, "s", help="distance of the frames", above=0, mir_eval="frame_size")
-_EXACT = replace(_FRAME, help="distance of the frames; exact: durations in place of frames", words=(kernel.EXACT,))
+_EXACT = replace(_FRAME, help="distance of the frames; exact: durations instead of frames", words=(kernel.EXACT,))
 _MARGINAL = Parameter(
     "marginal", False, help="normalise by the entropy of the labels, as the V-measure does", mir_eval="marginal"
 )
@@ -137,7 +137,7 @@ _ESTIMATED = Weight("number of boundaries of the estimate", "boundaries")
 
 
 def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> dict[int, dict[str, Any]]:
-    """Members of a family: names, titles, which are mir_eval's keys, and summaries; the third one is an F-measure."""
+    """Members of a family: names, titles (mir_eval's keys) and summaries; the third one is an F-measure."""
     with_beta = (*parameters[:1], _BETA, *parameters[1:])
     return {
         place: {
@@ -165,7 +165,7 @@ def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> 
     ),
     mir_eval="detection",
     pooling="micro",
-    perfect_exceptions="0 where trimming leaves no boundary",
+    perfect_exceptions="0 if trimming leaves no boundary",
     literature="@turnbull2007",
     itemwise=True,
 )
@@ -200,7 +200,7 @@ def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[
     unit="s",
     pooling="none",
     perfect=0.0,
-    perfect_exceptions="NaN where trimming leaves no boundary",
+    perfect_exceptions="NaN if trimming leaves no boundary",
     literature="@turnbull2007",
 )
 def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
@@ -222,18 +222,18 @@ def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel
         (
             "pairwise_precision",
             "Pairwise Precision",
-            "of the pairs of frames with one label in the estimate, the share with one label in the reference",
+            "share of the pairs of frames with one label in the estimate that have one label in the reference",
         ),
         (
             "pairwise_recall",
             "Pairwise Recall",
-            "of the pairs of frames with one label in the reference, the share with one label in the estimate",
+            "share of the pairs of frames with one label in the reference that have one label in the estimate",
         ),
         ("pairwise_f_measure", "Pairwise F-measure", "harmonic mean of pairwise precision and recall"),
     ),
     mir_eval="pairwise",
     pooling="micro",
-    perfect_exceptions="NaN for a reference shorter than two frames, or where no two frames have the same label",
+    perfect_exceptions="NaN for a reference shorter than two frames, or if no two frames have the same label",
     literature="@levy2008",
 )
 def pairs_of_frames(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
@@ -259,7 +259,7 @@ def rand_index(scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
 
 @_of_frames(
     "Adjusted Rand Index",
-    Weight("how far above chance it could be, in pairs of frames", "pairs of frames"),
+    Weight("largest possible difference from chance, in pairs of frames", "pairs of frames"),
     summary="Rand index corrected for chance",
     key="Adjusted Rand Index",
     mir_eval="ari",
@@ -267,7 +267,7 @@ def rand_index(scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     range=(-1.0, 1.0),
 )
 def adjusted_rand_index(scores: FittedScores, measure: Measure) -> kernel.Scored:
-    """The Rand index with what chance gives taken off."""
+    """Rand index adjusted for chance."""
     agreement = scores.agreement(measure)
     both, reference, estimate, every = agreement.pairs
     chance = divide(reference * estimate, every)
@@ -291,21 +291,21 @@ _mutual = partial(_of_frames, mir_eval="mutual_information")
     perfect_exceptions="it is the entropy of the reference's labels",
 )
 def mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
-    """What the labels of one side tell about those of the other."""
+    """Information that the labels of one side provide about those of the other."""
     agreement = scores.agreement(measure)
     return agreement.information, agreement.seconds
 
 
 @_mutual(
     "Adjusted Mutual Information",
-    Weight("how far above chance it could be, times the length of all frames", "nat s"),
+    Weight("largest possible difference from chance, times the length of all frames", "nat s"),
     summary="mutual information corrected for chance",
     key="Adjusted Mutual Information",
     literature="@vinh2010",
     range=(float("-inf"), 1.0),
 )
 def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
-    """Mutual information with what chance gives taken off, over the most it can be."""
+    """Mutual information adjusted for chance, over its largest possible value."""
     agreement = scores.agreement(measure)
     reach = np.maximum(*agreement.entropies) - agreement.expected
     trivial = agreement.single | agreement.distinct
@@ -344,7 +344,7 @@ def normalized_mutual_information(scores: FittedScores, measure: Measure) -> ker
         ).items()
     },
     mir_eval="nce",
-    perfect_exceptions="0 (see single_label) where the reference has a single label",
+    perfect_exceptions="0 (see single_label) if the reference has a single label",
     literature="@lukashevich2008",
 )
 def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
@@ -366,11 +366,11 @@ def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measur
     ),
     mir_eval="vmeasure",
     pooling="micro",
-    perfect_exceptions="0 where the reference has a single label",
+    perfect_exceptions="0 if the reference has a single label",
     literature="@rosenberg2007",
 )
 def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
-    """The same as shares of the entropies of the labels."""
+    """Conditional entropies normalised by the entropies of the labels."""
     return _scored(scores, "entropy", measure)[place]
 
 
@@ -379,10 +379,10 @@ METRICS = metrics_in(globals())
 _AS_GIVEN: Mapping[str, Callable[[Pairs], Any]] = MappingProxyType(
     {FUNCTIONS: functions.LabelTimes, statistics.ONE_SIDE: statistics.OneSide}
 )
-"""What metrics are read off that take annotations as they are given, by what these need."""
+"""Results for metrics of unmodified annotations, by the metrics' `needs`."""
 
 _AT_ONCE = 1 << 13
-"""Intervals that are worked on at once: what stays in the cache."""
+"""Intervals processed at once, so that they fit into the cache."""
 
 
 def score(
@@ -394,11 +394,11 @@ def score(
     fold: Callable[[str], str] = str.lower,
     decimals: int | None = None,
 ) -> Scores:
-    """Scores of pairs by mir_eval's rules: a `Scorer`.
+    """Score pairs by mir_eval's rules: a `Scorer`.
 
-    An empty reference gives score 0 (a deviation NaN) and weight 0. Metrics of labels have a frame size of their own.
-    Sides that are not `fitted` are taken as they are given. Labels are the same that `fold` makes the same; times are
-    rounded to `decimals`, if that is given.
+    An empty reference gives score 0 (NaN for deviations) and weight 0. Metrics of labels have their own frame size.
+    With `fitted`, estimates are cropped and padded to the reference. Labels are compared after `fold`; times are
+    rounded to `decimals` if given.
 
     References
     ----------
@@ -446,7 +446,7 @@ def _read_sides(
     sizes = [float(size) for size in given - {kernel.EXACT}]
     for size in sizes:
         if not 0 < size < np.inf:
-            raise MetricError(f"a frame size has to be above 0: {size!r}")
+            raise MetricError(f"the frame size must be greater than 0, got {size!r}")
     refused = {
         int(place): f"reference: ends at {end[place]} s, too late for frames of {size} s "
         f"(more than {kernel.MOST_FRAMES}); are its times in seconds?"
@@ -465,15 +465,15 @@ def _read_sides(
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, fitted: bool = True
 ) -> dict[str, Column]:
-    """The boundaries of both sides, fitted to each other, with what became of them: an `Explainer`.
+    """Return the boundaries of both sides, fitted to each other, with verdicts: an `Explainer`.
 
-    Of the metrics of functional labels the stretches between boundaries; see `functions.evidence`.
+    Metrics of functional labels return stretches between boundaries; see `functions.evidence`.
 
     Returns
     -------
     dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
-        ``verdict``: ``hit``, ``missed`` or ``extra``.
+        ``reference`` and ``estimate`` (float64, seconds; NaN if not matched), in order of time, and ``verdict``:
+        ``hit``, ``missed`` or ``extra``.
 
     Examples
     --------
@@ -509,7 +509,7 @@ _EXTENT = Parameter(
     "extent",
     "given",
     choices=("given", "reference"),
-    help="both sides as they are, or fitted to the reference as mir_eval does",
+    help="both sides unmodified, or fitted to the reference as in mir_eval",
 )
 _SILENCE = Parameter(
     "silence",
@@ -517,7 +517,7 @@ _SILENCE = Parameter(
     choices=("ignored", "counted"),
     help=f"boundaries of intervals labelled {', '.join(mirex.SILENCE)}",
 )
-_POINTS = Parameter("points", 1000, help="how many points, from the earliest to the latest time", least=2)
+_POINTS = Parameter("points", 1000, help="number of points from the earliest to the latest time", least=2)
 
 
 def _of_mirex(
@@ -541,20 +541,20 @@ _PAIRWISE = _of_mirex(
     (pairs_of_frames[2], *pairs_of_frames[:2]),
     ("Fpair", "Ppair", "Rpair"),
     (replace(_POINTS, default=500), _EXTENT),
-    "0 where no two frames have the same label",
+    "0 if no two frames have the same label",
 )
 _RAND = _of_mirex((rand_index,), ("Rand",), (_POINTS, _EXTENT))
 _DETECTION = _of_mirex(
     (detection[2], *detection[:2]),
     ("F", "P", "R"),
     (_WINDOW, replace(_MATCHING, default="nearest"), _SILENCE, _EXTENT),
-    "0 where all labels are silence",
+    "0 if all labels are silence",
 )
 _DEVIATION = _of_mirex(
     deviation,
     ("medianTrue2claim", "medianClaim2true"),
     (_MEDIAN, _SILENCE, _EXTENT),
-    "NaN where all labels are silence",
+    "NaN if all labels are silence",
 )
 
 
@@ -574,7 +574,7 @@ MIR_EVAL = Convention(
 )
 MIREX = Convention(
     "mirex",
-    "MIREX's own scores: annotations as they are, nearest boundaries matched first, a fixed number of points",
+    "MIREX's scores: annotations are not fitted, nearest boundaries matched first, a fixed number of points",
     (*_ENTROPY, *_PAIRWISE, *_RAND, *_DETECTION, *_DEVIATION),
     clean_as_given,
     mirex.score,
@@ -593,7 +593,7 @@ _FUNCTIONAL = (
 )
 MIREX2025 = Convention(
     "mirex2025_structure",
-    "MIREX 2025: accuracy of functional labels in whole milliseconds of the common time, boundaries as they are given",
+    "MIREX 2025: accuracy of functional labels in whole milliseconds of the common time, unmodified boundaries",
     (*_FUNCTIONAL, *(replace(one, key="") for one in detection)),
     clean_as_given,
     partial(score, fitted=False),
@@ -608,7 +608,7 @@ _FRAMELESS = tuple(
 )
 FRAMELESS = Convention(
     "frameless",
-    "frameless-eval: durations in place of frames; times are rounded to 5 decimals, upper and lower case differ",
+    "frameless-eval: durations instead of frames; times are rounded to 5 decimals, labels are case-sensitive",
     _FRAMELESS,
     clean,
     partial(score, fold=str, decimals=kernel.DECIMALS),

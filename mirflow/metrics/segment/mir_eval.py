@@ -25,16 +25,16 @@ _documented = documented(
     ----------
     reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
     window : float, seconds
-        Largest distance of boundaries that match; each matches at most one of the other side.
+        Largest distance of matched boundaries; each matches at most one of the other side.
     beta : float
-        Weight of recall, or of the under-segmentation score, relative to the other one.
+        Weight of recall, or of the under-segmentation score, relative to its counterpart.
     trim : bool
         Leave out the first and the last boundary of each side.
 
     Raises
     ------
     ValueError
-        If either side is no valid array of intervals.
+        If either side is not a valid array of intervals.
 
     Warns
     -----
@@ -50,22 +50,22 @@ _of_labels = documented(
     reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
         Both from time 0 to the same end.
     reference_labels, estimated_labels : sequence
-        One for each interval; upper and lower case are the same.
+        One per interval; case is ignored.
     frame_size : float, seconds, or "exact"
-        Distance of the frames. Of `pairwise`, `nce` and `vmeasure` also ``"exact"``: durations in place of frames.
+        Distance of the frames. `pairwise`, `nce` and `vmeasure` accept ``"exact"``: durations instead of frames.
     beta : float
-        Weight of recall, or of the under-segmentation score, relative to the other one.
+        Weight of recall, or of the under-segmentation score, relative to its counterpart.
 
     Raises
     ------
     ValueError
-        If either side is no valid array of intervals, labels and intervals differ in number, a side does not start at
-        0, the two differ in their end or their number of frames, or `frame_size` is not above 0 (or ``"exact"``).
+        If either side is not a valid array of intervals, the numbers of labels and intervals differ, a side does not
+        start at 0, ends or numbers of frames differ, or `frame_size` is neither positive nor ``"exact"``.
 
     Warns
     -----
     MirflowWarning
-        For each side that is empty.
+        For each empty side.
     """,
     METRICS,
 )
@@ -79,7 +79,7 @@ def _warn_empty(reference: Array, estimate: Array, least: int = 1) -> None:
 
 @_documented
 def validate_boundary(reference_intervals: Array, estimated_intervals: Array, trim: bool) -> None:
-    """Check two sequences of segments whose boundaries are to be compared.
+    """Check two sequences of segments before their boundaries are compared.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def validate_boundary(reference_intervals: Array, estimated_intervals: Array, tr
 def validate_structure(
     reference_intervals: Array, reference_labels: Labels, estimated_intervals: Array, estimated_labels: Labels
 ) -> None:
-    """Check two sequences of labelled segments that are to be compared.
+    """Check two sequences of labelled segments before they are compared.
 
     Examples
     --------
@@ -122,11 +122,11 @@ def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> No
     if frame_size == EXACT and EXACT in measures[0].metric.parameters[0].words:
         return
     if isinstance(frame_size, str) or not float(frame_size) > 0:
-        raise ValueError(f"a frame size has to be above 0: {frame_size!r}")
+        raise ValueError(f"the frame size must be greater than 0, got {frame_size!r}")
 
 
 def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> list[float]:
-    """Scores of sides as they are; those of labels are 0 where a side is empty."""
+    """Score unmodified sides; scores of labels are 0 if a side is empty."""
     if reference[1] is not None and not (reference[0].size and estimate[0].size):
         return [0.0] * len(measures)
     sides, ends = [], []
@@ -164,7 +164,7 @@ def detection(
     Returns
     -------
     precision, recall, f_measure : float
-        All 0 where a side has no boundary.
+        All 0 if a side has no boundary.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def deviation(reference_intervals: Array, estimated_intervals: Array, trim: bool
     Returns
     -------
     reference_to_estimated, estimated_to_reference : float, seconds
-        Medians over the boundaries of the first; NaN where a side has no boundary.
+        Medians over the boundaries of the first side; NaN if a side has no boundary.
 
     Examples
     --------
@@ -205,12 +205,12 @@ def pairwise(
     frame_size: float | str = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
-    """Agreement on which pairs of frames have the same label; exactly: of all moments, also a moment with itself.
+    """Agreement on pairs of frames with the same label; if exact, on pairs of moments, including identical ones.
 
     Returns
     -------
     precision, recall, f_measure : float
-        0 where a side is empty, NaN where it has no two frames with the same label.
+        0 if a side is empty, NaN if it has no two frames with the same label.
 
     Examples
     --------
@@ -232,17 +232,17 @@ def rand_index(
     frame_size: float = 0.1,
     beta: float = 1.0,
 ) -> float:
-    """The share of pairs of frames on which both sides agree whether their labels are the same.
+    """Share of the pairs of frames on which both sides agree whether their labels are equal.
 
     Parameters
     ----------
     beta : float
-        Not used; it is there as in mir_eval.
+        Not used, as in mir_eval.
 
     Returns
     -------
     float
-        0 where a side is empty, NaN where there are less than two frames.
+        0 if a side is empty, NaN if there are fewer than two frames.
 
     References
     ----------
@@ -266,12 +266,12 @@ def ari(
     estimated_labels: Labels,
     frame_size: float = 0.1,
 ) -> float:
-    """The Rand index with what chance gives taken off.
+    """Rand index adjusted for chance.
 
     Returns
     -------
     float
-        0 where a side is empty.
+        0 if a side is empty.
 
     Examples
     --------
@@ -297,9 +297,9 @@ def mutual_information(
     -------
     mutual_information : float, nats
     adjusted : float
-        With what chance gives taken off, over the most it can be.
+        Adjusted for chance, over its largest possible value.
     normalized : float
-        Over the geometric mean of both entropies.
+        Divided by the geometric mean of both entropies.
 
     Examples
     --------
@@ -322,13 +322,13 @@ def nce(
     beta: float = 1.0,
     marginal: bool = False,
 ) -> tuple[float, float, float]:
-    """Normalised conditional entropy: how much is known of the labels of one side by those of the other.
+    """Normalised conditional entropies of the labels of one side given those of the other.
 
     Returns
     -------
     over, under, f_measure : float
-        Over-segmentation (1 where the reference's labels determine those of the estimate), under-segmentation, and both
-        together. 0 for a side with a single label.
+        Over-segmentation (1 if the reference's labels determine those of the estimate), under-segmentation, and their
+        harmonic mean. 0 for a side with a single label.
 
     Examples
     --------
@@ -377,7 +377,7 @@ def evaluate(
     Parameters
     ----------
     ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        The reference is extended to time 0, the estimate cut and filled up to the reference's span.
+        The reference is extended to time 0, and the estimate cropped and padded to the reference's span.
     ref_labels, est_labels : sequence
         One for each interval.
     **kwargs
@@ -387,13 +387,13 @@ def evaluate(
     Raises
     ------
     ValueError
-        For an empty reference, labels and intervals that differ in number, times that are not finite, and intervals
-        without length, also after the estimate is cut.
+        For an empty reference, different numbers of labels and intervals, times that are not finite, and empty
+        intervals, even if only after the estimate is cropped.
 
     Warns
     -----
     MirflowWarning
-        For each side of which trimming leaves no boundary.
+        For each side without boundaries after trimming.
 
     Examples
     --------
@@ -415,7 +415,7 @@ def evaluate(
     wanted = {}
     for one in MIR_EVAL.select():
         metric, values = one.metric, given[one.metric.name].values
-        windowed = "window" in one.parameters  # the first one, which is not among those given
+        windowed = "window" in one.parameters  # the first one, which is not among the given parameters
         key = f"{metric.key}@{one['window']}" if windowed else metric.key
         wanted[key] = Measure(metric, (*one.values[:1], *values[1:])) if windowed else Measure(metric, values)
     sides = row_of_intervals(ref_intervals, ref_labels), row_of_intervals(est_intervals, est_labels)

@@ -1,7 +1,7 @@
-"""Convention mirex: the structural segmentation scores of MIREX, as the tool that MIREX ran computes them.
+"""Convention mirex: the structural segmentation scores of MIREX, as computed by the tool that MIREX used.
 
-The tool is J. Paulus's set of MATLAB functions of 2008 and 2009. It takes both annotations as they are, without
-padding or cutting, and samples them at a fixed number of points whatever the length of the track.
+The tool is J. Paulus's set of MATLAB functions of 2008 and 2009. It does not pad or crop annotations, and samples them
+at a fixed number of points regardless of the length of the track.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..measures import Measure
 from . import kernel
 
 SILENCE = ("sil", "silence", "silece", "si")
-"""Labels whose intervals have no boundaries; written like that, in lower case."""
+"""Labels (case-sensitive) whose intervals have no boundaries."""
 
 _AT_ONCE = 1 << 13
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs by MIREX's rules: a `Scorer`; where either side is empty 0, a deviation NaN."""
+    """Score pairs by MIREX's rules: a `Scorer`. With an empty side, scores are 0 and deviations NaN."""
     refuse_grid(grid, "segments")
     values = np.zeros((2, len(pairs), len(measures)))
     labels = pairs.references.labels, pairs.estimates.labels
@@ -39,14 +39,14 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def _encode_exactly(labels: tuple[str, ...]) -> kernel.Codes:
-    """Numbers of labels as they are written, in their order; 0 is that of no label."""
+    """Number labels in order, case-sensitively; 0 is for no label."""
     number = {label: place for place, label in enumerate(sorted({*labels, ""}), NOTHING + 1)}
     of_label = np.array([number[label] for label in (*labels, "")], dtype=np.int64)
     return kernel.Codes(of_label, len(number) + 1, len(number) + 2)
 
 
 class _MirexScores(kernel.PairScores):
-    """Scores of some pairs by MIREX's rules."""
+    """Scores of pairs by MIREX's rules."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class _MirexScores(kernel.PairScores):
         return kernel.detect(*self._boundaries(given), float(given["window"]), 1.0, str(given["matching"]))
 
     def deviation(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
-        """Deviations from the reference to the estimate, and from the estimate to the reference."""
+        """Deviations from the reference to the estimate, and vice versa."""
         return kernel.deviate(*self._boundaries(given), str(given["median"]))
 
     def pairwise(self, given: kernel.Given) -> kernel.Three:
@@ -76,7 +76,7 @@ class _MirexScores(kernel.PairScores):
         return np.where(table.frames > 1, score, 0.0), weight
 
     def entropy(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
-        """Conditional entropies over the frames that both sides cover, normalised by all labels of a side."""
+        """Conditional entropies over frames covered by both sides, normalised by all labels of a side."""
         table, hop = self._table(given)
         covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
         labels = [_count_labels(side).astype(np.float64) for side in self._fitted(str(given["extent"]))]
@@ -94,12 +94,12 @@ class _MirexScores(kernel.PairScores):
     def _fit(self) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans]:
         references, estimates = self._given
         end = references.latest()
-        # Against a reference without any length an estimate stays as long as it is.
+        # An estimate is not cropped to a reference of zero length.
         fitted = kernel.fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
         return kernel.fit_reference(references, self._codes[0]), fitted
 
     def _boundaries(self, given: kernel.Given) -> tuple[kernel.Boundaries, kernel.Boundaries]:
-        """The boundaries of both sides, without the intervals of silence if these are not to count."""
+        """Boundaries of both sides, with or without those of silence."""
         sides = []
         for side, codes, labels in zip(self._fitted(str(given["extent"])), self._codes, self._labels, strict=True):
             if given["silence"] == "ignored":
@@ -111,7 +111,7 @@ class _MirexScores(kernel.PairScores):
         return sides[0], sides[1]
 
     def _table(self, given: kernel.Given) -> tuple[ContingencyTables, Float]:
-        """The contingency tables, in which what no interval covers is a class; and the time between points."""
+        """Contingency tables with a class for times outside all intervals, and the time between points."""
         extent, points = str(given["extent"]), int(given["points"])
         return self.once((extent, points), lambda: self._tabulate(extent, points))
 
@@ -122,7 +122,7 @@ class _MirexScores(kernel.PairScores):
 
 
 def span(references: kernel.LabelledSpans, estimates: kernel.LabelledSpans) -> tuple[Float, Float]:
-    """From the earliest to the latest time of both sides, 0 to 0 where either is empty: float64 (pairs,), seconds."""
+    """Earliest and latest time of both sides, both 0 if either side is empty: float64 (pairs,), seconds."""
     sides = references, estimates
     filled = (references.counts > 0) & (estimates.counts > 0)
     first = (kernel.extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
@@ -131,10 +131,10 @@ def span(references: kernel.LabelledSpans, estimates: kernel.LabelledSpans) -> t
 
 
 def sample(spans: kernel.LabelledSpans, first: Float, last: Float, points: int) -> Runs:
-    """The labels between equally spaced points, of which an interval has those between its nearest two.
+    """Sample labels between equally spaced points; an interval covers those between the points nearest to its ends.
 
-    There is one frame less than points, of which there are at least 2; where the first and the last point are the same
-    there is none. Where intervals overlap, those whose label comes up later in the row count.
+    There is one frame less than points (at least 2), and none if the first and last point coincide. In overlaps,
+    intervals whose label first occurs later in the row take precedence.
     """
     low, high = np.repeat(first, spans.counts), np.repeat(last, spans.counts)
     start, stop = (nearest_point(time, low, high, points) for time in (spans.start, spans.end))
@@ -150,7 +150,7 @@ def sample(spans: kernel.LabelledSpans, first: Float, last: Float, points: int) 
 
 
 def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
-    """The nearest of equally spaced points to each time, the earlier one of two equally near: int64 (n,)."""
+    """Nearest of equally spaced points to each time; the earlier of two equally near ones: int64 (n,)."""
     reach = last - first
     guess = np.zeros(len(time))
     np.divide((time - first) * (points - 1), reach, out=guess, where=reach > 0)
@@ -162,7 +162,7 @@ def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
 
 
 def _in_order_of_labels(spans: kernel.LabelledSpans, chosen: Bool) -> Int:
-    """The order of intervals in which, in the chosen rows, all of one label come together, as labels come up."""
+    """Order of intervals that, in the chosen rows, groups them by label in order of first occurrence."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1
     _, first, place = np.unique(owner * size + spans.code, return_index=True, return_inverse=True)
@@ -170,7 +170,7 @@ def _in_order_of_labels(spans: kernel.LabelledSpans, chosen: Bool) -> Int:
 
 
 def _count_labels(spans: kernel.LabelledSpans) -> Int:
-    """The number of distinct labels of each row: int64 (rows,)."""
+    """Count the distinct labels of each row: int64 (rows,)."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1
     distinct = np.unique(owner * size + spans.code) // size

@@ -1,4 +1,4 @@
-"""Regularity and balance: statistics of one annotation, the estimate or the reference, whatever the other one is."""
+"""Regularity and balance: statistics of either the estimate or the reference alone."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..util import Array, validate_intervals
 from .kernel import Scored, encode, take
 
 ONE_SIDE = "one side"
-"""What the metrics need."""
+"""The `needs` of these metrics."""
 
 
 class Lengths:
-    """Lengths of the segments of some rows, as they are given.
+    """Lengths of the unmodified segments of rows.
 
     Parameters
     ----------
     start, end : float64 (segments,), seconds
     code : int64 (segments,)
-        Labels as numbers, 0 or more.
+        Numbers of labels, 0 or more.
     counts : int64 (rows,)
     """
 
@@ -38,18 +38,18 @@ class Lengths:
 
     @cached_property
     def seconds(self) -> Float:
-        """Lengths of all segments of each row together."""
+        """Total length of the segments of each row."""
         return sum_by(self.row, self.length, len(self.counts))
 
     def variation(self) -> Float:
-        """Standard deviation of the lengths over their mean; NaN without segments, or where all have no length."""
+        """Standard deviation of the lengths over their mean; NaN if their sum is 0."""
         number = self.counts.astype(np.float64)
         mean = divide(self.seconds, number, np.nan)
         squares = sum_by(self.row, (self.length - mean[self.row]) ** 2, len(number))
         return divide(np.sqrt(divide(squares, number)), mean, np.nan)
 
     def balance(self) -> Float:
-        """Entropy of the shares of time of the labels over that of equal shares; NaN with less than two labels."""
+        """Entropy of the labels' shares of time over that of equal shares; NaN with fewer than two labels."""
         size = int(self.code.max(initial=0)) + 1
         key, place = np.unique(self.row * size + self.code, return_inverse=True)
         row, time = key // size, sum_by(place, self.length, len(key))
@@ -61,14 +61,14 @@ class Lengths:
 
 
 class OneSide(Shared):
-    """The segments of either side of some pairs, as they are given."""
+    """Unmodified segments of either side of pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
         self._pairs = pairs
 
     def lengths(self, measure: Measure) -> Lengths:
-        """Lengths of the segments of the side that a measure is of."""
+        """Lengths of the segments of the side chosen by a measure."""
         side = str(measure["side"])
         rows, chosen = self._pairs.sides[side == "estimate"]
 
@@ -86,7 +86,7 @@ _of_one = partial(
     orientation="none",
     pooling="none",
     perfect=None,
-    parameters=(Parameter("side", "estimate", choices=("estimate", "reference"), help="whose segments"),),
+    parameters=(Parameter("side", "estimate", choices=("estimate", "reference"), help="side to describe"),),
 )
 
 
@@ -97,7 +97,7 @@ _of_one = partial(
     literature="coefficient of variation; on regular lengths @sargent2017",
 )
 def _length_variation(sides: OneSide, measure: Measure) -> Scored:
-    """Standard deviation of the lengths of the segments over their mean: 0 where all are equally long."""
+    """Standard deviation of the lengths of the segments over their mean: 0 if all are equally long."""
     lengths = sides.lengths(measure)
     found = lengths.variation()
     return found, np.where(np.isnan(found), 0.0, lengths.counts.astype(np.float64))
@@ -109,7 +109,7 @@ def _length_variation(sides: OneSide, measure: Measure) -> Scored:
     literature="evenness of @pielou1966",
 )
 def _label_balance(sides: OneSide, measure: Measure) -> Scored:
-    """Entropy of the shares of time of the labels, over its largest value: 1 where all take equally long."""
+    """Entropy of the labels' shares of time over its largest value: 1 if all have equal shares."""
     lengths = sides.lengths(measure)
     found = lengths.balance()
     return found, np.where(np.isnan(found), 0.0, lengths.seconds)
@@ -130,12 +130,12 @@ def length_variation(intervals: Array) -> float:
     Returns
     -------
     float
-        0 where all are equally long, NaN without segments.
+        0 if all are equally long, NaN without segments.
 
     Raises
     ------
     ValueError
-        If that is no valid array of intervals.
+        If `intervals` is not a valid array of intervals.
 
     Examples
     --------
@@ -147,23 +147,23 @@ def length_variation(intervals: Array) -> float:
 
 @_documented
 def label_balance(intervals: Array, labels: Sequence[Any]) -> float:
-    """Balance of the time of labels: the entropy of their shares over its largest value.
+    """Balance of the labels: entropy of their shares of time over its largest value.
 
     Parameters
     ----------
     intervals : (n, 2), seconds
     labels : sequence
-        One for each interval; upper and lower case are the same.
+        One per interval; case is ignored.
 
     Returns
     -------
     float
-        1 where all take equally long, NaN with less than two labels.
+        1 if all have equal shares, NaN with fewer than two labels.
 
     Raises
     ------
     ValueError
-        If that is no valid array of intervals, or labels and intervals differ in number.
+        If `intervals` is not a valid array of intervals, or the numbers of labels and intervals differ.
 
     Examples
     --------

@@ -5,17 +5,17 @@ metrics of whole datasets, which read audio piece by piece.
 
 Conventions
 -----------
-* ``mir_eval`` (default): mir_eval 0.8.2: means over the sources of a track, in the best order of the estimates.
-* ``museval``: museval 0.4.1, BSS Eval v4: images, one set of filters for the track, medians over frames of 1 s.
+* ``mir_eval`` (default): mir_eval 0.8.2: means over the sources of a track, with the best permutation of the estimates.
+* ``museval``: museval 0.4.1, BSS Eval v4: images, one set of filters per track, medians over frames of 1 s.
 * ``mdx``: the Music and Sound Demixing Challenges: ratios of whole tracks.
 
 Metrics
 -------
 * ``sdr``, ``sir``, ``sar`` (`bss_eval_sources`): ratios to distortion, interference and artifacts, in dB; ``museval``
   adds ``isr``.
-* ``image_sdr``, ``image_isr``, ``image_sir``, ``image_sar`` (`bss_eval_images`): those of spatial images.
+* ``image_sdr``, ``image_isr``, ``image_sir``, ``image_sar`` (`bss_eval_images`): the same for spatial images.
 * ``si_sdr``: scale-invariant ratio of signal to distortion.
-* ``usdr``: ratio of signal to difference in the whole track (MDX, SDX); elsewhere on request.
+* ``usdr``: ratio of signal to difference in the whole track (MDX, SDX); on request in other conventions.
 * ``mrstft``, on request: multi-resolution STFT distance.
 * ``source_sdr``, ``frame_sdr`` and others, ``source_permutation``, on request: by source and by frame.
 

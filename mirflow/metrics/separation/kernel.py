@@ -15,22 +15,14 @@ from ...ragged import Float, Int, Ragged
 from ..util import Array
 
 MAX_SOURCES = 100
-"""More sources than that are taken for a mistake: sources and samples may have changed places."""
+"""Largest number of sources; more are likely due to swapped axes of sources and samples."""
 
 _BLOCK = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Some sources with equally many channels, one after the other, in a stretch of time.
-
-    Parameters
-    ----------
-    signals : tuple of Signal
-    channels, frames : int
-        Channels of each source, and samples of the stretch; a signal that ends early is followed by silence.
-    start : int
-        First sample of the stretch.
+    """An excerpt of several sources with equal numbers of channels.
 
     Examples
     --------
@@ -42,13 +34,15 @@ class Recording:
     signals: tuple[Signal, ...]
     channels: int
     frames: int
+    """Channels of each source, and samples of the excerpt; shorter signals are followed by silence."""
     start: int = 0
+    """First sample of the excerpt."""
 
     def __len__(self) -> int:
         return len(self.signals)
 
     def read(self, start: int, stop: int) -> Float:
-        """Samples of all rows, a row being a channel of a source: float64 (rows, stop - start)."""
+        """Read samples of all rows, one row per channel of a source: float64 (rows, stop - start)."""
         found = np.zeros((len(self.signals), self.channels, stop - start))
         for rows, signal in zip(found, self.signals, strict=True):
             first, last = self.start + start, min(self.start + stop, signal.frames)
@@ -61,15 +55,15 @@ class Recording:
         return slice(source * self.channels, (source + 1) * self.channels)
 
     def window(self, start: int, stop: int) -> Recording:
-        """A stretch of it."""
+        """Return an excerpt."""
         return replace(self, start=self.start + start, frames=stop - start)
 
     def take(self, sources: Sequence[int]) -> Recording:
-        """Some of the sources, in the given order."""
+        """Select sources in the given order."""
         return replace(self, signals=tuple(self.signals[source] for source in sources))
 
     def silent(self) -> list[int]:
-        """The sources of which no sample differs from 0, the channels added up, as in mir_eval."""
+        """Indices of sources whose sum of channels is 0 at all samples, as in mir_eval."""
         waiting = list(range(len(self.signals)))
         for start in range(0, self.frames, _BLOCK):
             if not waiting:
@@ -81,15 +75,15 @@ class Recording:
 
 
 def from_arrays(sources: Array) -> Recording:
-    """Sources in memory: (sources, samples) or (sources, samples, channels)."""
+    """Wrap sources in memory: (sources, samples) or (sources, samples, channels)."""
     stacked = np.atleast_3d(sources)
-    # Samples of a channel lie together, and are numbers of one kind.
+    # Samples of a channel are contiguous and have one dtype.
     channels = np.ascontiguousarray(stacked.transpose(0, 2, 1), dtype=np.float64)
     return Recording(tuple(HeldSignal(one, 1.0) for one in channels), stacked.shape[2], stacked.shape[1])
 
 
 def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
-    """The sources of a row of signals, as long as the first unless `frames` is given, with its number of channels."""
+    """Wrap the sources of a row of signals; length (unless `frames` is given) and channels are those of the first."""
     first, last = rows.offsets[row : row + 2]
     signals = tuple(rows.columns["signal"][first:last].tolist())
     if not signals:
@@ -98,7 +92,7 @@ def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
 
 
 FILTERS_LENGTH = 512
-"""Taps of the filters that count as spatial distortion, in mir_eval and in the toolboxes before it."""
+"""Taps of the filters that count as spatial distortion, in mir_eval and earlier toolboxes."""
 
 Meeting = tuple[int, int]
 """An estimated source and a reference source."""
@@ -106,33 +100,29 @@ Meeting = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Energies:
-    """Energies of the parts of estimated sources e, each against a reference source s.
+    """Energies of the parts of estimated sources e relative to reference sources s.
 
-    p is the projection of e onto the delays of s (of all its channels), q that onto the delays of all sources. All are
-    summed in time from the parts themselves: differences of energies would be lost in rounding from 60 dB on.
-
-    Parameters
-    ----------
-    source, filtered, joint : float64 (meetings,)
-        Of s, p and q.
-    image_error, spatial, residual, interference, artifacts : float64 (meetings,)
-        Of e - s, p - s, e - p, q - p and e - q.
+    p is the projection of e onto the delays of s (all its channels), and q the projection onto the delays of all
+    sources. Energies are summed over time from the parts themselves, because differences of energies would suffer from
+    rounding from 60 dB on.
     """
 
     source: Float
     filtered: Float
     joint: Float
+    """Energies of s, p and q: float64 (meetings,)."""
     image_error: Float
     spatial: Float
     residual: Float
     interference: Float
     artifacts: Float
+    """Energies of e - s, p - s, e - p, q - p and e - q: float64 (meetings,)."""
 
 
 class ReferenceSources:
-    """Reference sources, ready for the estimates of any number of systems.
+    """Reference sources with the projections that the estimates of all systems share.
 
-    `finite` says whether there are numbers to work with: no sample is infinite or NaN, or so large that its square is.
+    `finite` is False if a sample or its square is infinite or NaN.
     """
 
     def __init__(self, recording: Recording, lags: int) -> None:
@@ -143,11 +133,11 @@ class ReferenceSources:
 
     @cached_property
     def joint(self) -> DelaySpan:
-        """The space of all sources' delays."""
+        """Space of the delays of all sources."""
         return self._span(slice(None))
 
     def own(self, source: int) -> DelaySpan:
-        """The space of one source's delays."""
+        """Space of the delays of one source."""
         if len(self.recording) == 1:
             return self.joint
         if source not in self._own:
@@ -159,7 +149,7 @@ class ReferenceSources:
 
 
 class Projections:
-    """The filters that project estimates onto references, onto single sources for `meetings` and onto all of them."""
+    """Filters that project estimates onto single references (for `meetings`) and onto all of them."""
 
     def __init__(self, references: ReferenceSources, estimates: Recording, meetings: Sequence[Meeting]) -> None:
         recording = references.recording
@@ -176,7 +166,7 @@ class Projections:
         ]
 
     def energies(self, references: Recording, estimates: Recording) -> Energies:
-        """The energies of the parts, in the whole recording or a stretch of it that is taken for a whole."""
+        """Energies of the parts, in the whole recording or in an excerpt that is treated as a recording."""
         if self._filters is None or self._filters.blocks.frames != references.frames:
             self._filters = Filters(references.frames, self._banks(references, estimates))
         sums = np.zeros((len(Energies.__dataclass_fields__), len(self.meetings)))
@@ -196,7 +186,7 @@ class Projections:
         return Energies(*sums)
 
     def _banks(self, references: Recording, estimates: Recording) -> list[Bank]:
-        """Those of the projections onto single sources, then those onto all sources."""
+        """Filter banks of the projections onto single sources, then those onto all sources."""
         banks: list[Bank] = [
             (references.rows(source), taps) for (_, source), taps in zip(self.meetings, self._alone, strict=True)
         ]
@@ -205,7 +195,7 @@ class Projections:
         return banks
 
     def _groups(self, estimates: int, several: bool) -> list[tuple[list[int], list[int]]]:
-        """For each estimated source its banks, that of all sources first (the only source is all), and its meetings."""
+        """For each estimated source, its banks (that of all sources first) and its meetings."""
         groups = []
         for estimate in range(estimates):
             own = [number for number, (one, _) in enumerate(self.meetings) if one == estimate]
@@ -225,11 +215,11 @@ NAMES = ("sdr", "sir", "sar", "image_sdr", "image_isr")
 """The rows of a table of ratios; images have the same interference and artifacts as sources."""
 
 _FEW = 7
-"""So many sources have few enough orders to try them all, as mir_eval does."""
+"""Largest number of sources for which all permutations are tried, as in mir_eval."""
 
 
 def decibels(over: Float, under: Float) -> Float:
-    """Ratios of energies in dB: infinite where nothing is left below, minus infinity where nothing is above.
+    """Convert ratios of energies to dB: infinite if the denominator is 0, minus infinity if the numerator is.
 
     Examples
     --------
@@ -242,7 +232,7 @@ def decibels(over: Float, under: Float) -> Float:
 
 
 def to_ratios(energies: Energies) -> Float:
-    """The ratios that `NAMES` lists: float64 (5, meetings), dB."""
+    """Compute the ratios listed in `NAMES`: float64 (5, meetings), dB."""
     return np.array(
         [
             decibels(energies.filtered, energies.residual),
@@ -255,14 +245,14 @@ def to_ratios(energies: Energies) -> Float:
 
 
 def best_order(scores: Float) -> Int:
-    """Estimated source for each reference source with the largest mean of scores: int64 (sources,).
+    """Find the permutation with the largest mean score: estimated source for each reference source, int64 (sources,).
 
-    Up to 7 sources it is the first of the best orders where several are; the given order where a score is NaN.
+    With up to 7 sources, it is the first of several equally good permutations. If a score is NaN, it is the identity.
 
     Parameters
     ----------
     scores : float64 (sources, sources)
-        Of each estimated source (rows) against each reference source (columns).
+        Scores of each estimated source (rows) with each reference source (columns).
 
     Examples
     --------
@@ -281,7 +271,7 @@ def best_order(scores: Float) -> Int:
         return chosen
     from scipy.optimize import linear_sum_assignment
 
-    # Of two infinite scores neither is better; a number that outweighs all finite ones stands for both.
+    # Infinite scores are equally good; they are replaced by a number that outweighs all finite ones.
     finite = scores[np.isfinite(scores)]
     most = count * (1 + np.abs(finite).max(initial=0.0))
     rows, places = linear_sum_assignment(np.clip(scores, -most, most), maximize=True)
@@ -303,9 +293,8 @@ def measure_whole(references: ReferenceSources, estimates: Recording, permutatio
     ratios : float64 (5, sources), dB
         Rows as in `NAMES`; NaN throughout if a sample is not finite.
     order : int64 (sources,)
-        The estimated source that was held against each reference source: if `permutation`, of the order with the
-        largest
-        mean SIR, else the one of its place.
+        Estimated source compared with each reference source: with `permutation`, that of the permutation with the
+        largest mean SIR, else the one with the same index.
     """
     count = len(references.recording)
     order = np.arange(count)
@@ -336,19 +325,19 @@ def measure_frames(
     lags: int,
     mute: Sequence[int] = (),
 ) -> tuple[Float, Float]:
-    """Ratios of frames, each taken for a recording of its own, with filters of its own.
+    """Ratios of frames, each treated as a recording with its own filters.
 
     Parameters
     ----------
     references, estimates : Recording
     window, hop : int
-        Samples of a frame, and from one to the next. If there is less than two, the whole recording is one.
+        Samples of a frame and between frames. With fewer than two frames, the whole recording is one frame.
     permutation : bool
-        Whether each frame has its own order of the estimates.
+        Whether each frame has its own permutation of the estimates.
     lags : int
         Taps of the filters.
     mute : sequence of int
-        Estimated sources that are silent throughout.
+        Estimated sources that are entirely silent.
 
     Returns
     -------
@@ -382,11 +371,6 @@ def measure_frames_with_one_filter(
     -------
     float64 (5, sources, frames), dB
         NaN in frames in which another source is silent.
-
-    Raises
-    ------
-    FloatingPointError
-        If a sample is not finite.
     """
     recording = references.recording
     window = min(window, recording.frames)
@@ -405,16 +389,11 @@ def measure_frames_with_one_filter(
 
 
 def whole_track_ratios(references: Recording, estimates: Recording, eps: float) -> Float:
-    """Ratios of the energy of each source to that of its difference from the estimate, `eps` added to both.
+    """Ratios of the energy of each source to that of its difference from the estimate, with `eps` added to both.
 
     Returns
     -------
     float64 (sources,), dB
-
-    Raises
-    ------
-    FloatingPointError
-        If a sample is not finite.
 
     Examples
     --------
@@ -426,7 +405,7 @@ def whole_track_ratios(references: Recording, estimates: Recording, eps: float) 
     for start in range(0, references.frames, _GAIN_BLOCK):
         stop = min(start + _GAIN_BLOCK, references.frames)
         source, estimated = (side.read(start, stop).reshape(len(references), -1) for side in (references, estimates))
-        with np.errstate(all="ignore"):  # of samples that are not finite, which are refused
+        with np.errstate(all="ignore"):  # samples that are not finite are refused
             energy += np.einsum("sn,sn->s", source, source)
             rest = source - estimated
             error += np.einsum("sn,sn->s", rest, rest)
@@ -437,29 +416,24 @@ def whole_track_ratios(references: Recording, estimates: Recording, eps: float) 
 
 _GAIN_BLOCK = 2**15
 _FAINTEST, _LOUDEST = 1e-100, 1e100
-"""Energies between which no square of a sample overflows, and none that matters vanishes."""
+"""Bounds of energies between which squares of samples neither overflow nor vanish."""
 
 
-@np.errstate(all="ignore")  # of samples that are not finite, which are refused
+@np.errstate(all="ignore")  # samples that are not finite are refused
 def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool) -> Float:
     """SI-SDR of each estimated source against each reference source.
 
     Parameters
     ----------
     references, estimates : Recording
-        As many sources, channels and samples on both sides. All channels of a source have one gain.
+        Equal numbers of sources, channels and samples on both sides. All channels of a source share one gain.
     zero_mean : bool
-        Whether each channel's mean is taken off first.
+        Whether to subtract the mean of each channel first.
 
     Returns
     -------
     float64 (estimated sources, reference sources), dB
-        NaN against a reference of which nothing is left without its mean.
-
-    Raises
-    ------
-    FloatingPointError
-        If a sample is not finite.
+        NaN if a reference is 0 after subtracting its mean.
 
     Examples
     --------
@@ -477,7 +451,7 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
 
 
 def _gain_energies(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> tuple[Float, Float, Float]:
-    """Energies of references (sources,), of these with the best gain, and of the rest (estimates, references)."""
+    """Energies of references (sources,), of scaled references and of the remainder (estimates, references)."""
     count = len(sides[0])
     energy, product, error = np.zeros(count), np.zeros((count, count)), np.zeros((count, count))
     for source_samples, estimated in _pieces(sides, means, shifts):
@@ -492,9 +466,9 @@ def _gain_energies(sides: tuple[Recording, Recording], means: list[Float], shift
 
 
 def _shifts(sides: tuple[Recording, Recording], means: list[Float]) -> Int:
-    """Binary exponents that bring the largest sample of each source near 1: int64 (2, sources, 1).
+    """Binary exponents that scale the largest sample of each source to about 1: int64 (2, sources, 1).
 
-    The scores do not depend on the scale, and powers of two round nothing.
+    Scores do not depend on the scale, and powers of two cause no rounding.
     """
     peaks = np.zeros((2, len(sides[0])))
     for piece in _pieces(sides, means, np.zeros((*peaks.shape, 1), dtype=np.int64)):
@@ -512,7 +486,7 @@ def _mean(side: Recording) -> Float:
 
 
 def _pieces(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> Iterator[tuple[Float, Float]]:
-    """Both sides' samples times powers of two, all channels of a source in one row."""
+    """Scaled samples of both sides, with all channels of a source in one row."""
     for start in range(0, sides[0].frames, _GAIN_BLOCK):
         stop = min(start + _GAIN_BLOCK, sides[0].frames)
         samples = [

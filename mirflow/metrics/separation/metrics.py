@@ -1,4 +1,4 @@
-"""The separation metrics: their records, readings, cleaning, and the conventions."""
+"""The separation metrics: records, kernels' results, cleaning, and conventions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from .kernel import (
 
 
 def clean(rows: Ragged, *, lenient: bool = False) -> Cleaned:
-    """Find the rows that cannot be scored; nothing is mended.
+    """Find rows that cannot be scored; nothing is repaired.
 
-    Flaws are sources without samples or, unless `lenient`, with silence alone, sources that cannot be read, and more
-    than 100 of them.
+    Flaws are sources that have no samples or cannot be read, more than 100 sources and, unless `lenient`, silent
+    sources.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def clean(rows: Ragged, *, lenient: bool = False) -> Cleaned:
     flaws: dict[int, Flaw] = {}
     for row, (first, last) in enumerate(zip(rows.offsets[:-1].tolist(), rows.offsets[1:].tolist(), strict=True)):
         if last - first > MAX_SOURCES:
-            flaws[row] = Flaw(MAX_SOURCES, f"{last - first} sources are more than the {MAX_SOURCES} that are scored")
+            flaws[row] = Flaw(MAX_SOURCES, f"too many sources: {last - first} (at most {MAX_SOURCES})")
             continue
         for item in range(first, last):
             wrong = _trouble(rows, item, lenient)
@@ -63,61 +63,52 @@ def clean(rows: Ragged, *, lenient: bool = False) -> Cleaned:
 
 
 def name_of(rows: Ragged, item: int, first: int) -> str:
-    """Name of a source in a message: its name, or its place in its row."""
+    """Describe a source in a message by its name or its index in the row."""
     code = int(rows.columns["label"][item]) if "label" in rows.columns else -1
     return f"source {rows.labels[code]!r}" if code >= 0 else f"source {item - first}"
 
 
 def _trouble(rows: Ragged, item: int, lenient: bool) -> str:
-    """Fault of a source, empty if it has none."""
+    """Fault of a source; empty if there is none."""
     signal = rows.columns["signal"][item]
     try:
         if signal.frames == 0:
             return "has no samples"
         if not lenient and Recording((signal,), signal.channels, signal.frames).silent():
-            alone = "all its samples are 0" if signal.channels == 1 else "all samples are 0 when its channels are added"
+            alone = "all its samples are 0" if signal.channels == 1 else "the sum of its channels is 0 at all samples"
             return f"is silent: {alone}"
     except (AnnotationError, OSError) as error:
         return f"cannot be read: {error}"
     return ""
 
 
-_HINT = "the option sources says which to compare"
+_HINT = "choose with the option sources"
 
 
 class UnpairedError(Exception):
-    """The sides of a pair cannot be compared; the message says why."""
+    """The sides of a pair cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePair:
-    """Both sides of a pair, source by source.
-
-    Parameters
-    ----------
-    reference, estimate : Recording
-        Without the sources that are silent in the reference.
-    names : tuple of str
-        Of all reference sources.
-    rate : float, Hz
-    repairs : int
-        Estimated sources that were cut or padded to the length of the references, or left out.
-    sounding : tuple of int
-        Places among `names` of the sources that are there.
-    mute : tuple of int
-        Those of the estimated sources that are silent.
-    """
+    """Both sides of a pair, source by source."""
 
     reference: Recording
     estimate: Recording
+    """Recordings without sources that are silent in the reference."""
     names: tuple[str, ...]
+    """Names of all reference sources."""
     rate: float
+    """float, Hz."""
     repairs: int
+    """Number of estimated sources that were cut or padded to the length of the references, or left out."""
     sounding: tuple[int, ...]
+    """Indices in `names` of the remaining sources."""
     mute: tuple[int, ...]
+    """Indices in `names` of silent estimated sources."""
 
     def spread(self, values: Float) -> Float:
-        """Values of the sources that are there as those of all; NaN for the others."""
+        """Expand values of the remaining sources to all sources; NaN for the others."""
         if len(self.sounding) == len(self.names):
             return values
         found = np.full((len(self.names), *values.shape[1:]), np.nan)
@@ -125,7 +116,7 @@ class SourcePair:
         return found
 
     def without_mute(self, values: Float) -> Float:
-        """Values (..., sources, frames) or (sources,) with NaN for silent estimates, of which there are no parts."""
+        """Set values (..., sources, frames) or (sources,) of silent estimates, which have no parts, to NaN."""
         if not self.mute:
             return values
         mute = np.isin(np.arange(len(self.reference)), self.mute)
@@ -136,21 +127,17 @@ class SourcePair:
         """Message about silent sources; empty if there are none."""
         gone = [repr(name) for place, name in enumerate(self.names) if place not in self.sounding]
         mute = [repr(self.names[self.sounding[place]]) for place in self.mute]
-        found = [f"reference: {', '.join(gone)}: silent, so not scored"] if gone else []
-        found += [f"estimate: {', '.join(mute)}: silent, so without ratios of its parts"] if mute else []
+        found = [f"reference: {', '.join(gone)}: silent, not scored"] if gone else []
+        found += [f"estimate: {', '.join(mute)}: silent, ratios of its parts are undefined"] if mute else []
         return "; ".join(found)
 
 
 def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
-    """The sources of a pair, matched by their names, or by their order where a side has no names.
+    """Match the sources of a pair by name, or by order if a side has no names.
 
-    If `lenient`, estimates of another length are cut or padded with silence, as museval does, sources that the
-    reference has not are left out, and so are those that are silent in the reference.
-
-    Raises
-    ------
-    UnpairedError
-        If sources are missing or more than there should be, or sampling rates, channels or lengths differ.
+    With `lenient`, estimates of another length are cut or padded with silence, as in museval, and sources that are
+    missing or silent in the reference are left out. Raise an UnpairedError if sources are missing or superfluous, or
+    sampling rates, channels or lengths differ.
     """
     (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
     names = _names(references, row), _names(estimates, other)
@@ -177,7 +164,7 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
     silent = reference.silent() if lenient else []
     sounding = tuple(place for place in range(len(reference)) if place not in silent)
     if not sounding:
-        raise UnpairedError("reference: all sources are silent: there is nothing to score")
+        raise UnpairedError("reference: all sources are silent, so there is nothing to score")
     reference, estimate = (side.take(sounding) if silent else side for side in (reference, estimate))
     mute = tuple(estimate.silent()) if lenient else ()
     return SourcePair(reference, estimate, plain if names[0] is None else names[0], rate, repairs, sounding, mute)
@@ -185,11 +172,11 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
 
 def _same(name: str, has: str, value: float, unit: str, expected: float) -> None:
     if value != expected:
-        raise UnpairedError(f"{name} {has} {value:g} {unit}, the first reference source {expected:g}")
+        raise UnpairedError(f"{name} {has} {value:g} {unit}, but the first reference source {expected:g}")
 
 
 def _names(rows: Ragged, row: int) -> tuple[str, ...] | None:
-    """The names of a row's sources; None if one has none."""
+    """Names of a row's sources; None if one is missing."""
     if "label" not in rows.columns:
         return None
     first, last = rows.offsets[row : row + 2]
@@ -200,7 +187,7 @@ def _names(rows: Ragged, row: int) -> tuple[str, ...] | None:
 def _order_of_names(
     names: tuple[tuple[str, ...] | None, tuple[str, ...] | None], counts: tuple[int, int], lenient: bool
 ) -> list[int]:
-    """The estimated source for each reference source."""
+    """Find the estimated source for each reference source by name."""
     wanted, given = names
     for side, own in (("reference", wanted), ("estimated", given)):
         for name in own or ():
@@ -214,11 +201,11 @@ def _order_of_names(
     more = [name for name in given if name not in wanted]
     if missing:
         raise UnpairedError(
-            f"no estimate of source {', '.join(map(repr, missing))}; there are {', '.join(given)}; {_HINT}"
+            f"no estimate of source {', '.join(map(repr, missing))}; estimated: {', '.join(given)}; {_HINT}"
         )
     if more and not lenient:
         raise UnpairedError(
-            f"no reference of estimated source {', '.join(map(repr, more))}; there are {', '.join(wanted)}; {_HINT}"
+            f"no reference of estimated source {', '.join(map(repr, more))}; references: {', '.join(wanted)}; {_HINT}"
         )
     return [given.index(name) for name in wanted]
 
@@ -227,7 +214,7 @@ _Key = tuple[object, ...]
 
 
 class PairCache:
-    """A pair, and what was worked out of it so far; the references stay for the next pair that has the same."""
+    """Cache of results for a pair; references are kept for the next pair if it has the same."""
 
     def __init__(self) -> None:
         self.sides: SourcePair
@@ -236,33 +223,33 @@ class PairCache:
         self._done: dict[_Key, tuple[Float, Float]] = {}
 
     def take(self, sides: SourcePair, row: int) -> None:
-        """Take the next pair, whose reference is in this row."""
+        """Set the next pair and the row of its reference."""
         if row != self._row:
             self._references.clear()
         self.sides, self._row = sides, row
         self._done.clear()
 
     def references(self, lags: int) -> ReferenceSources:
-        """The references, made ready once."""
+        """References with their projections, computed once."""
         if lags not in self._references:
-            self._references.clear()  # of one length of filters at a time: they are large
+            self._references.clear()  # only one length of filters at a time because they are large
             self._references[lags] = ReferenceSources(self.sides.reference, lags)
         return self._references[lags]
 
     def once(self, key: _Key, compute: Callable[[], tuple[Float, Float]]) -> tuple[Float, Float]:
-        """Ratios and orders that were computed before, or now."""
+        """Ratios and permutations, computed on first use."""
         if key not in self._done:
             self._done[key] = compute()
         return self._done[key]
 
     def samples(self, measure: Measure) -> tuple[int, int]:
-        """Window and hop of a measure in samples; what is left of a sample is dropped, but for rounding."""
+        """Window and hop of a measure in whole samples, rounded down except for rounding errors."""
         window, hop = (int(round(float(measure[name]) * self.sides.rate, 6)) for name in ("window", "hop"))
         return max(1, window), max(1, hop)
 
 
 Read = Callable[[PairCache, Measure], Float]
-"""Values in dB along source, and perhaps frame."""
+"""Values in dB along source and, for some measures, frame."""
 
 
 def _whole(pair: PairCache, measure: Measure) -> tuple[Float, Float]:
@@ -286,7 +273,7 @@ def _frames(pair: PairCache, measure: Measure) -> tuple[Float, Float]:
 
 
 def _track_frames(pair: PairCache, measure: Measure) -> Float:
-    """Frames as museval's: with the filters of the whole track, or with their own."""
+    """Ratios of frames as in museval, with filters of the whole track or of each frame."""
     lags = int(measure["filters_len"])
     window, hop = pair.samples(measure)
     sides, mute = (pair.sides.reference, pair.sides.estimate), pair.sides.mute
@@ -295,7 +282,7 @@ def _track_frames(pair: PairCache, measure: Measure) -> Float:
         if measure["filters"] == "track":
             ratios = measure_frames_with_one_filter(pair.references(lags), sides[1], window, hop, mute)
         elif window < sides[0].frames:
-            # One frame of its own, where mir_eval would take the whole track instead.
+            # A single frame, for which mir_eval would use the whole track.
             frames = 1 + (sides[0].frames - window) // hop
             single = [side.window(0, window) if frames == 1 else side for side in sides]
             ratios, _ = measure_frames(single[0], single[1], window, hop, False, lags, mute)
@@ -339,7 +326,7 @@ def _spectral(pair: PairCache, measure: Measure) -> Float:
 
 
 def median_over_frames(ratios: Float) -> Float:
-    """The median over the frames that have a ratio, of each source: float64 (sources,); NaN where none has.
+    """Median over the frames of each source, ignoring NaN: float64 (sources,).
 
     Examples
     --------
@@ -347,7 +334,7 @@ def median_over_frames(ratios: Float) -> Float:
     [2.0, nan]
     """
     known = [row[~np.isnan(row)] for row in ratios]
-    with np.errstate(invalid="ignore"):  # between an infinite ratio and its opposite there is no middle
+    with np.errstate(invalid="ignore"):  # the mean of both infinities is undefined
         return np.array([np.median(row) if len(row) else np.nan for row in known])
 
 
@@ -358,7 +345,7 @@ def _median_over_frames(row: int, pair: PairCache, measure: Measure) -> Float:
 def _pick(
     table: Callable[[PairCache, Measure], Any], places: tuple[int, ...], pair: PairCache, measure: Measure
 ) -> Float:
-    """A part of what several metrics are read off."""
+    """Select one of the results that several metrics share."""
     found = table(pair, measure)
     for place in places:
         found = found[place]
@@ -366,11 +353,11 @@ def _pick(
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, lenient: bool = False) -> Scores:
-    """Scores of pairs: means over the sources, with the number of sources that have a score as the weight.
+    """Score pairs: means over the sources, weighted by the number of sources that have a score.
 
-    Pairs are refused whose sources do not fit together or have samples that are not finite. Scores of empty sides are
-    NaN. If `lenient`, estimates are cut or padded to the references' length, as by museval, sources that the reference
-    has not are left out, and a source that is silent on a side has no score, which a message in `partly` says.
+    Pairs whose sources do not match or have samples that are not finite are refused. Scores of empty sides are NaN.
+    With `lenient`, estimates are cut or padded to the references' length, as in museval, sources missing in the
+    reference are left out, and silent sources have no score, with a message in `partly`.
     """
     refuse_grid(grid, "separated sources")
     scalars = [measure for measure in measures if not measure.metric.dims]
@@ -382,7 +369,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
     repairs = np.zeros(len(pairs), dtype=np.int64)
     weights += counts[:, None]
     cache = PairCache()
-    # In the order of the references: what is computed of a track's is kept for its next system.
+    # In order of the references, so that their projections are reused for the next system.
     for pair in np.argsort(pairs.reference_row, kind="stable").tolist():
         if not counts[pair] or not others[pair]:
             continue
@@ -406,41 +393,41 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
 
 
 def _where_not_finite(sides: SourcePair) -> str:
-    """The first source with a sample that is no number, with its file; empty if there is none."""
+    """Describe the first sample that is not finite, with source and file; empty if there is none."""
     for side, recording in (("reference", sides.reference), ("estimate", sides.estimate)):
         names = (sides.names[place] for place in sides.sounding)
         for name, signal in zip(names, recording.signals, strict=True):
             wrong = first_not_finite(signal)
             if wrong is not None:
-                file = getattr(signal, "name", "")  # a signal in memory has none
+                file = getattr(signal, "name", "")  # signals in memory have no file
                 place = f"sample {wrong} ({wrong / signal.rate:.3f} s)"
                 return f"{side} source {name!r}{f' ({file})' if file else ''}: {place} is not a finite number"
     return ""
 
 
 def _mean(values: Float) -> tuple[float, int]:
-    """The mean over the sources that have a score, and their number."""
+    """Mean over the sources that have a score, and their number."""
     known = values[~np.isnan(values)]
     with np.errstate(invalid="ignore"):
         return (float(known.mean()) if len(known) else np.nan), len(known)
 
 
 class _Extra:
-    """Values along source, and perhaps frame, of the pairs scored so far."""
+    """Values along source (and frame) of the pairs scored so far."""
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
         self._found: list[tuple[int, tuple[str, ...], Float]] = []
 
     def add(self, pair: int, sides: SourcePair, values: Float) -> None:
-        """Keep what was found of a pair."""
+        """Add the values of a pair."""
         self._found.append((pair, sides.names, values))
 
     def to_sparse(self, refused: dict[int, str]) -> Sparse:
-        """Collect the results of all pairs that were scored."""
+        """Collect the results of all scored pairs."""
         metric = self.measure.metric
         orders = {own for _, own, _ in self._found}
-        # In the order that was asked for, where all pairs have the same sources.
+        # In the requested order if all pairs have the same sources.
         names = orders.pop() if len(orders) == 1 else tuple(sorted({name for own in orders for name in own}))
         frames = max((values.shape[1] for _, _, values in self._found if values.ndim > 1), default=0)
         index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
@@ -455,20 +442,20 @@ class _Extra:
         return Sparse(metric.dims, coords, np.concatenate(index), np.concatenate(value), attrs, np.nan)
 
 
-_LENGTH = Parameter("filters_len", FILTERS_LENGTH, "samples", help="taps of the filters that are forgiven", least=1)
-_ZERO_MEAN = Parameter("zero_mean", False, help="take the mean of each channel off first")
-_ROUNDED = "rounding leaves some 250 dB or more in place of infinity"
+_LENGTH = Parameter("filters_len", FILTERS_LENGTH, "samples", help="taps of the allowed distortion filters", least=1)
+_ZERO_MEAN = Parameter("zero_mean", False, help="subtract the mean of each channel first")
+_ROUNDED = "about 250 dB or more instead of infinity, because of rounding"
 
 _TITLES = {
     "sdr": ("SDR", "energy of the filtered source over that of everything else"),
     "sir": ("SIR", "energy of the filtered source over that of the other sources"),
-    "sar": ("SAR", "energy of all filtered sources over that of what is none of them"),
-    "image_sdr": ("Image SDR", "energy of the source over that of everything else, its own distortion too"),
+    "sar": ("SAR", "energy of all filtered sources over that of the artifacts"),
+    "image_sdr": ("Image SDR", "energy of the source over that of everything else, including its own distortion"),
     "image_isr": ("Image ISR", "energy of the source over that of its spatial (or filtering) distortion"),
     "image_sir": ("Image SIR", "energy of the filtered source over that of the other sources"),
-    "image_sar": ("Image SAR", "energy of all filtered sources over that of what is none of them"),
-    "si_sdr": ("SI-SDR", "energy of the source, scaled to fit, over that of everything else"),
-    "usdr": ("uSDR", "energy of the source over that of the difference, in the whole track, eps added to both"),
+    "image_sar": ("Image SAR", "energy of all filtered sources over that of the artifacts"),
+    "si_sdr": ("SI-SDR", "energy of the optimally scaled source over that of everything else"),
+    "usdr": ("uSDR", "energy of the source over that of the difference in the whole track, with eps added to both"),
 }
 _KEYS = {
     "sdr": "Sources{} - Source to Distortion",
@@ -480,18 +467,18 @@ _KEYS = {
     "image_sar": "Images{} - Source to Artifact",
 }
 _EXACT = {"image_sdr", "si_sdr"}
-"""What compares samples with samples: nothing is left of a perfect estimate."""
+"""Metrics that compare samples, for which a perfect estimate leaves no difference."""
 
 
 def _permutation(default: bool) -> Parameter:
-    text = "look for the order of the estimates with the best mean (of SIR; of SI-SDR for itself)"
+    text = "use the permutation of the estimates with the best mean SIR (for SI-SDR: SI-SDR)"
     return Parameter("permutation", default, help=text)
 
 
 def _spans(window: float, hop: float) -> tuple[Parameter, Parameter]:
     return (
         Parameter("window", window, "s", help="length of a frame", above=0.0),
-        Parameter("hop", hop, "s", help="from one frame to the next", above=0.0),
+        Parameter("hop", hop, "s", help="distance of frames", above=0.0),
     )
 
 
@@ -540,7 +527,7 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
     order = Metric(
         "source_permutation",
         "Order of the estimates",
-        "which estimated source, counted from 0, was held against each reference source",
+        "index of the estimated source, from 0, that was compared with each reference source",
         "none",
         "sources",
         key="Sources - Source permutation",
@@ -567,15 +554,15 @@ def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
 
 
 _SPECTRAL = (
-    Parameter("convergence", 1.0, least=0.0, help="share of the spectral convergence"),
-    Parameter("logarithmic", 1.0, least=0.0, help="share of the difference of logarithms of magnitudes"),
-    Parameter("linear", 0.0, least=0.0, help="share of the difference of magnitudes"),
+    Parameter("convergence", 1.0, least=0.0, help="weight of the spectral convergence"),
+    Parameter("logarithmic", 1.0, least=0.0, help="weight of the difference of log magnitudes"),
+    Parameter("linear", 0.0, least=0.0, help="weight of the difference of magnitudes"),
     Parameter("eps", 1e-8, above=0.0, help="smallest square of a magnitude"),
 )
 
 
 def _whole_track_metrics(default: bool) -> tuple[Metric, ...]:
-    eps = (Parameter("eps", 1e-7, least=0.0, help="energy that is added to both sides of the ratio"),)
+    eps = (Parameter("eps", 1e-7, least=0.0, help="energy added to numerator and denominator"),)
     about = eps, "@mitsufuji2022; @luo2023"
     single = _metric("usdr", "usdr", _whole_track, *about)
     by_source = _metric("source_usdr", "usdr", _whole_track, *about, ("source",))

@@ -1,4 +1,4 @@
-"""mir_eval's separation metrics for one pair of arrays: its checks, then the kernel that datasets use too."""
+"""mir_eval's separation metrics for one pair of arrays: its checks, then the kernel used for datasets."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _documented = documented(
     """
     Parameters
     ----------
-    reference_sources, estimated_sources : (samples,), (sources, samples) or, of images, (sources, samples, channels)
+    reference_sources, estimated_sources : (samples,), (sources, samples) or, for images, (sources, samples, channels)
     compute_permutation : bool
-        Whether to look for the order of the estimates with the largest mean SIR, in each frame.
+        Whether to use the permutation of the estimates with the largest mean SIR, separately in each frame.
     window, hop : int
-        Samples of a frame, and from one to the next. Recordings with less than two are one frame.
+        Samples of a frame and between frames. Recordings with fewer than two frames are treated as one frame.
     **kwargs
         ``compute_permutation``, ``window`` and ``hop``.
 
     Raises
     ------
     ValueError
-        If the shapes differ or have more than three dims, a source is silent (all samples are 0 when the channels are
-        added up), there are more than `MAX_SOURCES`, or sources that are no images have several channels.
+        If the shapes differ or have more than three dims, a source is silent (the sum of its channels is 0 at all
+        samples), there are more than `MAX_SOURCES`, or sources that are not images have several channels.
 
     Warns
     -----
     MirflowWarning
         For an empty side.
     FutureWarning
-        Because mir_eval announces the end of these functions, for those who use both.
+        Because mir_eval has deprecated these functions.
 
     References
     ----------
@@ -83,12 +83,12 @@ def validate(reference_sources: Array, estimated_sources: Array) -> None:
 
 def _checked(function: str, reference: Array, estimate: Array, *, images: bool) -> tuple[Array, Array]:
     """Both sides as sources or as images."""
-    text = f"mir_eval 0.8 deprecates separation.{function}, and mir_eval 0.9 will not have it; mirflow keeps it"
+    text = f"separation.{function} is deprecated in mir_eval 0.8 and removed in mir_eval 0.9; mirflow keeps it"
     warn_caller(text, FutureWarning)
     sides = [np.atleast_3d(side) if images else np.atleast_2d(side) for side in (reference, estimate)]
     for side in sides:
         if not images and side.ndim == 3:
-            raise ValueError(f"sources have one channel, but the shape is {side.shape}; images may have several")
+            raise ValueError(f"expected sources with one channel, got shape {side.shape}; images may have several")
     validate(sides[0], sides[1])
     return sides[0], sides[1]
 
@@ -116,13 +116,13 @@ def _frames(
 def bss_eval_sources(
     reference_sources: Array, estimated_sources: Array, compute_permutation: bool = True
 ) -> tuple[Array, Array, Array, Array]:
-    """SDR, SIR and SAR of estimated sources, for which filtered references count as right.
+    """SDR, SIR and SAR of estimated sources, allowing for filtered references.
 
     Returns
     -------
     sdr, sir, sar : float64 (sources,), dB
     perm : int64 (sources,)
-        The estimated source that was held against each reference source.
+        Estimated source compared with each reference source.
 
     Examples
     --------
@@ -165,13 +165,13 @@ def bss_eval_sources_framewise(
 def bss_eval_images(
     reference_sources: Array, estimated_sources: Array, compute_permutation: bool = True
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """SDR, ISR, SIR and SAR of estimated images of sources, of any number of channels.
+    """SDR, ISR, SIR and SAR of estimated images of sources, with any number of channels.
 
     Returns
     -------
     sdr, isr, sir, sar : float64 (sources,), dB
     perm : int64 (sources,)
-        The estimated source that was held against each reference source.
+        Estimated source compared with each reference source.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def bss_eval_images_framewise(
     Returns
     -------
     sdr, isr, sir, sar : float64 (sources, frames), dB
-        NaN in frames in which a source is silent, the ISR too.
+        NaN in frames in which a source is silent, including the ISR.
     perm : (sources, frames)
 
     Examples
@@ -216,7 +216,7 @@ def evaluate(reference_sources: Array, estimated_sources: Array, **kwargs: Any) 
     Returns
     -------
     OrderedDict of str to list
-        The results of all four functions; those for sources only if there is no dim of channels.
+        Results of all four functions; those for sources only if there is no dim for channels.
 
     Examples
     --------

@@ -22,23 +22,23 @@ _documented = documented(
     Parameters
     ----------
     reference_sources, estimated_sources : (sources, samples) or (sources, samples, channels)
-        In the same order on both sides; a single source may be (samples,).
+        Sources in the same order on both sides; a single source may be (samples,).
 
     Raises
     ------
     ValueError
-        If the shapes differ, and for samples that are not finite.
+        If the shapes differ or samples are not finite.
     """,
     _METRICS,
 )
 
 
 def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recording], Float]) -> Float:
-    """Values of the sources; NaN for those that are silent in the reference."""
+    """Values of the sources; NaN if silent in the reference."""
     sides = [np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in (reference, estimate)]
     if sides[0].shape != sides[1].shape or sides[0].ndim > 3:
         raise ValueError(
-            f"sources have to be (sources, samples) or (sources, samples, channels) and alike on both sides, "
+            f"sources must have equal shapes (sources, samples) or (sources, samples, channels) on both sides, "
             f"not {sides[0].shape} and {sides[1].shape}"
         )
     one, other = map(_recording, sides)
@@ -53,7 +53,7 @@ def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recor
 
 
 def _recording(sources: Array) -> Recording:
-    """Sources as they are in memory; what is read of them is copied in pieces."""
+    """Wrap sources in memory; samples are copied piece by piece when read."""
     stacked = np.atleast_3d(sources)
     return Recording(tuple(HeldSignal(one.T, 1.0) for one in stacked), stacked.shape[2], stacked.shape[1])
 
@@ -65,7 +65,7 @@ def usdr(reference_sources: Array, estimated_sources: Array, eps: float = 1e-7) 
     Returns
     -------
     float64 (sources,), dB
-        NaN for sources that are silent in the reference.
+        NaN for silent references.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def usdr(reference_sources: Array, estimated_sources: Array, eps: float = 1e-7) 
 
 @_documented
 def si_sdr(reference_sources: Array, estimated_sources: Array, zero_mean: bool = False) -> Float:
-    """Ratio of the energy of each source, scaled to fit, to that of everything else.
+    """Ratio of the energy of each optimally scaled source to that of everything else.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def mrstft(
     Returns
     -------
     float64 (sources,)
-        NaN for sources that are silent in the reference, and of 1024 samples or less.
+        NaN for silent references and signals of at most 1024 samples.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Distances of magnitude spectra at several resolutions, of recordings that are read piece by piece."""
+"""Distances of magnitude spectra at several resolutions, computed piece by piece."""
 
 from __future__ import annotations
 
@@ -11,51 +11,41 @@ from ...ragged import Float
 from .kernel import NOT_FINITE, Recording
 
 Resolution = tuple[int, int, int]
-"""Samples of a transform, of the hop, and of the window in its middle."""
+"""Samples of a transform, of the hop, and of the centred window."""
 RESOLUTIONS: tuple[Resolution, ...] = ((1024, 120, 600), (2048, 240, 1200), (512, 50, 240))
-"""Those of Parallel WaveGAN, the usual ones."""
+"""The usual resolutions, from Parallel WaveGAN."""
 _VALUES = 2**18
-"""Values of the spectra that are held at once."""
+"""Number of spectral values in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpectralDistances:
-    """Means over resolutions and channels of the distances of each source: float64 (sources,).
-
-    Parameters
-    ----------
-    convergence : float64 (sources,)
-        Norm of the difference of the magnitudes over the norm of the reference's.
-    logarithmic, linear : float64 (sources,)
-        Mean absolute differences of the logarithms of the magnitudes, and of these.
-    """
+    """Distances of each source, averaged over resolutions and channels."""
 
     convergence: Float
+    """Norm of the difference of the magnitudes over the norm of the reference's: float64 (sources,)."""
     logarithmic: Float
     linear: Float
+    """Mean absolute differences of log magnitudes and of magnitudes: float64 (sources,)."""
 
 
 def spectral_distances(references: Recording, estimates: Recording, floor: float) -> SpectralDistances:
     """Distances of the magnitude spectra of each source.
 
-    Frames are centred on multiples of the hop, the signal mirrored at its ends; windows are periodic Hann windows.
+    Frames are centred on multiples of the hop, signals are mirrored at their ends, and windows are periodic Hann
+    windows.
 
     Parameters
     ----------
     references, estimates : Recording
-        As many sources, channels and samples on both sides.
+        Equal numbers of sources, channels and samples on both sides.
     floor : float
-        Squares of magnitudes are at least this.
+        Smallest square of a magnitude.
 
     Returns
     -------
     SpectralDistances
-        NaN where a recording is too short to be mirrored.
-
-    Raises
-    ------
-    FloatingPointError
-        If a sample is not finite.
+        NaN if a recording is too short to be mirrored.
 
     References
     ----------
@@ -76,7 +66,7 @@ def spectral_distances(references: Recording, estimates: Recording, floor: float
     return SpectralDistances(*means)
 
 
-@np.errstate(all="ignore")  # of samples that are not finite, which are refused
+@np.errstate(all="ignore")  # samples that are not finite are refused
 def _at(references: Recording, estimates: Recording, resolution: Resolution, floor: float) -> Float:
     """The three distances of each row at one resolution: float64 (3, rows)."""
     rows = len(references) * references.channels
@@ -105,7 +95,7 @@ def _magnitudes(side: Recording, resolution: Resolution, floor: float) -> Iterat
     read = _mirrored(side)
     for begin in range(0, frames, step):
         end = min(begin + step, frames)
-        # What is outside of the window counts nothing, and a shift changes no magnitude.
+        # Samples outside of the window do not contribute, and a shift does not change magnitudes.
         start = begin * hop - width // 2
         samples = read(start, start + (end - begin - 1) * hop + width)
         cut = np.lib.stride_tricks.sliding_window_view(samples, width, axis=1)[:, ::hop]
@@ -114,7 +104,7 @@ def _magnitudes(side: Recording, resolution: Resolution, floor: float) -> Iterat
 
 
 def _mirrored(side: Recording) -> Callable[[int, int], Float]:
-    """A reader beyond the ends, where the signal runs backwards; the first and last sample are not repeated."""
+    """Make a reader that mirrors the signal at its ends without repeating the first and last sample."""
     last = side.frames - 1
 
     def read(start: int, stop: int) -> Float:

@@ -1,19 +1,19 @@
 """Note transcription: reference and estimate are notes with start and end in seconds and a pitch in Hz.
 
-Notes match if their onsets lie within 50 ms, their pitches within 50 cents and, unless it is left out, their offsets
-within 20 % of the reference's duration (at least 50 ms). The functions are those of ``mir_eval.transcription``, with
-the same arguments, results and errors; `TASK` holds the metrics of whole datasets.
+Notes match if their onsets differ by at most 50 ms, their pitches by 50 cents and, unless offsets are ignored, their
+offsets by 20 % of the reference's duration (at least 50 ms). The functions are those of ``mir_eval.transcription``,
+with the same arguments, results and errors; `TASK` holds the metrics of whole datasets.
 
 Conventions
 -----------
 * ``mir_eval`` (default): mir_eval 0.8.2.
-* ``maestro``: mir_eval's rules, on notes of MIDI files that sound as long as the sustain pedal is down, and frames.
-* ``mirex2024``: as Transkun: of such notes, each cut where its pitch starts again; active pitches in continuous time.
-* ``onsets_and_frames``: of such notes as they are read back from labels of frames of 32 ms, and these frames.
-* ``mirex2015``: note tracking of MIREX 2015: times rounded down to 10 ms, no least tolerance of offsets.
-* ``mt3``: the columns of MT3 (Gardner et al., 2022): percussion apart from all other notes, programs compared.
-* ``madmom``: the evaluation of madmom: onsets within 25 ms and the very same pitch, and what is empty on both sides is
-  right. Its functions are in `mirflow.metrics.transcription.madmom`.
+* ``maestro``: mir_eval's rules and frames, on notes of MIDI files extended by the sustain pedal.
+* ``mirex2024``: as Transkun: such notes, cut at the next onset of the same pitch; active pitches in continuous time.
+* ``onsets_and_frames``: such notes decoded from labels of frames of 32 ms, and these frames.
+* ``mirex2015``: note tracking of MIREX 2015: times rounded down to 10 ms, no minimum tolerance of offsets.
+* ``mt3``: the columns of MT3 (Gardner et al., 2022): percussion is separated from other notes, programs are compared. *
+  ``madmom``: evaluation of madmom: onsets within 25 ms and equal pitch; pairs with two empty sides are right. Its
+  functions are in `mirflow.metrics.transcription.madmom`.
 
 Metrics
 -------
@@ -21,23 +21,23 @@ Metrics
   offset.
 * ``precision_no_offset``, ``recall_no_offset``, ``f_measure_no_offset``, ``average_overlap_ratio_no_offset``: onset and
   pitch.
-* ``onset_precision``, ``onset_recall``, ``onset_f_measure`` (`onset_precision_recall_f1`): onset alone.
-* ``offset_precision``, ``offset_recall``, ``offset_f_measure`` (`offset_precision_recall_f1`): offset alone.
-* Of ``madmom`` ``precision``, ``recall``, ``f_measure``, ``accuracy``, ``mean_error`` and ``std_error`` of onsets, and
+* ``onset_precision``, ``onset_recall``, ``onset_f_measure`` (`onset_precision_recall_f1`): onset only.
+* ``offset_precision``, ``offset_recall``, ``offset_f_measure`` (`offset_precision_recall_f1`): offset only.
+* In ``madmom``: ``precision``, ``recall``, ``f_measure``, ``accuracy``, ``mean_error`` and ``std_error`` of onsets, and
   ``counts`` and ``error_moments``, on request.
 * ``velocity_precision`` and others, on request: with velocities (`mirflow.metrics.transcription_velocity`).
-* ``instrument_precision`` and others, ``by_instrument``, on request: notes of each label on their own.
-* ``program_precision``, ``program_recall``, ``program_f_measure`` and ``by_program``, on request, defaults of ``mt3``:
-  the programs of General MIDI too, percussion by onset and pitch alone; ``drum_precision``, ``drum_recall``,
-  ``drum_f_measure``, ``nondrum_program_precision``, ``nondrum_program_recall``, ``nondrum_program_f_measure``: of
-  percussion, and of all other notes (`mirflow.metrics.transcription_programs`).
-* ``tolerance_precision``, ``tolerance_recall``, ``tolerance_f_measure``, of ``mt3`` alone: one tolerance for onsets and
+* ``instrument_precision`` and others, ``by_instrument``, on request: notes of each label separately. *
+  ``program_precision``, ``program_recall``, ``program_f_measure`` and ``by_program``, on request, by default in
+  ``mt3``: General MIDI programs are compared, percussion by onset and pitch only; ``drum_precision``, ``drum_recall``,
+  ``drum_f_measure``, ``nondrum_program_precision``, ``nondrum_program_recall``, ``nondrum_program_f_measure``:
+  percussion, and all other notes (`mirflow.metrics.transcription_programs`).
+* ``tolerance_precision``, ``tolerance_recall``, ``tolerance_f_measure``, only in ``mt3``: one tolerance for onsets and
   ends.
 * ``frame_precision``, ``frame_recall``, ``frame_f_measure``, ``frame_accuracy`` and others, on request: active pitches
   (`mirflow.metrics.transcription.frames`).
-* ``onset_deviation``, ``offset_deviation``, ``velocity_error``, ``onset_bias`` and others, on request: how far matched
-  notes are apart.
-* ``best_overlap_ratio``, on request: of the matching with the largest overlap.
+* ``onset_deviation``, ``offset_deviation``, ``velocity_error``, ``onset_bias`` and others, on request: differences
+  between matched notes.
+* ``best_overlap_ratio``, on request: overlap ratio of the matching with the largest overlap.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""The conventions of transcription, those of piano music declared here: pedal, cuts, notes read back from frames."""
+"""Conventions of transcription, including those of piano music: pedal, cut notes, notes decoded from frames."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from .metrics import METRICS, MIR_EVAL, MIREX2015, MT3, RATES, clean, evidence, 
 from .resolving import cut_rows, decode_rows
 
 _PEDAL = MappingProxyType({"pedal": "extend"})
-"""Options of reading: notes of MIDI files sound as long as the sustain pedal is down."""
+"""Options of reading: the sustain pedal extends notes of MIDI files."""
 _OF_PIANO = (
     *(f"{kind}{rate}{suffix}" for kind, suffix in (("", NO_OFFSET), ("", ""), ("velocity_", "")) for rate in RATES),
     *(f"frame_{name}" for name in (*RATES, "accuracy")),
 )
-"""What papers on piano transcription print."""
+"""Measures reported in papers on piano transcription."""
 
 
 def clean_cut(rows: Ragged) -> Cleaned:
-    """Make rows fit to be scored whose notes end where the next one of their pitch starts; what has no length goes."""
+    """Clean rows, ending notes at the next onset of their pitch and dropping notes of zero length."""
     return clean(cut_rows(rows))
 
 
 _LATEST = 30000.0
-"""Later times, in seconds, are refused where they would become frames."""
+"""Latest time in seconds for conventions that use frames."""
 
 
 def clean_early(rows: Ragged) -> Cleaned:
-    """Make rows fit to be scored as frames: without such as end too late for that."""
+    """Clean rows for frames, refusing notes that end too late."""
     cleaned = clean(rows)
     end = cleaned.rows.columns["end"]
     late = set_aside(cleaned.rows, [(end > _LATEST, lambda item: f"end is later than {_LATEST:.0f} s: {end[item]}")])
@@ -48,27 +48,27 @@ def clean_early(rows: Ragged) -> Cleaned:
 
 
 def score_decoded(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of the notes that are read back from the labels of frames: a `Scorer`."""
+    """Score the notes that are decoded from labels of frames: a `Scorer`."""
     references, estimates = decode_rows(pairs.references), decode_rows(pairs.estimates)
     return score(replace(pairs, references=references, estimates=estimates), measures, grid)
 
 
-_SCALE = Parameter("velocity_scale", 128.0, above=0.0, help="what velocities are divided by before they are scaled")
+_SCALE = Parameter("velocity_scale", 128.0, above=0.0, help="divisor of velocities before they are scaled")
 
 
 _KNOWN = ("", VELOCITY, NEEDS)
-"""What is left of notes in frames: neither instruments nor programs."""
+"""Metrics of decoded notes, which have neither instruments nor programs."""
 
 
 def _with_scale(metric: Metric) -> Metric:
-    """The same metric with a scale of velocities, if it compares them one by one."""
+    """Add a scale of velocities to metrics that compare them one by one."""
     compared = any(one.name == "velocity_tolerance" for one in metric.parameters)
     return replace(metric, parameters=(*metric.parameters, _SCALE)) if compared else metric
 
 
 MAESTRO = Convention(
     "maestro",
-    "mir_eval's rules, on notes that sound as long as the sustain pedal is down; frames as of Onsets and Frames",
+    "mir_eval's rules, on notes extended by the sustain pedal; frames as in Onsets and Frames",
     tuple(metric.with_defaults(frames="decoded") for metric in METRICS),
     clean,
     score,
@@ -79,7 +79,7 @@ MAESTRO = Convention(
 )
 MIREX2024 = Convention(
     "mirex2024",
-    "as Transkun: notes under the sustain pedal, cut where their pitch starts again; active pitches in continuous time",
+    "as Transkun: notes extended by the pedal, cut at the next onset of their pitch; active pitches in continuous time",
     tuple(metric.with_defaults(frames="cut") for metric in METRICS),
     clean_cut,
     score,
@@ -90,7 +90,7 @@ MIREX2024 = Convention(
 )
 ONSETS_AND_FRAMES = Convention(
     "onsets_and_frames",
-    "as Onsets and Frames: notes that are read from labels of frames of 32 ms, and these frames",
+    "as Onsets and Frames: notes decoded from labels of frames of 32 ms, and these frames",
     tuple(_with_scale(one.with_defaults(frames="decoded")) for one in METRICS if one.needs in _KNOWN),
     clean_early,
     score_decoded,
@@ -101,28 +101,28 @@ ONSETS_AND_FRAMES = Convention(
 )
 
 _PLAYED = 5
-"""Notes by whose velocities swapped columns are recognised."""
-_ORDER = "are velocities and pitches swapped? Declare which column holds what (columns), or swap the arrays"
+"""Number of notes whose velocities are checked for swapped columns."""
+_ORDER = "are velocities and pitches swapped? Declare the order (columns), or swap the arrays"
 
 
 def doubt_velocities(annotation: Annotation) -> str:
-    """Report velocities that MIDI does not have, as those that are pitches in Hz.
+    """Report velocities outside the range of MIDI, such as pitches in Hz.
 
     Examples
     --------
     >>> notes = {"start": np.zeros(2), "end": np.ones(2), "pitch": np.array([80.0, 90.0])}
     >>> doubt_velocities(Annotation("notes", {**notes, "velocity": np.array([440.0, 220.0])}))  # doctest: +ELLIPSIS
-    'velocities reach from 220 to 440, those of MIDI from 0 to 127: are velocities and ...swapped? ...'
+    'velocities range from 220 to 440, but from 0 to 127 in MIDI: are velocities and ...swapped? ...'
     """
     velocity = annotation.columns.get("velocity")
     if velocity is None or not len(velocity) or not np.nanmax(velocity, initial=0) > HIGHEST_MIDI:
         return ""
-    reach = f"velocities reach from {np.nanmin(velocity):.4g} to {np.nanmax(velocity):.4g}"
-    return f"{reach}, those of MIDI from 0 to {HIGHEST_MIDI}: {_ORDER}"
+    reach = f"velocities range from {np.nanmin(velocity):.4g} to {np.nanmax(velocity):.4g}"
+    return f"{reach}, but from 0 to {HIGHEST_MIDI} in MIDI: {_ORDER}"
 
 
 def doubt_columns(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a side whose velocities are the other side's pitches as MIDI numbers, while its pitches are not.
+    """Report a side whose velocities, but not its pitches, are the other side's pitches as MIDI numbers.
 
     Examples
     --------

@@ -19,7 +19,7 @@ _STATISTIC = Parameter(
     "statistic",
     "mean_absolute",
     choices=STATISTICS,
-    help="of the differences: the mean or median of their absolute values, or their standard deviation",
+    help="statistic of differences: mean or median of their absolute values, or their standard deviation",
 )
 
 
@@ -33,12 +33,12 @@ def _difference(what: str, block: NoteBatch, matches: Matches) -> Float:
 
 
 def statistic_of(differences: Float, pair: Int, number: Int, statistic: str) -> Float:
-    """A statistic of the differences of each pair: float64 (pairs,), NaN without any.
+    """Compute a statistic of the differences of each pair: float64 (pairs,), NaN without differences.
 
     Parameters
     ----------
     differences : float64 (n,)
-        By pair.
+        Differences, sorted by pair.
     pair : int64 (n,)
     number : int64 (pairs,)
     statistic : str
@@ -87,7 +87,7 @@ def deviations(parameters: tuple[Parameter, ...]) -> Family:
             **common,
             "name": f"{word}_{error}",
             "title": f"{word.capitalize()} {error}",
-            "summary": f"how far the {word}s of notes that match in onset and pitch are apart",
+            "summary": f"deviation of the {word}s of notes that match in onset and pitch",
             "range": (0.0, float("inf")),
             "orientation": "lower",
             "parameters": (_STATISTIC, *parameters),
@@ -106,7 +106,7 @@ def deviations(parameters: tuple[Parameter, ...]) -> Family:
         members,
         pooling="micro",
         perfect=0.0,
-        perfect_exceptions="not 0 where notes that may be matched with each other are matched crosswise",
+        perfect_exceptions="not 0 if notes that could match each other are matched crosswise",
         default=False,
         literature="@yan2021",
     )

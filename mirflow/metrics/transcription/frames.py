@@ -1,4 +1,4 @@
-"""Active pitches of notes: when they sound on both sides, in continuous time and in frames."""
+"""Active pitches of notes on both sides, in continuous time and in frames."""
 
 from __future__ import annotations
 
@@ -19,73 +19,64 @@ from .kernel import SHORTEST, NoteBatch, Notes
 from .resolving import HOP, PIANO, cut_overlaps, decode, rate_of, voices_of
 
 _LOUD = 127
-"""The velocity of notes that have none."""
+"""Velocity of notes without one."""
 LOUD = "loud"
-"""The way that looks at velocities and at percussion."""
+"""The way that depends on velocities and percussion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Stretches of time on a semitone, of one side of some pairs.
-
-    Parameters
-    ----------
-    pair, pitch : int64 (n,)
-    start, end : float64 (n,)
-        Seconds or frames.
-    """
+    """Stretches of time on a semitone, on one side of pairs."""
 
     pair: Int
     pitch: Int
+    """int64 (n,)"""
     start: Float
     end: Float
+    """Times in seconds or frames: float64 (n,)."""
 
     @classmethod
     def of(cls, notes: Notes) -> Spans:
-        """The notes with their nearest semitones."""
+        """Round the pitches of notes to semitones."""
         pitch = np.rint(12.0 * (notes.octave - np.log2(440.0)) + 69.0).astype(np.int64)
         return cls(notes.pair, pitch, notes.start, notes.end)
 
     def take(self, chosen: Bool | Int) -> Spans:
-        """Some of them."""
+        """Select stretches."""
         return Spans(self.pair[chosen], self.pitch[chosen], self.start[chosen], self.end[chosen])
 
 
 @dataclass(frozen=True, slots=True)
 class ActivePitches:
-    """Stretches of time in which a pitch is active on one side, by pair, pitch and start.
+    """Stretches of time in which a pitch is active on one side, sorted by pair, pitch and start.
 
     The stretches of a pitch do not overlap; some are empty.
-
-    Parameters
-    ----------
-    pair, pitch : int64 (n,)
-    start, end : float64 (n,)
-    shared : float64 (n,)
-        How long the other side's stretch that sounds already at the start goes on with this one. Of two that overlap
-        only one is so, as starts at one time have an order.
     """
 
     pair: Int
     pitch: Int
+    """int64 (n,)"""
     start: Float
     end: Float
+    """float64 (n,)"""
     shared: Float
+    """float64 (n,): overlap with the other side's stretch that is already active at the start. Each overlap is counted
+    once, because simultaneous starts are ordered."""
 
 
 Compared = tuple[ActivePitches, ActivePitches]
-"""The active pitches of the references and of the estimates of some pairs."""
+"""Active pitches of the references and the estimates of pairs."""
 
 
 def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compared:
-    """Times at which pitches sound on each side, and on both.
+    """Find the times at which pitches are active on each side, and on both.
 
     Parameters
     ----------
     reference, estimate : Spans
-        By pair.
+        Sorted by pair.
     contained : bool
-        Whether a pitch goes on sounding after a stretch that lies within a longer one.
+        Whether a pitch stays active after a stretch that is contained in a longer one.
 
     Examples
     --------
@@ -107,7 +98,7 @@ def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compar
 
 
 def _joined(sides: tuple[Spans, Spans] | Compared) -> tuple[Int, Int, Float, Float]:
-    """Pairs, pitches, starts and ends of both sides, one after the other."""
+    """Concatenate pairs, pitches, starts and ends of both sides."""
     one, other = sides
     pair, pitch = np.concatenate([one.pair, other.pair]), np.concatenate([one.pitch, other.pitch])
     return pair, pitch, np.concatenate([one.start, other.start]), np.concatenate([one.end, other.end])
@@ -115,7 +106,7 @@ def _joined(sides: tuple[Spans, Spans] | Compared) -> tuple[Int, Int, Float, Flo
 
 @dataclass(frozen=True, slots=True)
 class _Ordered:
-    """Stretches of one side that do not overlap in a voice, and their places in the order of those of both sides."""
+    """Stretches of one side that do not overlap in a voice, and their positions in the order of both sides."""
 
     place: Int
     voice: Int
@@ -124,7 +115,7 @@ class _Ordered:
 
     @classmethod
     def of(cls, place: Int, voice: Int, start: Float, end: Float, contained: bool) -> _Ordered:
-        """Stretches each of which ends where the next one of its voice starts, if not before."""
+        """End stretches no later than the next one of their voice starts."""
         follows = voice[1:] == voice[:-1]
         end = _running_max(end, follows if contained else follows & (start[1:] == start[:-1]))
         follows &= start[1:] < end[:-1]
@@ -133,7 +124,7 @@ class _Ordered:
         return cls(place, voice, start, end)
 
     def go_on(self, other: _Ordered) -> Float:
-        """How long the other side's last stretch in the order goes on with each of these: float64 (n,)."""
+        """Overlap of each stretch with the previous one of the other side: float64 (n,)."""
         if not len(other.place):
             return np.zeros(len(self.place))
         last = self.place - np.arange(1, len(self.place) + 1)  # -1 before the other side's first one
@@ -145,12 +136,12 @@ class _Ordered:
 
 
 def _running_max(values: Float, follows: Bool) -> Float:
-    """The largest of the values so far of a run, in which each but the first follows the one before it."""
+    """Running maximum within runs, in which each value but the first follows the previous one."""
     values, step = values.copy(), 1
     if not (follows & (values[1:] < values[:-1])).any():
         return values
     run = np.append(0, np.cumsum(~follows))
-    while step < len(values):  # each is compared with as many before it as it stands for, then with twice as many
+    while step < len(values):  # doubles the number of preceding values covered by each maximum
         larger = (run[step:] == run[:-step]) & (values[:-step] > values[step:])
         if not larger.any():
             break
@@ -163,19 +154,19 @@ Levels = tuple[Int, Float, Float, list[Int]]
 
 
 def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, ...]) -> Levels:
-    """The sums of the weights of what sounds at once.
+    """Sum the weights of simultaneous stretches.
 
     Parameters
     ----------
     key : tuple of int64 (n,)
-        The pair and what else must agree for stretches to be added.
+        Pair and further keys that must agree for stretches to be added.
     start, end : float64 (n,)
     weights : tuple of int64 (n,)
 
     Returns
     -------
     place : int64 (m,)
-        One of the stretches with the same key, for each piece between neighbouring times whose sums are not 0.
+        Index of a stretch with the same key, for each piece between neighbouring times with nonzero sums.
     start, end : float64 (m,)
     sums : list of int64 (m,)
     """
@@ -186,7 +177,7 @@ def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, .
     ends[:-1] |= voice[1:] != voice[:-1]
     last = np.flatnonzero(ends)
     sums = [np.cumsum(np.concatenate([weight, -weight])[order])[last] for weight in weights]
-    # All that has begun ends in its voice, so that a voice goes on where a sum is not 0.
+    # Every stretch ends within its voice, so a voice continues while a sum is not 0.
     sounds = np.flatnonzero(reduce(np.bitwise_or, sums))
     last = last[sounds]
     place = order[last]
@@ -196,14 +187,14 @@ def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, .
 
 @dataclass(frozen=True)
 class Activity:
-    """Sums over the active pitches of some pairs, each in seconds times pitches: float64 (pairs,).
+    """Sums over the active pitches of pairs, in seconds times pitches: float64 (pairs,).
 
     Parameters
     ----------
     hits, reference, estimate
-        How long pitches sound on both sides, and on each.
+        Time that pitches are active on both sides, and on each side.
     fewer, more
-        The smaller and the larger number of pitches of both sides at a time, over all time.
+        Integrals of the smaller and the larger number of simultaneous pitches of both sides.
     """
 
     hits: Float
@@ -219,7 +210,7 @@ def hits_and_sides(found: Compared, pairs: int) -> tuple[Float, Float, Float]:
     ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(found, offsets, strict=True))
     hits, more = (sum_rows(side.shared, rows) for side, rows in zip(found, offsets, strict=True))
     hits += more
-    # These sums are formed in another order, so that rounding may make them larger.
+    # These are summed in another order, so that rounding may make them larger.
     return np.minimum(hits, np.minimum(ours, theirs)), ours, theirs
 
 
@@ -227,15 +218,15 @@ Counted = tuple[Int, Int, Float, Float, Int, Int]
 
 
 def count_active(found: Compared, group: Callable[[Int], Int]) -> Counted:
-    """The number of active pitches of each side at a time, where they are added by group of pitches.
+    """Count the simultaneous active pitches of each side by group of pitches.
 
     Returns
     -------
     pair, pitch : int64 (m,)
-        The latter is one of the group.
+        `pitch` is one of the group.
     start, end : float64 (m,)
     reference, estimate : int64 (m,)
-        The numbers, not both 0.
+        Counts, not both 0.
     """
     pair, pitch, start, end = _joined(found)
     ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in found])
@@ -244,7 +235,7 @@ def count_active(found: Compared, group: Callable[[Int], Int]) -> Counted:
 
 
 def fewer_and_more(found: Compared, group: Callable[[Int], Int], pairs: int) -> tuple[Float, Float]:
-    """The smaller and the larger number of pitches of both sides, over all time, where they are added by group."""
+    """Integrals of the smaller and the larger number of pitches of both sides, summed over groups."""
     pair, _, start, end, ours, theirs = count_active(found, group)
     few, many = (numbers(ours, theirs) * (end - start) for numbers in (np.minimum, np.maximum))
     offsets = np.searchsorted(pair, np.arange(pairs + 1))
@@ -253,24 +244,16 @@ def fewer_and_more(found: Compared, group: Callable[[Int], Int], pairs: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way of finding the active pitches of notes.
-
-    Parameters
-    ----------
-    prepare : callable
-        (notes of one side, hop) -> when which pitch sounds, in frames or seconds.
-    hop : float, seconds
-        Distance of frames unless another is asked for; 0: continuous time.
-    contained : bool
-        As of `compare`.
-    slack : float, seconds
-        Added to denominators.
-    """
+    """A definition of the active pitches of notes."""
 
     prepare: Callable[[Spans, float], Spans]
+    """(notes of one side, hop) -> active stretches of pitches, in frames or seconds."""
     hop: float = 0.0
+    """float, seconds: default distance of frames; 0: continuous time."""
     contained: bool = True
+    """See `compare`."""
     slack: float = 0.0
+    """Added to denominators: float, seconds."""
 
 
 def _in_frames(spans: Spans, hop: float) -> Spans:
@@ -307,11 +290,11 @@ FRAMES: Mapping[str, Way] = MappingProxyType(
         LOUD: Way(_in_frames, 0.016),
     }
 )
-"""Ways of finding active pitches, by name."""
+"""Definitions of active pitches by name."""
 
 
 def active_pitches(block: NoteBatch, way: str, hop: float) -> Compared:
-    """Times at which pitches sound on each side of the pairs of a block; in frames where these have a hop."""
+    """Find the times at which pitches are active on each side of pairs, in frames if there is a hop."""
     return block.once(("active", way, hop), lambda: _find(block, way, hop))
 
 
@@ -326,25 +309,25 @@ def _find(block: NoteBatch, way: str, hop: float) -> Compared:
 
 
 def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
-    """The frames in which the velocities of a pitch, percussion aside, add up to more than the least.
+    """Frames in which the sum of the velocities of a pitch, without percussion, exceeds a threshold.
 
-    Notes are as short as can be where the reference has nothing but percussion.
+    Notes have minimum length if the reference has only percussion.
     """
     spans, velocity, drum = Spans.of(notes), notes.extra["loudness"], notes.extra["drum"] > 0
-    # No velocity is as far from 0 as the bounds, which keep numbers that are none within whole ones.
+    # Clip infinities to integers; all velocities are within these bounds.
     weight = np.rint(np.clip(np.where(np.isnan(velocity), _LOUD, velocity), -(2.0**31), 2.0**31)).astype(np.int64)
     pitched = np.bincount(block.reference.pair[~(block.reference.extra["drum"] > 0)], minlength=len(block))
     end = np.where(pitched[spans.pair] > 0, spans.end, spans.start)
     first, stop = (np.floor(times * rate_of(hop)) for times in (spans.start, np.maximum(end, spans.start + SHORTEST)))
     spans, weight = Spans(spans.pair, spans.pitch, first, stop).take(~drum), weight[~drum]
     if (weight > least).all():
-        return spans  # each is loud enough alone
+        return spans  # every note is loud enough
     place, start, end, (sums,) = levels((spans.pair, spans.pitch), spans.start, spans.end, (weight,))
     return Spans(spans.pair[place], spans.pitch[place], start, end).take(sums > least)
 
 
 def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
-    """Sums over the active pitches of the pairs of a block; `numbers`: with those of pitches at a time."""
+    """Sums over the active pitches of pairs, including numbers of simultaneous pitches if `numbers`."""
     return block.once(("activity", way, hop, chroma, numbers), lambda: _sum(block, way, hop, chroma, numbers))
 
 
@@ -360,7 +343,7 @@ def _sum(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) ->
 
 
 NEEDS = "frames"
-"""The need of metrics that are read off active pitches."""
+"""The `needs` of metrics of active pitches."""
 _WAY = Parameter(
     "frames",
     "active",
@@ -381,7 +364,7 @@ _MEANT: Mapping[str, Callable[[Activity], tuple[Float, Float]]] = MappingProxyTy
         "total_error": lambda sums: (sums.more - sums.hits, sums.reference),
     }
 )
-"""What is divided by what; the latter is the weight."""
+"""Numerators and denominators, which are the weights."""
 
 
 def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
@@ -407,7 +390,7 @@ def _declared(metric: Metric) -> dict[str, Any]:
     }
 
 
-_WORDS = "time that pitches are active {}, added over pitches"
+_WORDS = "time that pitches are active {}, summed over pitches"
 _OVER = {"precision": "in the estimate", "f_measure": "in the reference and in the estimate, halved"}
 _OVER |= {"accuracy": "in the reference, the estimate or both"}
 METRICS = family(
@@ -419,15 +402,15 @@ METRICS = family(
     parameters=(_WAY, _HOP),
     needs=NEEDS,
     default=False,
-    perfect_exceptions="less than 1 where frames=cut adds to denominators, where no frame is left of short notes, and "
-    "where frames=loud leaves soft notes of the reference out",
+    perfect_exceptions="less than 1 if frames=cut adds to denominators, if short notes cover no frame, and "
+    "if frames=loud leaves out soft notes of the reference",
     literature="@hawthorne2018; @bay2009; @mirex2024piano",
 )(_read)
-"""The metrics of multiple F0 estimation, on active pitches of notes."""
+"""The metrics of multiple F0 estimation for active pitches of notes."""
 
 
 def evidence(block: NoteBatch, measure: Measure) -> dict[str, Column]:
-    """Stretches of time in which a pitch is active on some side of a pair, with ``hit``, ``missed`` or ``extra``."""
+    """Return stretches of time in which a pitch is active on either side of a pair, with verdicts."""
     way, hop = str(measure["frames"]), float(measure["hop"])
     found, unit = active_pitches(block, way, hop), hop or FRAMES[way].hop or 1.0
     _, pitch, start, end, ours, theirs = count_active(found, lambda pitch: pitch)

@@ -1,4 +1,4 @@
-"""Notes by instrument: by their labels, or by their General MIDI programs as far as these are told apart."""
+"""Notes by instrument: by label, or by General MIDI program at a given granularity."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..measures import Measure
 from .kernel import FLAT, FULL, GRANULARITIES, NoteBatch, Parts, Rule, rate
 
 UNNAMED = ""
-"""The instrument of notes without a label."""
+"""Instrument of notes without a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstrumentCounts:
-    """Numbers of notes of each instrument that occurs on either side of each pair, ascending by both: int64 (n,)."""
+    """Numbers of notes of each instrument on either side, sorted by pair and instrument: int64 (n,)."""
 
     pair: Int
     number: Int
@@ -30,7 +30,7 @@ class InstrumentCounts:
     estimate: Int
 
     def leave_out(self, pairs: Sequence[int]) -> InstrumentCounts:
-        """The same without some of the pairs."""
+        """Remove pairs."""
         if not pairs:
             return self
         kept = ~np.isin(self.pair, pairs)
@@ -38,13 +38,13 @@ class InstrumentCounts:
 
 
 Counted = tuple[InstrumentCounts, tuple[str, ...]]
-"""Notes of each instrument, and the names of all instruments."""
+"""Counts by instrument, and the names of all instruments."""
 
 
 def count_instruments(block: NoteBatch, parts: Parts, first: int) -> InstrumentCounts:
-    """Match the notes of each instrument, by number, of each pair of a block, in some parts of the notes.
+    """Match the notes of each instrument of each pair of a block, in some parts of the notes.
 
-    `first` is the number of the block's first pair in the whole call.
+    `first` is the index of the block's first pair in the whole call.
     """
     found = join([_count(block.part(part), rule, first) for part, rule in parts])
     if len(parts) == 1:
@@ -66,24 +66,24 @@ def _count(block: NoteBatch, rule: Rule, first: int) -> InstrumentCounts:
 
 
 def join(parts: Sequence[InstrumentCounts]) -> InstrumentCounts:
-    """The counts of consecutive blocks, or of several parts of the notes, as one."""
+    """Join the counts of consecutive blocks, or of several parts of the notes."""
     none = np.zeros(0, dtype=np.int64)
     columns = ([none, *(getattr(part, one.name) for part in parts)] for one in fields(InstrumentCounts))
     return InstrumentCounts(*map(np.concatenate, columns))
 
 
 def number_labels(rows: Ragged, names: Sequence[str]) -> Int:
-    """Places of the labels of notes among all names; of notes without one that of `UNNAMED`."""
+    """Indices of the labels of notes in all names; notes without a label get that of `UNNAMED`."""
     place = {name: number for number, name in enumerate(names)}
-    # A code of -1, for no label, takes the last entry.
+    # The code -1, for no label, selects the last entry.
     codes = np.array([place[name] for name in (*rows.labels, UNNAMED)], dtype=np.int64)
     return codes[rows.columns.get("label", np.full(len(rows.columns["start"]), -1))]
 
 
 def number_programs(rows: Ragged) -> dict[str, Column]:
-    """Numbers of the programs of notes under each granularity, int64, and whether they are percussion (``drum``).
+    """Number the programs of notes under each granularity, int64, and mark percussion (``drum``).
 
-    Programs of percussion, which are kits, follow all others. What is no program is 0.
+    Programs of percussion, which are kits, follow all others. Invalid programs are 0.
 
     Examples
     --------
@@ -103,20 +103,20 @@ def number_programs(rows: Ragged) -> dict[str, Column]:
 
 
 def are_drums(rows: Ragged) -> Bool:
-    """The notes that are percussion: bool (notes,)."""
+    """Mask of percussion: bool (notes,)."""
     return np.asarray(_column(rows, "drum") > 0)
 
 
 def lack_programs(rows: Ragged) -> dict[str, Bool]:
-    """The notes whose program is none, by what is wrong with it; percussion without one is of the usual kit."""
+    """Mask notes with missing and with invalid programs; percussion without a program uses the standard kit."""
     program, pitched = programs_of(rows), ~are_drums(rows)
     missing = np.isnan(program)
     known = (program >= 0) & (program < len(PROGRAMS)) & (program == np.floor(program))
-    return {"no program": missing & pitched, "a program that is none of 0 to 127": ~known & ~missing & pitched}
+    return {"no program": missing & pitched, "a program outside 0 to 127": ~known & ~missing & pitched}
 
 
 def programs_of(rows: Ragged) -> Float:
-    """The programs of notes as they are given: NaN for those without one."""
+    """Programs of notes; NaN if missing."""
     return _column(rows, "program")
 
 
@@ -127,7 +127,7 @@ def _column(rows: Ragged, name: str) -> Float:
 
 @cache
 def program_names(granularity: str) -> tuple[str, ...]:
-    """Names of what `number_programs` numbers.
+    """Names of the numbers of `number_programs`.
 
     Examples
     --------
@@ -140,13 +140,13 @@ def program_names(granularity: str) -> tuple[str, ...]:
 
 
 def _places(counts: InstrumentCounts, names: tuple[str, ...]) -> tuple[Int, tuple[str, ...]]:
-    """The places of instruments among those that occur, and the names of these."""
+    """Indices of instruments among those that occur, and the names of these."""
     used, number = np.unique(counts.number, return_inverse=True)
     return number, tuple(names[one] for one in used.tolist())
 
 
 def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
-    """A score of each instrument over the dim ``instrument``; NaN where there is nothing to measure it on."""
+    """Score of each instrument along the dim ``instrument``; NaN without notes to score."""
     counts, names = counted
     beta = float(measure.parameters.get("beta", 1.0))
     score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta)
@@ -158,7 +158,7 @@ def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
 
 
 def read_counts(counted: Counted, measure: Measure) -> Sparse:
-    """Numbers of matched, of reference and of estimated notes of each instrument."""
+    """Numbers of matched, reference and estimated notes of each instrument."""
     counts, names = counted
     number, labels = _places(counts, names)
     value = np.column_stack([counts.matched, counts.reference, counts.estimate]).astype(np.float64).ravel()

@@ -1,4 +1,4 @@
-"""Kernels of note transcription: which notes match, which velocities, and what is read off the matches."""
+"""Kernels of note transcription: matching of notes and velocities, and scores of matches."""
 
 from __future__ import annotations
 
@@ -17,67 +17,55 @@ from ..base import Shared
 from ..measures import LABELS, Measure
 
 N_DECIMALS = 4
-"""Distances in time are rounded to that many decimals, in seconds, before they are compared with a tolerance."""
+"""Decimals to which distances in seconds are rounded before they are compared with a tolerance."""
 
 STEP = 0.01
-"""Times may be rounded down to a multiple of that instead, in seconds."""
+"""Step in seconds to which times are rounded down instead."""
 
 VELOCITY, INSTRUMENT, PROGRAM = "velocity", LABELS, "program"
-"""Needs of metrics: velocities that agree, notes of each instrument, or of each program, by themselves."""
+"""The `needs` of metrics: equal velocities, notes by instrument, or notes by program."""
 PITCHED, DRUMS, LENGTHENED = "pitched", "drums", "lengthened"
-"""Parts of the notes, which metrics may need, too: programs without percussion, percussion alone, and notes without
-percussion that last a while."""
+"""Parts of the notes as `needs` of metrics: without percussion, only percussion, and sufficiently long notes without
+percussion.
+"""
 OF_PROGRAMS = MappingProxyType({PROGRAM: (PITCHED, DRUMS), PITCHED: (PITCHED,), DRUMS: (DRUMS,)})
-"""The parts that metrics of programs look at, by what they need."""
+"""Parts of the notes used by metrics of programs, by their `needs`."""
 SHORTEST = 0.05
-"""Least length of the notes of `LENGTHENED`, in seconds; those without any length count among them alone."""
+"""Minimum length of the notes of `LENGTHENED`, in seconds; only this part includes notes of zero length."""
 FLAT, FULL = "flat", "full"
 GRANULARITIES = (FLAT, "midi_class", FULL)
-"""Which programs count as the same: all, those of a family of General MIDI, or each only itself."""
+"""Programs that count as equal: all, those of a General MIDI family, or only identical ones."""
 NO_OFFSET = "_no_offset"
-"""The ending of the names of metrics that do not look at the ends of notes."""
+"""Suffix of the names of metrics that ignore the ends of notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The conditions under which two notes may be matched; what is None is not looked at.
-
-    Parameters
-    ----------
-    onset : float or None, seconds
-        Largest distance of the onsets.
-    pitch : float or None, cents
-        Largest distance of the pitches.
-    ratio : float or None
-        Largest distance of the ends, as a share of the reference note's duration.
-    least : float, seconds
-        That distance is at least this.
-    strict : bool
-        Whether distances must be smaller than their tolerance.
-    chroma : bool
-        Whether octaves are ignored.
-    by : str
-        What must be the same: ``label``, or a granularity of programs; empty: nothing.
-    floored : bool
-        Whether times are rounded down to multiples of `STEP` and compared as they are then, or taken as they are and
-        their distances rounded to `N_DECIMALS`.
-    """
+    """Conditions under which two notes may be matched; None disables a condition."""
 
     onset: float | None = None
+    """Largest distance of the onsets: float or None, seconds."""
     pitch: float | None = None
+    """Largest distance of the pitches."""
     ratio: float | None = None
+    """Largest distance of the ends as a share of the reference note's duration."""
     least: float = 0.0
+    """Minimum of the tolerance of the ends: float, seconds."""
     strict: bool = False
+    """Whether distances must be smaller than their tolerance."""
     chroma: bool = False
+    """Whether octaves are ignored."""
     by: str = ""
+    """Property that must be equal: ``label`` or a granularity of programs; empty: none."""
     floored: bool = False
+    """Whether to round times down to multiples of `STEP`, instead of rounding distances to `N_DECIMALS`."""
 
 
 def rule_of(measure: Measure) -> Rule:
-    """The conditions that a measure asks for."""
+    """Conditions of a measure."""
     given = measure.parameters
     numbers = {name: float(value) for name, value in given.items() if not isinstance(value, str)}
-    both = numbers.get("tolerance")  # of onsets and, at least, of ends
+    both = numbers.get("tolerance")  # for onsets and, as a minimum, for ends
     return Rule(
         numbers.get("onset_tolerance", both),
         numbers.get("pitch_tolerance"),
@@ -91,55 +79,49 @@ def rule_of(measure: Measure) -> Rule:
 
 
 Parts = tuple[tuple[str, Rule], ...]
-"""Parts of the notes, with the conditions for each."""
+"""Parts of the notes with their conditions."""
 
 
 def parts_of(measure: Measure, part: str = "") -> Parts:
-    """The parts of the notes that a measure looks at, with its conditions for each.
+    """Parts of the notes used by a measure, with its conditions.
 
     Parameters
     ----------
     part : str
-        What measures look at that do not say so themselves; empty: all notes.
+        Default part of measures that do not define one; empty: all notes.
     """
     rule, needs = rule_of(measure), measure.metric.needs
     if needs not in OF_PROGRAMS:
         return ((LENGTHENED if needs == LENGTHENED else part, rule),)
-    # The ends of percussion do not matter, and each of its programs is another kit.
+    # The ends of percussion are ignored, and each of its programs is another kit.
     rules = {PITCHED: rule, DRUMS: replace(rule, ratio=None, least=0.0, by=FULL)}
     return tuple((one, rules[one]) for one in OF_PROGRAMS[needs])
 
 
 _CENTS = 1200
 _SLACK = 10.0**-N_DECIMALS
-"""The most that rounding may add to a tolerance, in seconds, and more."""
+"""Upper bound of the increase of a tolerance by rounding, in seconds."""
 
 _STEP, _STEPS = 2.0**-10, 2.0**36
-"""The distance of whole numbers that represent times, in seconds, and the largest of these numbers."""
+"""Resolution of times represented as integers, in seconds, and the largest of these integers."""
 
 Edges = tuple[Int, Int]
-"""Reference and estimated notes that may be matched, as indices, ordered by the former."""
+"""Indices of reference and estimated notes that may be matched, ordered by the former."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """The notes of one side of some pairs, one pair after the other.
-
-    Parameters
-    ----------
-    start, end : float64 (notes,), seconds
-    octave : float64 (notes,)
-        Logarithm of the pitch to base 2.
-    counts : int64 (pairs,)
-    extra : mapping of str to array (notes,)
-        ``velocity`` (float64), ``label`` and `GRANULARITIES` (int64) and ``drum`` (bool), as far as they are needed.
-    """
+    """The notes of one side of pairs, concatenated."""
 
     start: Float
     end: Float
+    """float64 (notes,), seconds."""
     octave: Float
+    """Base-2 logarithm of the pitch: float64 (notes,)."""
     counts: Int
+    """int64 (pairs,)"""
     extra: dict[str, Column] = field(default_factory=dict)
+    """``velocity`` (float64), ``label`` and `GRANULARITIES` (int64) and ``drum`` (bool), if needed."""
 
     @property
     def pair(self) -> Int:
@@ -147,12 +129,12 @@ class Notes:
         return rows_of(self.counts)
 
     def floored(self) -> Notes:
-        """The same with times rounded down; how they are computed decides which distances are just the tolerance."""
+        """Round times down; the way of computing decides which distances exactly equal the tolerance."""
         start, end = (STEP * np.floor(times * round(1 / STEP)) for times in (self.start, self.end))
         return replace(self, start=start, end=end)
 
     def part(self, name: str) -> Notes:
-        """A part of the notes, of which it has to be known whether they are percussion (``drum``)."""
+        """Select a part of the notes, which requires ``drum``."""
         kept = self.places(name)
         counts = np.bincount(self.pair[kept], minlength=len(self.counts)).astype(np.int64)
         start, end, octave = (column[kept] for column in (self.start, self.end, self.octave))
@@ -161,7 +143,7 @@ class Notes:
         return Notes(start, end, octave, counts, {one: column[kept] for one, column in self.extra.items()})
 
     def places(self, name: str) -> Int:
-        """The places of the notes of a part among all; without a name of all."""
+        """Indices of the notes of a part; of all notes if the name is empty."""
         if not name:
             return np.arange(len(self.start))
         some = (self.end > self.start) | (name == LENGTHENED)
@@ -169,7 +151,7 @@ class Notes:
 
     @classmethod
     def of(cls, rows: Ragged, chosen: Int) -> Notes:
-        """The notes of the chosen rows, whose pitch is given as ``octave``."""
+        """Take the notes of rows, whose pitch is given as ``octave``."""
         counts, offsets = rows.counts[0][chosen], rows.offsets
         neighbours = len(chosen) > 0 and bool((chosen[1:] - chosen[:-1] == 1).all())
         items = slice(offsets[chosen[0]], offsets[chosen[-1] + 1]) if neighbours else ranges(offsets[chosen], counts)
@@ -180,28 +162,28 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Matched notes, ordered by the reference's, as indices into the notes of each side, and the pair of each."""
+    """Matched notes, ordered by the reference: indices into the notes of each side, and the pair of each."""
 
     reference: Int
     estimate: Int
     pair: Int
 
     def keep(self, mask: Bool) -> Matches:
-        """Those where `mask` holds."""
+        """Select matches by a mask."""
         return Matches(self.reference[mask], self.estimate[mask], self.pair[mask])
 
 
 class NoteBatch(Shared):
-    """Some pairs of transcriptions; everything that is asked for is computed once.
+    """Pairs of transcriptions with cached results.
 
     Parameters
     ----------
     reference, estimate : Notes
-        Of the same pairs.
+        Notes of the same pairs.
     with_velocity : bool (pairs,) or None
-        The pairs all of whose velocities are known; None: all.
+        Pairs whose velocities are all known; None: all.
     usual : str
-        The part of the notes that metrics look at unless they say otherwise; empty: all.
+        Default part of the notes used by metrics; empty: all.
     """
 
     def __init__(
@@ -218,13 +200,13 @@ class NoteBatch(Shared):
         return len(self.reference.counts)
 
     def _sides(self, floored: bool) -> tuple[Notes, Notes]:
-        """Both sides, with times rounded down or as they are."""
+        """Both sides, with times rounded down if `floored`."""
         if not floored:
             return self.reference, self.estimate
         return self.once("floored", lambda: (self.reference.floored(), self.estimate.floored()))
 
     def part(self, name: str) -> NoteBatch:
-        """The same pairs with a part of their notes; without a name with all."""
+        """Select a part of the notes of all pairs; all notes if the name is empty."""
         if not name:
             return self
         return self.once(("part", name), lambda: self._part(name))
@@ -237,7 +219,7 @@ class NoteBatch(Shared):
         return self.once(("edges", rule), lambda: self._find_edges(rule))
 
     def matches(self, rule: Rule) -> Matches:
-        """The largest matching of each pair that mir_eval finds: it goes through the edges note by note."""
+        """The largest matching of each pair that mir_eval finds, which processes edges note by note."""
         return self.once(("matches", rule), lambda: self._match(rule))
 
     def _match(self, rule: Rule) -> Matches:
@@ -252,7 +234,7 @@ class NoteBatch(Shared):
         return self._to_matches(reference[found], estimate[found])
 
     def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
-        """Those of the matched notes whose velocities agree."""
+        """Matched notes whose velocities agree."""
         matches = self.matches(rule)
         if self.with_velocity is not None:
             matches = matches.keep(self.with_velocity[matches.pair])
@@ -267,10 +249,10 @@ class NoteBatch(Shared):
         return np.bincount(pair, minlength=len(self)).astype(np.int64)
 
     def _count_by_time(self, rule: Rule) -> Int:
-        """The pairs of the reference notes that are matched where onsets or ends alone decide.
+        """The pair of each matched reference note, if only onsets or only ends are compared.
 
-        There are many edges then, and only the number of matches is ever asked for. In order of time, the estimated
-        notes that a reference note may be matched with are neighbours.
+        This avoids the many edges of such rules, of which only the number of matches is needed. In order of time, the
+        candidates of a reference note are consecutive.
         """
         reference, estimate = self.edges(rule)
         if not len(reference):
@@ -287,10 +269,10 @@ class NoteBatch(Shared):
         return self.reference.pair[reference[begins[match_ranges(first, last + 1)]]]
 
     def overlap_ratios(self, reference: Int, estimate: Int, floored: bool) -> Float:
-        """The time that two notes share over the time from the start of the first to the end of the last of them.
+        """Overlap of two notes over the time from the first start to the last end.
 
-        Negative if they do not overlap: the gap over the whole time. Notes that rounding has made one and the same
-        instant have ratio 1.
+        Negative if they do not overlap: minus the gap over the whole time. Two notes that rounding has reduced to the
+        same instant have ratio 1.
         """
         one, other = self._sides(floored)
         starts, ends = (one.start[reference], other.start[estimate]), (one.end[reference], other.end[estimate])
@@ -299,7 +281,7 @@ class NoteBatch(Shared):
         return divide(shared, whole, 1.0)
 
     def sum_overlaps(self, matches: Matches, floored: bool) -> Float:
-        """The sum of the overlap ratios of each pair's matched notes: float64 (pairs,)."""
+        """Sum of the overlap ratios of each pair's matched notes: float64 (pairs,)."""
         return sum_by(matches.pair, self.overlap_ratios(matches.reference, matches.estimate, floored), len(self))
 
     def _to_matches(self, reference: Int, estimate: Int) -> Matches:
@@ -307,7 +289,7 @@ class NoteBatch(Shared):
         return Matches(reference[order], estimate[order], self.reference.pair[reference[order]])
 
     def _edges_in_order(self, rule: Rule) -> Edges:
-        """Ordered by the estimated notes too, among those of one reference note."""
+        """Edges ordered by reference and estimated notes."""
         reference, estimate = self.edges(rule)
         key = reference * len(self.estimate.start) + estimate
         if (key[1:] > key[:-1]).all():
@@ -316,7 +298,7 @@ class NoteBatch(Shared):
         return reference[order], estimate[order]
 
     def most_edges(self, rule: Rule) -> int:
-        """The number of notes that may lie near each other in time, pitches aside: what decides the need of memory."""
+        """Number of pairs of notes that are close in time, ignoring pitch, which determines the memory needed."""
         one, other = self._sides(rule.floored)
         if rule.onset is not None:
             near = one.start, one.counts, other.start, other.counts, np.full(len(one.start), rule.onset)
@@ -325,7 +307,7 @@ class NoteBatch(Shared):
         return int(_reach(*near)[2].sum())
 
     def _find_edges(self, rule: Rule) -> Edges:
-        """Conditions are added one after the other, so that rules share what they have in common."""
+        """Add conditions one by one, so that rules share intermediate results."""
         one, other = self._sides(rule.floored)
         if rule.by:
             reference, estimate = self.edges(replace(rule, by=""))
@@ -352,7 +334,7 @@ class NoteBatch(Shared):
 
 
 def _of_ends(notes: Notes, rule: Rule) -> Float:
-    """The tolerance of the end of each reference note."""
+    """Tolerance of the end of each reference note."""
     return np.asarray(np.maximum((rule.ratio or 0.0) * np.abs(notes.end - notes.start), rule.least))
 
 
@@ -361,7 +343,7 @@ def _compare(distance: Float, tolerance: Float | float, strict: bool) -> Bool:
 
 
 def _within(one: Float, other: Float, tolerance: Float, rule: Rule) -> Bool:
-    """Times that are near enough; rounded, a distance of 50 ms is one whatever the times are."""
+    """Compare times; because of rounding, equal distances compare equally wherever the times are."""
     distance: Float = np.abs(one - other)
     if not rule.floored:
         np.around(distance, N_DECIMALS, out=distance)
@@ -369,8 +351,8 @@ def _within(one: Float, other: Float, tolerance: Float, rule: Rule) -> Bool:
 
 
 def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float) -> Edges:
-    """All times of each pair that may lie within the tolerance of each other, and some more."""
-    if len(reference_counts) == 1:  # a pair alone needs no keys
+    """Candidate edges: a superset of the times of each pair that are within the tolerance."""
+    if len(reference_counts) == 1:  # a single pair needs no keys
         order = estimate.argsort(kind="stable")
         times, reach = estimate[order], _tolerated(reference, tolerance)
         first = times.searchsorted(reference - reach)
@@ -381,16 +363,16 @@ def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_cou
 
 
 def _tolerated(reference: Float, tolerance: Float) -> Float:
-    """The distance from each reference within which all times are that rounding may bring into the tolerance."""
+    """Distance from each reference that includes all times that are within the tolerance after rounding."""
     return np.asarray(tolerance + _SLACK + 4 * np.spacing(reference + tolerance))
 
 
 def _reach(
     reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float
 ) -> tuple[Int, Int, Int]:
-    """The same as an order of the estimates, and where in it those of each reference start and how many they are.
+    """Sort the estimates, and find the first candidate of each reference and the number of candidates.
 
-    They are found as integers, so that the rows of all pairs can be searched at once; others decide what is near.
+    Times are compared as integers, so that all pairs can be searched at once; `_within` makes the decision.
     """
     if not (len(reference) and len(estimate)):
         none = np.zeros(len(reference), dtype=np.int64)
@@ -412,11 +394,11 @@ def _reach(
 
 
 def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float, scale: float = 1.0) -> Bool:
-    """Matched notes whose velocities agree: bool (matches,).
+    """Mask of matched notes whose velocities agree: bool (matches,).
 
-    Velocities are divided by a scale. Then the reference's are scaled so that those of each pair span 0 to 1 (by 1 if
-    they differ by less). The line that takes the estimate's to them is fitted by least squares to the matched notes;
-    then they must be less than the tolerance apart.
+    Velocities are divided by a scale. Those of the reference are then scaled to [0, 1] for each pair (unless they
+    differ by less than 1), and those of the estimate are mapped to them by a line fitted to the matched notes by least
+    squares. The results must differ by less than the tolerance.
 
     References
     ----------
@@ -428,9 +410,9 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
     ends = offsets_of(np.bincount(matches.pair, minlength=len(reference.counts)))
     for low, high in pairwise(ends.tolist()):
         if low < high:
-            # Distances of exactly the tolerance are common, as velocities are small integers. What rounding makes of
-            # them depends on how the line is computed, so it is computed as in mir_eval, by the same solver, and not
-            # for all pairs at once.
+            # Distances of exactly the tolerance are common because velocities are small integers. How they are rounded
+            # depends on the computation of the line, so the solver is the same as in mir_eval and not vectorised over
+            # pairs.
             design = np.vstack([given[low:high], np.ones(high - low)]).T
             slope, intercept = np.linalg.lstsq(design, wanted[low:high], rcond=None)[0]
             found[low:high] = np.abs(slope * given[low:high] + intercept - wanted[low:high]) < tolerance
@@ -444,7 +426,7 @@ def _scale(velocity: Float, counts: Int) -> Float:
     starts = offsets_of(counts)[:-1][filled]
     low, high = np.minimum.reduceat(velocity, starts), np.maximum.reduceat(velocity, starts)
     number = counts[filled]
-    with np.errstate(invalid="ignore"):  # of rows that are refused, whose velocities are no numbers
+    with np.errstate(invalid="ignore"):  # velocities of refused rows are NaN
         span = np.maximum(1, high - low)
         return np.asarray((velocity - np.repeat(low, number)) / np.repeat(span, number))
 
@@ -471,20 +453,20 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.
 
 
 SHOWN: Mapping[str, str] = MappingProxyType({"": "start", "_end": "end", "_pitch": "pitch"})
-"""Endings of the names of columns of evidence, and the columns of notes that they show."""
+"""Suffixes of columns of evidence, and the columns of notes that they show."""
 
 
 def show_notes(
     rows: tuple[Ragged, Ragged], matched: tuple[Int, Int], others: tuple[Int, Int], shown_as: Mapping[str, str] = SHOWN
 ) -> dict[str, Column]:
-    """The notes of both sides of a pair with what became of them.
+    """Tabulate the notes of both sides of a pair with verdicts.
 
     Parameters
     ----------
     rows : (Ragged, Ragged)
-        The reference and the estimate, a row each.
+        Reference and estimate, with a single row each.
     matched, others : (int64 (n,), int64 (m,))
-        Places of matched notes on both sides, and of notes that are missed or extra.
+        Indices of matched notes on both sides, and of notes that are missed or extra.
     shown_as : mapping of str to str
         See `SHOWN`.
 

@@ -1,4 +1,4 @@
-"""Convention madmom of note transcription: onsets within 25 ms and the very same pitch; ends are not looked at."""
+"""Convention madmom of note transcription: onsets within 25 ms and equal pitch; ends are ignored."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..pair import EVERY, PairFunctions, documented
 from ..util import Array
 from .kernel import show_notes
 
-REPEATED = "{}: a note at {} s occurs several times, of which only some are matched; madmom refuses that: write it once"
+REPEATED = "{}: a note at {} s occurs several times, but only some are matched, which madmom refuses; write it once"
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of notes fit to be scored: all are kept, also those without length.
+    """Clean rows of notes, keeping those of zero length.
 
-    Flaws are times that are not finite or hardly in seconds, and pitches that are not finite or not above 0.
+    Flaws are times that are not finite or too large for seconds, and pitches that are not finite or not above 0.
 
     Examples
     --------
@@ -43,27 +43,22 @@ def clean(rows: Ragged) -> Cleaned:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The notes of one side of some pairs, by pair, pitch and onset.
-
-    Parameters
-    ----------
-    onset : float64 (notes,), seconds
-    pitch : float64 (notes,), Hz
-    pair : int64 (notes,)
-    item : int64 (notes,)
-        Where each note was.
-    counts : int64 (pairs,)
-    """
+    """The notes of one side of pairs, sorted by pair, pitch and onset."""
 
     onset: Float
+    """float64 (notes,), seconds."""
     pitch: Float
+    """float64 (notes,), Hz."""
     pair: Int
+    """int64 (notes,)"""
     item: Int
+    """Original index of each note: int64 (notes,)."""
     counts: Int
+    """int64 (pairs,)"""
 
     @classmethod
     def of(cls, rows: Ragged, chosen: Int, delay: float = 0.0) -> Side:
-        """The notes of the chosen rows, some seconds later."""
+        """Take the notes of rows, delayed by some seconds."""
         notes = rows.take(chosen)
         pair, counts = rows_of(notes.counts[0]), notes.counts[0]
         onset, pitch = notes.columns["start"] + delay, notes.columns["pitch"]
@@ -71,14 +66,14 @@ class Side:
         return cls(onset[order], pitch[order], pair[order], order, counts)
 
     def split(self, matched: Bool) -> Int:
-        """Notes that have the onset and the pitch of the note before, of which only one is matched."""
+        """Indices of notes with the onset and pitch of the previous note if only one of the two is matched."""
         same = (np.diff(self.onset) == 0) & (np.diff(self.pitch) == 0) & (np.diff(self.pair) == 0)
         return np.flatnonzero(same & (matched[1:] != matched[:-1])) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Matched notes of some pairs: what was counted, the notes' places on both sides, and pairs that madmom refuses."""
+    """Matched notes of pairs: counts, indices of the notes on both sides, and pairs that madmom refuses."""
 
     detected: Detected
     reference: Int
@@ -111,18 +106,18 @@ class Matched:
 
 
 _BATCH = 2**14
-"""Notes of both sides that are handled at once, so that what is computed from them stays in the cache."""
+"""Notes of both sides processed at once, so that results fit into the cache."""
 
 
 class NotePairs(Shared):
-    """The notes of some pairs, matched once for all measures with the same parameters."""
+    """The notes of pairs, matched once for all measures with the same parameters."""
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
         self._pairs, self._parts = pairs, list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
 
     def matched(self, measure: Measure) -> tuple[Detected, dict[int, str]]:
-        """Detections of notes, and the pairs that are refused."""
+        """Detections of notes, and refused pairs."""
         window, delay = float(measure["window"]), float(measure["delay"])
 
         def join() -> tuple[Detected, dict[int, str]]:
@@ -155,9 +150,9 @@ METRICS = metrics_of_detections(
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Scores of pairs of transcriptions by madmom's rules: a `Scorer`.
+    """Score pairs of transcriptions by madmom's rules: a `Scorer`.
 
-    A pair has no score where a note occurs several times on one side and only some of these are matched.
+    A pair is not scored if a note occurs several times on one side and only some of these are matched.
     """
     refuse_grid(grid, "notes")
     notes = NotePairs(pairs)
@@ -188,7 +183,7 @@ def _without(table: Sparse, pairs: dict[int, str]) -> Sparse:
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The notes of both sides with their verdicts; columns are those of the default convention's evidence."""
+    """Return the notes of both sides with verdicts, with the columns of the default convention's evidence."""
     refuse_unjudged(measure, METRICS, "notes")
     rows = usable_pair(reference, estimate, clean)
     row = np.zeros(1, dtype=np.int64)
@@ -203,7 +198,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 CONVENTION = Convention(
     "madmom",
-    "madmom's evaluation: onsets within 25 ms of the very same pitch, both sides empty is right",
+    "madmom's evaluation: onsets within 25 ms and equal pitch; two empty sides are right",
     METRICS,
     clean,
     score,
@@ -215,9 +210,7 @@ CONVENTION = Convention(
 def _rows(notes: tuple[Array, Array]) -> Ragged:
     onsets, pitches = (np.asarray(one, dtype=np.float64) for one in notes)
     if onsets.shape != pitches.shape or onsets.ndim != 1:
-        raise ValueError(
-            f"onsets and pitches must be flat and as many, not of shapes {onsets.shape} and {pitches.shape}"
-        )
+        raise ValueError(f"expected onsets and pitches of equal shape (n,), got {onsets.shape} and {pitches.shape}")
     columns = {"start": onsets, "end": onsets, "pitch": pitches}
     return Ragged(columns, (np.array([len(onsets)], dtype=np.int64),))
 
@@ -237,7 +230,7 @@ _scores = PairFunctions(METRICS, _score_pair, _check)
 
 @documented(EVERY)
 def evaluate(reference: tuple[Array, Array], estimate: tuple[Array, Array], **parameters: Value) -> dict[str, float]:
-    """All scores of one estimate.
+    """Compute all scores of one estimate.
 
     Parameters
     ----------
@@ -249,7 +242,7 @@ def evaluate(reference: tuple[Array, Array], estimate: tuple[Array, Array], **pa
     Raises
     ------
     ValueError
-        For values that are not finite, and where a note occurs several times and only some of these are matched.
+        For values that are not finite, and if a note occurs several times and only some of these are matched.
 
     Examples
     --------
@@ -259,4 +252,4 @@ def evaluate(reference: tuple[Array, Array], estimate: tuple[Array, Array], **pa
     return _scores.every(reference, estimate, parameters)
 
 
-globals().update(_scores.functions("Onsets in seconds and pitches in Hz, a tuple for each side."))
+globals().update(_scores.functions("Tuple of onsets in seconds and pitches in Hz."))

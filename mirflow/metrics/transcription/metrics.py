@@ -1,4 +1,4 @@
-"""The transcription metrics: their records, cleaning, scores of batches, instruments, evidence, and the conventions."""
+"""The transcription metrics: records, cleaning, scores of batches, instruments, evidence, and conventions."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ from .kernel import (
 
 
 def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
-    """Make rows of notes fit to be scored.
+    """Clean rows of notes.
 
-    Notes without length are dropped, unless `drop` is false, and counted in `repairs`; their order is kept, which
-    carries no meaning. Flaws are times that are not finite, negative or hardly in seconds, notes that end before they
-    start, and pitches that are not finite or not above 0. Velocities are looked at only by the metrics that need them.
+    Notes of zero length are counted in `repairs` and, with `drop`, removed; the order of notes is kept but irrelevant.
+    Flaws are times that are not finite, negative or too large for seconds, reversed notes, and pitches that are not
+    finite or not above 0. Velocities are only checked by metrics that need them.
 
     Examples
     --------
@@ -79,20 +79,20 @@ def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
 
 
 _BATCH = 2**14
-"""Notes of both sides that are handled at once, so that what is computed from them stays in the cache."""
+"""Notes of both sides processed at once, so that results fit into the cache."""
 
 MOST_PAIRS = 2**22
 TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, part: str = "") -> Scores:
-    """Scores of pairs of transcriptions: a `Scorer`.
+    """Score pairs of transcriptions: a `Scorer`.
 
-    Scores are 0 where a side is empty. Where a side has notes without a velocity, the measures that look at velocities
-    have no score, and so with programs; a pair is refused if there are no others. It also is if more than 2**22 pairs
-    of notes lie near each other in time.
+    Scores are 0 if a side is empty. Measures of velocities (or programs) are undefined if a note lacks a velocity (or
+    program); pairs without any defined measure are refused, as are pairs with more than 2**22 pairs of notes that are
+    close in time.
 
-    `part` is the part of the notes that measures look at which do not look at percussion by itself; empty: all notes.
+    `part` is the default part of the notes for measures that do not define one; empty: all notes.
 
     References
     ----------
@@ -106,7 +106,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     crowded = _crowded(pairs, measures)
     if crowded:
         refused |= crowded
-        # One more row, which is empty, takes the place of the estimates of such pairs.
+        # An additional empty row replaces the estimates of such pairs.
         estimates, estimate_row = pairs.estimates, pairs.estimate_row.copy()
         estimate_row[list(crowded)] = len(estimates)
         more = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
@@ -134,13 +134,13 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
 
 
 def _needs(measures: Sequence[Measure], part: str) -> set[str]:
-    """What measures look at, the loudness of active pitches included."""
+    """The `needs` of measures, including the loudness of active pitches."""
     ways = {str(measure["frames"]) for measure in measures if measure.metric.needs == frames.NEEDS}
     return {part, *(measure.metric.needs for measure in measures), *ways.intersection({frames.LOUD})}
 
 
 def _prepare(pairs: Pairs, needs: Collection[str], labels: tuple[str, ...]) -> Pairs:
-    """Both sides with octaves, and with velocities and numbers of labels and programs where these are needed."""
+    """Add octaves and, if needed, velocities and numbers of labels and programs to both sides."""
     sides = []
     for side in (pairs.references, pairs.estimates):
         columns: dict[str, Column] = {name: side.columns[name] for name in ("start", "end")}
@@ -163,7 +163,7 @@ def _velocity(rows: Ragged) -> Float:
 
 
 def _lack_velocities(rows: Ragged) -> dict[str, Bool]:
-    """The notes whose velocity cannot be compared, by what is wrong with it."""
+    """Mask notes with missing and with invalid velocities."""
     velocity = _velocity(rows)
     return {"no velocity": ~np.isfinite(velocity), "a negative velocity": velocity < 0}
 
@@ -172,26 +172,21 @@ _LACK: Mapping[str, Callable[[Ragged], Mapping[str, Bool]]] = MappingProxyType(
     {"velocity": _lack_velocities, "program": lack_programs}
 )
 _LOOKED_AT = MappingProxyType({VELOCITY: "velocity", PROGRAM: "program", PITCHED: "program"})
-"""The column that metrics look at, by what they need."""
+"""Columns used by metrics, by their `needs`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """The pairs with notes that lack what measures look at, and what is wrong with them.
-
-    Parameters
-    ----------
-    columns : mapping of str to mapping of int to str
-        Messages by pair, by the column that is looked at.
-    """
+    """Pairs with notes that lack data needed by measures."""
 
     columns: Mapping[str, Mapping[int, str]]
+    """Messages by column and pair."""
 
     @classmethod
     def of(cls, pairs: Pairs, measures: Sequence[Measure]) -> Lacking:
-        """The data that some measures lack."""
+        """Find the data that measures lack."""
         found: dict[str, dict[int, str]] = {column: {} for column in _LACK}
-        # Where a side is empty, there is nothing to compare, and the score is 0.
+        # If a side is empty, there is nothing to compare, and the score is 0.
         compared = np.minimum(*pairs.counts) > 0
         for column, lack in _LACK.items():
             wanted = [str(measure) for measure in measures if _LOOKED_AT.get(measure.metric.needs) == column]
@@ -201,17 +196,17 @@ class Lacking:
                 for trouble, items in lack(rows).items():
                     bad = np.zeros(len(rows), dtype=np.bool_)
                     bad[rows_of(rows.counts[0])[items]] = True
-                    message = f"{side}: a note has {trouble}, which {wanted[0]} compares; leave it out of the metrics"
+                    message = f"{side}: a note has {trouble}, which {wanted[0]} compares; remove it from the metrics"
                     for pair in np.flatnonzero(bad[chosen] & compared).tolist():
                         found[column].setdefault(pair, message)
         return cls(found)
 
     def of_measure(self, measure: Measure) -> list[int]:
-        """The pairs that lack what a measure looks at."""
+        """Pairs that lack data needed by a measure."""
         return list(self.columns.get(_LOOKED_AT.get(measure.metric.needs, ""), ()))
 
     def split(self, measures: Sequence[Measure]) -> tuple[dict[int, str], dict[int, str]]:
-        """The pairs without anything that could be scored, and those without some of it, with the messages."""
+        """Messages of pairs for which no measure, and of pairs for which some measures, cannot be scored."""
         said = {pair: "; ".join(one[pair] for one in self.columns.values() if pair in one) for pair in self._pairs}
         nothing = set(said).intersection(*map(self.of_measure, measures))
         whole = {pair: message for pair, message in said.items() if pair in nothing}
@@ -223,7 +218,7 @@ class Lacking:
 
 
 def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
-    """The pairs with so many notes at the same time that comparing them would need gigabytes."""
+    """Pairs with so many simultaneous notes that comparing them would need gigabytes."""
     numbers = pairs.counts
     refused: dict[int, str] = {}
     large = np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist()
@@ -259,7 +254,7 @@ def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Read:
 
 
 def _loudness(measure: Measure) -> tuple[float, float]:
-    """The tolerance of velocities, and what they are divided by."""
+    """Tolerance and scale of velocities."""
     return float(measure["velocity_tolerance"]), float(measure.parameters.get("velocity_scale", 1.0))
 
 
@@ -286,24 +281,24 @@ def evidence(
     keeping: Callable[[Ragged], Cleaned] = clean,
     resolve: Callable[[Ragged], Ragged] = lambda rows: rows,
 ) -> dict[str, Column]:
-    """The notes of both sides, with what became of them: an `Explainer`, for measures without dims and velocities.
+    """Return the notes of both sides with verdicts: an `Explainer` for measures without dims and velocities.
 
     Parameters
     ----------
     part : str
         See `score`.
     keeping : callable
-        What cleans both sides.
+        Cleaner of both sides.
     resolve : callable
-        What makes the notes that are compared of those that are left.
+        Function from clean notes to those that are compared.
 
     Returns
     -------
     dict of str to array
-        ``reference`` and ``estimate`` (onsets, float64, seconds; NaN where the other side has no match), in order of
-        time, ``reference_end`` and ``estimate_end`` (float64, seconds), ``reference_pitch`` and ``estimate_pitch``
-        (float64, Hz), of measures of programs ``reference_program`` and ``estimate_program``, and ``verdict``: ``hit``,
-        ``missed`` or ``extra``. Of active pitches the stretches of time: see `frames.evidence`.
+        ``reference`` and ``estimate`` (onsets, float64, seconds; NaN if not matched), in order of time,
+        ``reference_end`` and ``estimate_end`` (float64, seconds), ``reference_pitch`` and ``estimate_pitch`` (float64,
+        Hz), ``reference_program`` and ``estimate_program`` for measures of programs, and ``verdict``: ``hit``,
+        ``missed`` or ``extra``. For active pitches, see `frames.evidence`.
 
     Examples
     --------
@@ -316,7 +311,7 @@ def evidence(
     (['hit', 'missed', 'extra'], [0.02, nan, 1.0])
     """
     if measure.metric.dims or measure.metric.needs == VELOCITY:
-        raise MetricError(f"{measure} does not judge notes one by one; ask for one like f_measure or onset_recall")
+        raise MetricError(f"{measure} does not judge notes one by one; ask for f_measure or onset_recall, for example")
     usable = usable_pair(reference, estimate, keeping)
     rows = resolve(usable[0]), resolve(usable[1])
     pairs, shown_as = Pairs.in_order(*rows), dict(SHOWN)
@@ -334,7 +329,7 @@ def evidence(
 
 
 def _verdicts(block: NoteBatch, measure: Measure) -> tuple[tuple[Int, Int], tuple[Int, Int]]:
-    """The places of matched notes of both sides, and of the others that the measure looks at."""
+    """Indices of the matched notes of both sides, and of the unmatched notes used by the measure."""
     matched: list[tuple[Int, Int]] = []
     seen: list[tuple[Int, Int]] = []
     for part, rule in parts_of(measure, block.usual):
@@ -356,23 +351,23 @@ _INSTRUMENTS = "@mirex2015notes, applied to the notes of each instrument"
 
 
 def _parameter(name: str, default: Value, unit: str, help: str, least: float | None = None) -> Parameter:
-    """A parameter that mir_eval's functions have too, under its own name."""
+    """A parameter with the same name in mir_eval."""
     return Parameter(name, default, unit, help=help, least=least, mir_eval=name)
 
 
 _ONSET = _parameter("onset_tolerance", 0.05, "s", "largest distance of the onsets", least=0.0)
 _PITCH = _parameter("pitch_tolerance", 50.0, "cents", "largest distance of the pitches", least=0.0)
-_RATIO = _parameter("offset_ratio", 0.2, "", "largest distance of the ends, as share of the reference note", least=0.0)
-_LEAST = _parameter("offset_min_tolerance", 0.05, "s", "that distance is at least this", least=0.0)
+_RATIO = _parameter("offset_ratio", 0.2, "", "largest distance of the ends as a share of the reference note", least=0.0)
+_LEAST = _parameter("offset_min_tolerance", 0.05, "s", "minimum tolerance of the ends", least=0.0)
 _STRICT = _parameter("strict", False, "", "distances must be smaller than their tolerance")
 _ROUNDING = Parameter(
     "rounding",
     "distances",
     choices=("distances", "times"),
-    help="distances in time are rounded to 0.1 ms, or times rounded down to 10 ms",
+    help="round distances in time to 0.1 ms, or times down to 10 ms",
 )
-_CHROMA = Parameter("chroma", False, help="octaves are ignored")
-_BETA = Parameter("beta", 1.0, help="how many times as much recall counts", above=0.0, mir_eval="beta")
+_CHROMA = Parameter("chroma", False, help="ignore octaves")
+_BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", above=0.0, mir_eval="beta")
 _LOUDNESS = _parameter("velocity_tolerance", 0.1, "", "largest distance of the scaled velocities", least=0.0)
 
 _FULL = (_ONSET, _PITCH, _RATIO, _LEAST, _STRICT, _CHROMA, _ROUNDING)
@@ -387,7 +382,7 @@ RATES = {
     ),
 }
 _WEIGHTS = {name: Weight(words, "notes") for name, (_, _, words) in RATES.items()}
-_OTHER_MATCH = "below 1 where notes that may be matched with each other are matched crosswise"
+_OTHER_MATCH = "below 1 if notes that could match each other are matched crosswise"
 
 
 def _rates(
@@ -399,9 +394,9 @@ def _rates(
     alias: str = "",
     **common: Any,
 ) -> Family:
-    """Precision, recall and F-measure under one rule; `name` and mir_eval's key have a place for which of them.
+    """Precision, recall and F-measure under one rule; `name` and mir_eval's key have a placeholder for these.
 
-    `alias` is another name of the F-measure.
+    `alias` is an alternative name of the F-measure.
     """
     members = {
         rate: {
@@ -424,8 +419,8 @@ def _overlap(name: str, kind: str, what: str, parameters: tuple[Parameter, ...],
         f"{kind.capitalize()} overlap ratio ({what})",
         Weight("number of matched notes", "notes"),
         name=name,
-        summary="mean, over the matched notes, of the time they share over the time from the first start to the last "
-        "end",
+        summary="overlap of two matched notes over the time from the first start to the last end, averaged over "
+        "matched notes",
         range=(-1.0, 1.0),
         parameters=parameters,
         **{"default": False, "literature": _NOTES, **declared},
@@ -433,7 +428,7 @@ def _overlap(name: str, kind: str, what: str, parameters: tuple[Parameter, ...],
 
 
 def _of_notes(suffix: str, what: str, parameters: tuple[Parameter, ...], alias: str) -> tuple[Metric, ...]:
-    """The default metrics of whole notes, in mir_eval's order."""
+    """Default metrics of whole notes, in mir_eval's order."""
     name, key = f"average_overlap_ratio{suffix}", f"Average_Overlap_Ratio{suffix}"
     return (
         *_rates(f"{{}}{suffix}", what, parameters, f"{{}}{suffix}", alias=alias, literature=f"{_NOTES}; {_SINGING}"),
@@ -444,7 +439,7 @@ def _of_notes(suffix: str, what: str, parameters: tuple[Parameter, ...], alias: 
 def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
     with_velocity = what + ", and velocity", (*parameters, _LOUDNESS)
     common: dict[str, Any] = {"pooling": "micro", "literature": _VELOCITY, "needs": VELOCITY}
-    exceptions = "below 1 where notes of other velocities are matched crosswise"
+    exceptions = "below 1 if notes of other velocities are matched crosswise"
     name = f"velocity_average_overlap_ratio{suffix}"
     by_instrument: dict[str, Any] = {"pooling": "none", "literature": _INSTRUMENTS, "needs": INSTRUMENT}
     return (
@@ -464,7 +459,7 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
             f"Notes by instrument ({what})",
             Weight("none", "notes"),
             name=f"by_instrument{suffix}",
-            summary="numbers of matched, of reference and of estimated notes of each instrument",
+            summary="numbers of matched, reference and estimated notes of each instrument",
             range=(0.0, float("inf")),
             orientation="none",
             perfect=None,
@@ -480,12 +475,12 @@ _GRANULARITY = Parameter(
     "granularity",
     FULL,
     choices=GRANULARITIES,
-    help="which programs count as the same: all, those of a family of General MIDI, or each only itself",
+    help="programs that count as equal: all, those of a General MIDI family, or only identical ones",
 )
 
 
 def _of_programs(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
-    """Notes whose General MIDI programs are compared, percussion by onset and pitch alone."""
+    """Metrics that compare General MIDI programs, and percussion by onset and pitch only."""
     parameters = (_GRANULARITY, *parameters)
     common: dict[str, Any] = {"literature": _MT3}
     with_drums, without = f"program, {what}; percussion: onset, pitch", f"program, {what}; no percussion"
@@ -496,7 +491,7 @@ def _of_programs(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> t
             f"Notes by program ({with_drums})",
             Weight("none", "notes"),
             name=f"by_program{suffix}",
-            summary="numbers of matched, of reference and of estimated notes of each program, by its General MIDI name",
+            summary="numbers of matched, reference and estimated notes of each program, by its General MIDI name",
             range=(0.0, float("inf")),
             orientation="none",
             perfect=None,
@@ -538,7 +533,7 @@ MIR_EVAL = Convention(
 )
 MIREX2015 = Convention(
     "mirex2015",
-    "MIREX 2015 note tracking: times rounded down to 10 ms, ends within 20 % without a least tolerance",
+    "MIREX 2015 note tracking: times rounded down to 10 ms, ends within 20 % without a minimum tolerance",
     tuple(metric.with_defaults(**_OF_2015) for metric in METRICS),
     clean,
     score,
@@ -546,12 +541,10 @@ MIREX2015 = Convention(
     literature="@mirex2015notes",
 )
 
-_TOLERANCE = Parameter(
-    "tolerance", 0.05, "s", help="largest distance of the onsets, and least one of the ends", least=0.0
-)
+_TOLERANCE = Parameter("tolerance", 0.05, "s", help="tolerance of onsets, and minimum tolerance of ends", least=0.0)
 _SWEEP = _rates(
     "tolerance_{}",
-    "onset, pitch, offset, of notes of at least 50 ms",
+    "onset, pitch, offset; notes of at least 50 ms",
     (_TOLERANCE, _PITCH, _RATIO, _STRICT, _CHROMA, _ROUNDING),
     needs=LENGTHENED,
     literature=_MT3,
@@ -565,14 +558,14 @@ _COLUMNS = {
     "program_{}": "Onset + offset + program {0}",
     "drum_{}": "Drum onset {0}",
     "nondrum_program_{}": "Nondrum onset + offset + program {0}",
-    "tolerance_{}": "",  # a column of the same name is another one, at its tolerance
+    "tolerance_{}": "",  # MT3 has a different column of the same name for each tolerance
 }
 """Names of MT3's columns by those of the metrics: ``{0}`` is precision, recall or F1, ``{1}`` with a capital."""
 _TOLERANCES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[str, ...]]:
-    """The metrics of MT3, with the names of its columns as aliases, and the measures that its tables have."""
+    """Metrics of MT3, with the names of its columns as aliases, and the measures in its tables."""
     aliases: dict[str, tuple[str, ...]] = {}
     measures: list[str] = []
     for pattern, column in _COLUMNS.items():
@@ -587,14 +580,14 @@ def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[str, ...]]:
 
 
 def clean_all(rows: Ragged) -> Cleaned:
-    """Make rows of notes fit to be scored as `clean` does, but keep notes without length."""
+    """Clean rows of notes like `clean`, but keep notes of zero length."""
     return clean(rows, drop=False)
 
 
 _OF_MT3, _MT3_MEASURES = _mt3_metrics()
 MT3 = Convention(
     "mt3",
-    "MT3: percussion apart from all other notes, programs compared, one tolerance of onsets and ends",
+    "MT3: percussion is separated from other notes, programs are compared, one tolerance for onsets and ends",
     _OF_MT3,
     clean_all,
     partial(score, part=PITCHED),

@@ -19,7 +19,7 @@ from .kernel import NO_OFFSET, NoteBatch, Notes, Rule
 from .metrics import METRICS, MIR_EVAL, MOST_PAIRS
 
 Matching = list[tuple[int, int]]
-"""Places of matched notes in the reference and the estimate, ascending."""
+"""Indices of matched notes in the reference and the estimate, ascending."""
 
 ARRAYS = """
     Parameters
@@ -28,19 +28,18 @@ ARRAYS = """
         Start and end of each note.
     ref_pitches, est_pitches : (n,) and (m,), Hz
     ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI. The reference's are scaled to 0 to 1, and the estimate's by the line that is fitted
-        to the matched notes.
+        From 0 to 127, as in MIDI. Reference velocities are scaled to [0, 1], and estimated ones mapped to them by a
+        line fitted to the matched notes.
     offset_ratio : float or None
-        Largest distance of the ends, as a share of the reference note's duration; None, where it is allowed: ends do
-        not matter.
+        Largest distance of the ends as a share of the reference note's duration; None, if allowed, ignores ends.
 """
 _checked = documented(
     f"""{ARRAYS}
     Raises
     ------
     ValueError
-        For arrays of another shape, negative times or times that are not finite, notes without a duration, and pitches
-        that are not above 0 or not finite, or another number of them.
+        For arrays of wrong shapes, times that are negative or not finite, notes of zero length, and pitches that differ
+        in number or are not positive and finite.
 
     Warns
     -----
@@ -104,12 +103,12 @@ def match_note_offsets(
     offset_min_tolerance: float = 0.05,
     strict: bool = False,
 ) -> Matching:
-    """A largest matching of notes by their ends alone.
+    """Find a largest matching of notes by their ends only.
 
     Returns
     -------
     list of (int, int)
-        Places of matched notes in the reference and the estimate.
+        Indices of matched notes in the reference and the estimate.
 
     Examples
     --------
@@ -124,12 +123,12 @@ def match_note_offsets(
 def match_note_onsets(
     ref_intervals: Array, est_intervals: Array, onset_tolerance: float = 0.05, strict: bool = False
 ) -> Matching:
-    """A largest matching of notes by their onsets alone.
+    """Find a largest matching of notes by their onsets only.
 
     Returns
     -------
     list of (int, int)
-        Places of matched notes in the reference and the estimate.
+        Indices of matched notes in the reference and the estimate.
 
     Examples
     --------
@@ -151,13 +150,13 @@ def match_notes(
     offset_min_tolerance: float = 0.05,
     strict: bool = False,
 ) -> Matching:
-    """A largest matching of notes by onset, pitch and, unless `offset_ratio` is None, end.
+    """Find a largest matching of notes by onset, pitch and, unless `offset_ratio` is None, end.
 
     Returns
     -------
     list of (int, int)
-        Places of matched notes in the reference and the estimate. Of several largest matchings it is the one that
-        mir_eval finds.
+        Indices of matched notes in the reference and the estimate. Among several largest matchings, it is the one found
+        by mir_eval.
 
     Examples
     --------
@@ -187,7 +186,7 @@ def _notes(row: Ragged) -> Notes:
 
 
 def one_row(intervals: Array, pitches: Array | None = None, velocities: Array | None = None) -> Ragged:
-    """A single transcription as a ragged row; notes whose pitch does not matter are at 1 Hz."""
+    """Make a ragged row of a single transcription; notes without given pitch are at 1 Hz."""
     row = row_of_intervals(intervals)
     columns: dict[str, Float] = dict(row.columns)
     columns["pitch"] = np.ones(len(columns["start"])) if pitches is None else np.asarray(pitches, dtype=np.float64)
@@ -203,13 +202,13 @@ def average_overlap_ratio(ref_intervals: Array, est_intervals: Array, matching: 
     Parameters
     ----------
     matching : list of (int, int)
-        As `match_notes` returns it.
+        Result of `match_notes`.
 
     Returns
     -------
     float
-        The time that two notes share over the time from the start of the first to the end of the last of them; 0
-        without a match.
+        Overlap of two notes over the time from the first start to the last end, averaged over matches; 0 without a
+        match.
 
     References
     ----------
@@ -237,7 +236,7 @@ PARAMETERS = ("onset_tolerance", "pitch_tolerance", "offset_ratio", "offset_min_
 
 
 def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapping[str, Value | None]) -> list[float]:
-    """Scores of one pair under the metrics of some names, with the parameters that they have among those given."""
+    """Score one pair with the named metrics, passing the given parameters to metrics that have them."""
     measures = []
     for name in names:
         metric = _METRICS[name]
@@ -297,7 +296,7 @@ def onset_precision_recall_f1(
     strict: bool = False,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
-    """Precision, recall and F-measure of the notes that match in onset, whatever their pitch.
+    """Precision, recall and F-measure of the notes that match in onset, regardless of pitch.
 
     Returns
     -------
@@ -326,7 +325,7 @@ def offset_precision_recall_f1(
     strict: bool = False,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
-    """Precision, recall and F-measure of the notes that match in their end, whatever their pitch.
+    """Precision, recall and F-measure of the notes that match in their end, regardless of pitch.
 
     Returns
     -------
@@ -359,13 +358,13 @@ def _of_times(
 def evaluate(
     ref_intervals: Array, ref_pitches: Array, est_intervals: Array, est_pitches: Array, **kwargs: Any
 ) -> OrderedDict[str, float]:
-    """All transcription scores of one estimate.
+    """Compute all transcription scores of one estimate.
 
     Parameters
     ----------
     **kwargs
-        Parameters of `precision_recall_f1_overlap`. Without an ``offset_ratio`` (None) the scores that look at the ends
-        are left out.
+        Parameters of `precision_recall_f1_overlap`. With ``offset_ratio=None``, scores that depend on ends are left
+        out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Functions over one pair that mir_eval does not have: active pitches, and how far matched notes are apart."""
+"""Functions over one pair that mir_eval does not have: active pitches, and deviations of matched notes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _documented = documented(
     Raises
     ------
     ValueError
-        As :func:`mirflow.metrics.transcription.validate`, which also warns.
+        As in :func:`mirflow.metrics.transcription.validate`, which also warns.
 
     References
     ----------
@@ -39,7 +39,7 @@ def frame_precision_recall_f1(
     Parameters
     ----------
     frames : {"active", "cut", "decoded", "loud"}
-        How pitches are active: while notes sound; until the next note of their pitch, with 1e-8 s added to
+        Definition of active pitches: while notes sound; until the next note of their pitch, with 1e-8 s added to
         denominators; by the labels of Onsets and Frames; above velocity 30 in the reference, as in MT3.
     hop : float, seconds
         Distance of frames; 0: 32 ms if decoded, 16 ms if loud, else none.
@@ -79,7 +79,7 @@ def deviations(
     Parameters
     ----------
     statistic : {"mean_absolute", "median_absolute", "standard_deviation"}
-        Of the deviations; biases are mean differences, estimate minus reference.
+        Statistic of the deviations; biases are mean differences, estimate minus reference.
 
     Returns
     -------

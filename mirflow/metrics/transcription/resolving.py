@@ -1,4 +1,4 @@
-"""Notes of one pitch that overlap: cut where the next one starts, or as frames of a piano roll show them."""
+"""Overlapping notes of one pitch: cut at the next onset, or decoded from frames of a piano roll."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HOP = 512 / 16000
 PIANO = (21, 108)
 """The MIDI numbers of the lowest and the highest key of a piano."""
 _FIRST, _LAST, _NEXT = 3, 2, 1
-"""Labels of frames: of the first of a note, of the others, and of the one behind the last."""
+"""Labels of frames: the first of a note, the others, and the one after the last."""
 
 
 def rate_of(hop: float) -> float:
-    """Frames a second, of which the hop is the nearest double to the inverse.
+    """Frames per second, such that the hop is the nearest double to their inverse.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def rate_of(hop: float) -> float:
 
 
 def voices_of(row: Int, pitch: Int) -> Int:
-    """Whole numbers from 0 that ascend with the row, and with the pitch within a row: int64 (notes,).
+    """Integers from 0 that ascend with the row, and with the pitch within a row: int64 (notes,).
 
     Examples
     --------
@@ -48,9 +48,9 @@ def voices_of(row: Int, pitch: Int) -> Int:
 
 
 def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
-    """Ends of notes, no later than the start of the next note of the same pitch: float64 (notes,).
+    """Cut the ends of notes at the start of the next note of the same pitch: float64 (notes,).
 
-    Notes that start together come by their ends, so that all but the last of them lose their length.
+    Simultaneous notes are ordered by their ends, so that all but the last have zero length.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Notes in frames, by row, start and pitch: int64 (notes,) each, but for the velocity."""
+    """Notes in frames, sorted by row, start and pitch: int64 (notes,) each, except for the velocity."""
 
     row: Int
     pitch: Int
@@ -90,21 +90,21 @@ class Decoded:
 
     @property
     def pair(self) -> Int:
-        """The rows, where they are pairs."""
+        """The rows, if these are pairs."""
         return self.row
 
 
 def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop: float = HOP) -> Decoded:
-    """Notes that are left of those whose frames have been labelled.
+    """Decode notes from the labels of their frames.
 
-    Each note writes a label to its first frame, another to the others, and a third one to the frame behind its last;
-    later notes overwrite earlier ones. A note is read where a first frame has none before it, and lasts as long as
-    there are first or other frames. Its velocity is the mean over all first frames until then.
+    Each note writes a label to its first frame, another to its other frames, and a third to the frame after its last;
+    later notes overwrite earlier ones. A note is decoded at each first frame that does not follow another one, and
+    lasts until a frame with neither of these labels. Its velocity is the mean over all its first frames.
 
     Parameters
     ----------
     row, pitch : int64 (notes,)
-        Notes of a row write in their order.
+        Notes of a row are written in order.
     start, end : float64 (notes,), seconds
     velocity : float64 (notes,)
     hop : float, seconds
@@ -126,18 +126,18 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
     """
     _, some, place = np.unique(voices_of(row, pitch), return_index=True, return_inverse=True)
     left, right = (np.rint(times * rate_of(hop)).astype(np.int64) for times in (start, end))
-    # Frames of one row and pitch after those of another, with two that stay empty between them.
+    # Frames of all rows and pitches are concatenated, with two empty frames in between.
     sizes = np.zeros(len(some), dtype=np.int64)
     np.maximum.at(sizes, place, right + 3)
     base = np.cumsum(sizes) - sizes
     left, right = base[place] + left, base[place] + right
-    # Frames in which no note begins or ends have the label of the one before: runs of them are labelled at once.
+    # Frames in which no note begins or ends have the label of the previous one, so runs of them are labelled at once.
     frame = np.concatenate([left, left + 1, right, right + 1])
-    frame.sort()  # not by np.unique, which takes ten times as long
+    frame.sort()  # np.unique would take ten times as long
     frame = frame[np.diff(frame, prepend=frame[:1] - 1) > 0]
     left, right = np.searchsorted(frame, left), np.searchsorted(frame, right)
     labels = np.zeros(len(frame) + 1, dtype=np.int8)
-    # In the order of notes, and within a note in that of its frames: the last to write an index is what it keeps.
+    # In order of notes, and of frames within a note: the last label written to an index is kept.
     counts = np.maximum(right - left - 1, 0) + 2
     run = ranges(left, counts)
     label = np.full(len(run), _LAST, dtype=np.int8)
@@ -158,16 +158,16 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
 
 
 def _mean_velocity(onsets: Int, written: Int, velocity: Float, begins: Int, stop: Int) -> Float:
-    """The mean velocity over the first frames within each note; where notes start together, of the last in the file.
+    """Mean velocity over the first frames within each note; for simultaneous notes, that of the last in the file.
 
     Parameters
     ----------
     onsets : int64 (n,)
-        First frames, by the numbers of their runs.
+        Runs of first frames.
     written, velocity : (notes,)
-        The first frame of each note of the file and its velocity, the last note first.
+        First frame of each note of the file and its velocity, the last note first.
     begins, stop : int64 (decoded,)
-        The first frame of each decoded note, and the one behind its last.
+        First frame of each decoded note, and the frame after its last.
     """
     cells, last = np.unique(written, return_index=True)
     values = velocity[last][np.searchsorted(cells, onsets)]
@@ -177,23 +177,23 @@ def _mean_velocity(onsets: Int, written: Int, velocity: Float, begins: Int, stop
 
 
 def nearest_semitones(frequency: Float) -> Int:
-    """MIDI numbers of frequencies, -1 where there is none: int64 (n,)."""
+    """MIDI numbers of frequencies, -1 for none: int64 (n,)."""
     midi = semitones(frequency)
     known = np.isfinite(midi)
     return (midi if known.all() else np.where(known, midi, -1)).astype(np.int64)
 
 
 def cut_rows(rows: Ragged) -> Ragged:
-    """Rows of notes each of which ends where the next one of its pitch starts, if not before; see `cut_overlaps`."""
+    """Cut notes at the start of the next note of the same pitch; see `cut_overlaps`."""
     row, pitch = rows_of(rows.counts[0]), nearest_semitones(rows.columns["pitch"])
     end = cut_overlaps(row, pitch, rows.columns["start"], rows.columns["end"])
     return Ragged({**rows.columns, "end": end}, rows.counts, rows.labels)
 
 
 def decode_rows(rows: Ragged) -> Ragged:
-    """Rows of the notes of a piano that are read from the labels of frames of 32 ms; see `decode`.
+    """Decode piano notes from the labels of frames of 32 ms; see `decode`.
 
-    Times are multiples of that. Notes have no labels, as several may have become one.
+    Times are multiples of the hop. Notes have no labels because several may have been merged.
     """
     velocity = rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
     pitch = nearest_semitones(rows.columns["pitch"])
