@@ -497,7 +497,7 @@ class TestArguments:
         for call in (mirflow.evaluate, lambda *sides, **how: mirflow.score(*({"a": side} for side in sides), **how)):
             scores = call("rock", "pop", task="classification", metrics=["accuracy"], classes=["rock", "pop"])
             assert scores.score.item() == 0.0
-            with pytest.raises(AnnotationError, match=r"classes are names, as in \['rock', 'pop'\]"):
+            with pytest.raises(AnnotationError, match=r"expected names of classes such as \['rock', 'pop'\]"):
                 call("rock", "pop", task="classification", classes="rock")
 
     def test_metadata_that_is_nowhere(self) -> None:

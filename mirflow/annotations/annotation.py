@@ -1,4 +1,4 @@
-"""One annotation as plain columns: what readers return and what becomes a labelled dataset or a row of a collection."""
+"""Annotations as plain columns, as returned by readers and converted to datasets or rows of collections."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class CodedLabels(Sequence[str]):
-    """Labels by their codes, for annotations that share a large vocabulary, such as rankings of one collection.
+    """Labels as codes, for annotations that share a large vocabulary, such as rankings of one collection.
 
     Parameters
     ----------
     vocabulary : tuple of str
-        Distinct texts; the same object for all annotations that share it.
+        Distinct texts; one object shared by all annotations.
     codes : int64 (n,)
-        Places in the vocabulary.
+        Indices into the vocabulary.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class CodedLabels(Sequence[str]):
 
 
 def encode(labels: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> Int:
-    """The codes of some sequences of labels, one after the other, under one vocabulary, which grows.
+    """Encode sequences of labels with one vocabulary, which grows, and concatenate the codes.
 
     Examples
     --------
@@ -99,21 +99,21 @@ def _encode(flat: Sequence[str], vocabulary: dict[str, int]) -> Int:
 
 
 _MOST_CHARACTERS = 2**24
-"""Characters of an array of texts of one width: 64 MB."""
+"""Largest number of characters of a fixed-width array of texts: 64 MB."""
 
 
 def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
-    """Texts as an array, by place in a sequence of them.
+    """Make an array of texts by their indices.
 
     Parameters
     ----------
     places : int64 array or None
-        Positions in `texts`; None: all of them in their order.
+        Indices into `texts`; None: all of them in order.
 
     Returns
     -------
     str array of the shape of `places`
-        Of one width; of objects where a long text among many would take that width for each of them.
+        Fixed-width strings, or objects if a single long text would make that too large.
 
     Examples
     --------
@@ -130,21 +130,21 @@ def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
 
 Attribute = str | float | int
 DTYPES: Mapping[str, type] = {"float64": np.float64, "str": np.str_, "signal": object}
-"""Types of arrays by their names in the schema; of labels codes."""
+"""Dtypes of arrays by their names in the schema; labels are codes."""
 
 
 class SupportsArray(Protocol):
     """An array of another library: a tensor, a data frame, a column of one."""
 
     def __array__(self) -> Any:
-        """The values as an array of numpy."""
+        """Convert the values to a numpy array."""
 
 
 AnnotationLike: TypeAlias = (
     "xr.Dataset | Annotation | str | os.PathLike[str] | SupportsArray | Mapping[Any, object] | Sequence[object]"
 )
 """One annotation: a dataset, a path, an array, a mapping of columns, a tuple of arrays in mir_eval's order, or an
-object of jams, pretty_midi or mirdata (libraries without types, whose objects fit everything)."""
+object of jams, pretty_midi or mirdata (untyped libraries)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,18 +156,18 @@ class Annotation:
     kind : str
         A name of :data:`mirflow.annotations.schema.KINDS`.
     columns : mapping of str to array
-        Times and values, float64, in the units of the schema; of audio, signals.
+        Times and values, float64, in the units of the schema; signals for audio.
     labels : sequence of str or None
-        The text of each row, for kinds that have a ``label``: a list, or codes into a vocabulary that is shared.
+        Text of each row, for kinds that have a ``label``: a list, or codes with a shared vocabulary.
     inner_counts : tuple of int64 arrays
         Counts of the dims below the outermost, for nested kinds.
     lines : sequence of int or None
-        Line of each row in its file, counted from 1; None where rows and lines agree or the file has no lines. A row is
-        an item of the dim along which the times lie: of the innermost one, but in multipitch a frame.
+        Line of each row in its file, counted from 1; None if rows and lines agree or the file has no lines. A row is an
+        item of the dim of the times: the innermost one, or a frame in multipitch.
     attrs : mapping
-        Where it comes from: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``.
+        Provenance: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``.
     files : tuple of str
-        The file of each item of the outermost dim, where they come from several.
+        File of each item of the outermost dim, if there are several files.
 
     Examples
     --------
@@ -198,17 +198,17 @@ class Annotation:
 
     @property
     def pitches(self) -> Column:
-        """The frequencies of notes or frames, in Hz; empty for kinds without pitches."""
+        """Frequencies of notes or frames, in Hz; empty for kinds without pitches."""
         return self.columns.get("pitch", self.columns.get("frequency", np.zeros(0)))
 
     def line(self, item: int) -> int | None:
-        """The line of the file that an item (of the times' dim) comes from; None where the file has no lines."""
+        """Line of an item (of the dim of times) in its file; None if the file has no lines."""
         if self.lines is not None:
             return int(self.lines[item]) if item < len(self.lines) else None
         return None if "namespace" in self.attrs else item + 1
 
     def file(self, item: int) -> str | None:
-        """The file that an item (of the innermost dim) comes from, where the annotation was read from several."""
+        """File of an item (of the innermost dim), if the annotation was read from several files."""
         if not self.files:
             return None
         for counts in reversed(self.inner_counts):
@@ -217,14 +217,14 @@ class Annotation:
 
 
 def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | None = None) -> Ragged:
-    """Annotations of one kind as rows over one vocabulary.
+    """Convert annotations of one kind to rows with one vocabulary.
 
     Parameters
     ----------
     annotations : sequence of Annotation
-        At least one, all of the same kind. What one leaves out and another has is NaN, or no label (-1).
+        At least one, all of the same kind. Columns that only some have are filled with NaN or no label (-1).
     vocabulary : dict of str to int or None
-        Codes given so far; it grows.
+        Existing codes; it grows.
 
     Examples
     --------
@@ -251,13 +251,13 @@ def _size(annotation: Annotation, depth: int) -> int:
 
 
 def _filled(annotation: Annotation, name: str, depth: int) -> Column:
-    """A column; nothing throughout where an annotation leaves it out and others have it."""
+    """A column, filled with missing values if the annotation does not have it."""
     column = annotation.columns.get(name)
     return absent(annotation.schema, name, _size(annotation, depth)) if column is None else column
 
 
 def absent(kind: Kind, name: str, size: int) -> Column:
-    """A column of missing values: NaN, empty text, or no label.
+    """Make a column of missing values: NaN, empty text, or no label.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int
 
 
 def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute] | None = None) -> Annotation:
-    """One row of a ragged array as an annotation, without the optional variables that the row has no value of."""
+    """Convert a row of a ragged array to an annotation, dropping optional variables without values."""
     one = rows.take([row])
     optional = {variable.name for variable in KINDS[kind].variables if variable.optional}
     codes = one.columns.get("label")
@@ -304,14 +304,14 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
 
 
 def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:
-    """Segmentations, from the coarsest to the finest, as one hierarchy; without any segment it has no levels either.
+    """Stack segmentations, from the coarsest to the finest; without segments, the hierarchy has no levels.
 
     Parameters
     ----------
     levels : sequence of Annotation
         At least one, of kind intervals.
     files : sequence of str
-        Name of the file of each level in messages; empty: all are of one file.
+        Name of each level's file in messages; empty: all levels are in one file.
 
     Examples
     --------
@@ -332,14 +332,9 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
 
 
 def intervals_of_text(text: Annotation) -> Annotation:
-    """Text with times as labelled intervals; a line whose end is not known lasts until the next one.
+    """Convert text with times to labelled intervals; lines without an end last until the next one.
 
     Pieces without text or length, such as the last line of an LRC file, are left out.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If the text has no times.
 
     Examples
     --------

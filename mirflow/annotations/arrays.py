@@ -1,4 +1,4 @@
-"""Annotations from plain arrays: in the order of mir_eval's functions, or as columns by name."""
+"""Annotations from plain arrays: arguments of mir_eval's functions in order, or columns by name."""
 
 from __future__ import annotations
 
@@ -18,22 +18,17 @@ from .schema import Kind
 
 Values = dict[str, Any]
 Laid = tuple[Values, tuple[Int, ...]]
-"""Flat columns, and the counts of the dims below the outermost."""
+"""Flat columns, and counts of the dims below the outermost."""
 
 
 def from_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
-    """An annotation from the arguments that mir_eval's functions take of one side.
+    """Make an annotation from the arguments of mir_eval's functions for one side.
 
     Parameters
     ----------
     kind : Kind
     values : sequence
-        In the order of `Kind.arguments`; optional ones may be left out at the end, or be None.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If they cannot be what the kind takes.
+        Values in the order of `Kind.arguments`; optional ones may be omitted at the end or None.
 
     Examples
     --------
@@ -51,7 +46,7 @@ def from_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
 
 
 def _demand_times_first(annotation: Annotation) -> None:
-    """Refuse times and frequencies in the wrong order, which would otherwise be sorted as times that are not."""
+    """Refuse frequencies and times in the wrong order, as frequencies would be sorted as times."""
     first, second = (np.diff(annotation.columns[name]) for name in ("time", "frequency"))
     if (first < 0).any() and (second > 0).all():
         raise InvalidAnnotationError(
@@ -60,24 +55,19 @@ def _demand_times_first(annotation: Annotation) -> None:
 
 
 def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:
-    """An annotation from columns by name.
+    """Make an annotation from columns by name.
 
     Parameters
     ----------
     kind : Kind
     given : mapping of str to array or sequence
-        Variables of the kind, arguments such as ``intervals`` in their place, and for nested kinds the outer dims
-        (``level``; ``pattern`` and ``occurrence``) as columns that number the item of each row. None: left out.
+        Variables of the kind, or arguments such as ``intervals`` instead of these; for nested kinds also columns with
+        the number of the outer item of each row (``level``; ``pattern`` and ``occurrence``). None is ignored.
 
     Returns
     -------
     Annotation
-        Of float64 columns and text, its items counted from 1 in messages.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If columns are missing, unknown, of different lengths, or do not hold numbers or text as they should.
+        With float64 columns and text; messages count its items from 1.
 
     Examples
     --------
@@ -94,7 +84,7 @@ def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:
 
 
 def _of_known(kind: Kind, given: Values) -> Annotation:
-    """An annotation of columns and arguments that the kind has, none of them None."""
+    """Make an annotation of known columns and arguments, none of which is None."""
     if kind.name == "audio":
         return _audio(given)
     columns, counts = _LAYOUTS.get(kind.name, _flat)(kind, given)
@@ -106,7 +96,7 @@ def _of_known(kind: Kind, given: Values) -> Annotation:
     for name, values in columns.items():
         if name in kind.texts:
             arrays[name] = np.array(texts(name, values), dtype=np.str_)
-        else:  # An array that is not the one that was given was made of it, and is no other's.
+        else:  # A converted array is not shared with the caller.
             made = type(values) is np.ndarray and values is not given.get(name)
             arrays[name] = values if made else numbers(name, _flags(name, values) if name in kind.flags else values)
     sizes = {len(column) for name, column in arrays.items() if name not in kind.depths}
@@ -119,7 +109,7 @@ def _of_known(kind: Kind, given: Values) -> Annotation:
 
 
 def _flags(name: str, values: Any) -> Any:
-    """Values of which those that are true or false become 1 and 0."""
+    """Convert truth values to 1 and 0."""
     array = as_array(name, values)
     return array.astype(np.float64) if array.dtype.kind == "b" else values
 
@@ -129,14 +119,9 @@ def _is(names: Sequence[str]) -> str:
 
 
 def as_array(name: str, value: Any) -> Column:
-    """Anything with ``__array__`` or ``__dlpack__``, or a sequence, as an array; masked items are NaN.
+    """Convert a sequence, or anything with ``__array__`` or ``__dlpack__``, to an array; masked items become NaN.
 
-    An array of lists or arrays of one length, as a column of pairs in a data frame is, gets a dim for them.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If it is none of them, or refuses, as a tensor on a GPU does.
+    An array of lists or arrays of equal length, such as a column of pairs in a data frame, gets an additional dim.
 
     Examples
     --------
@@ -157,12 +142,12 @@ def is_nested(array: Column) -> bool:
 
 
 def is_several(item: Any) -> bool:
-    """True for a list, a tuple and what has ``__array__`` and a dim, such as a series."""
+    """True for lists, tuples, and anything with ``__array__`` and a dim, such as a series."""
     return isinstance(item, list | tuple) or (hasattr(item, "__array__") and bool(getattr(item, "ndim", 1)))
 
 
 def unnested(value: Any) -> Any:
-    """Arrays of lists and arrays, at any depth, as lists; anything else unchanged."""
+    """Convert nested arrays of lists and arrays to lists, leaving anything else unchanged."""
     if is_several(value) and not isinstance(value, list | tuple | np.ndarray):
         value = np.asarray(value)
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object and value.ndim):
@@ -171,16 +156,16 @@ def unnested(value: Any) -> Any:
 
 
 def as_column(name: str, value: Any) -> Column:
-    """As `as_array`, but an array of lists or arrays keeps them as its items."""
+    """Convert like `as_array`, but keep lists and arrays as items."""
     if isinstance(value, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(value.astype(np.float64), np.nan))
     try:
         if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
             return np.asarray(np.from_dlpack(value))
         array = np.asarray(value)
-    except MemoryError:  # it is too large, not invalid
+    except MemoryError:  # too large, not invalid
         raise
-    except Exception as error:  # whatever the type of the user's object raises
+    except Exception as error:  # raised by the type of the user's object
         what = "rows differ in length" if isinstance(value, list | tuple) else f"{type(value).__name__}: {error}"
         raise InvalidAnnotationError(f"{name} is not an array: {what}") from None
     if array.dtype == object and not array.ndim:
@@ -189,7 +174,7 @@ def as_column(name: str, value: Any) -> Column:
 
 
 def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> Float:
-    """A column of numbers, float64, of a shape in which None stands for any size.
+    """Convert a column of numbers to float64 of a shape, in which None means any size.
 
     Examples
     --------
@@ -199,7 +184,7 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
     mirflow.errors.InvalidAnnotationError: time is not a number: 'C:maj'
     """
     if type(value) is np.ndarray and value.dtype == np.float64 and value.ndim == 1 and shape == (None,):
-        return value.copy()  # as nearly all are
+        return value.copy()  # the usual case
     array = as_array(name, value)
     if array.dtype.kind not in "iuf":
         for item in value if isinstance(value, list | tuple) and array.ndim == 1 else array.ravel().tolist():
@@ -208,7 +193,7 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
     try:
         array = array.astype(np.float64)
     except OverflowError:
-        raise InvalidAnnotationError(f"{name} holds a number that is too large for a float64") from None
+        raise InvalidAnnotationError(f"{name} contains a number that is too large for float64") from None
     if not array.size and len(shape) > 1:
         array = array.reshape([size or 0 for size in shape])
     fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
@@ -223,7 +208,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def texts(name: str, value: Any) -> list[str]:
-    """A column of text: a sequence of str, in which whole numbers become text, and None and NaN are empty."""
+    """Convert a sequence to a column of text: whole numbers become text, None and NaN empty strings."""
     if isinstance(value, str | bytes) or not (isinstance(value, Sequence) or hasattr(value, "__array__")):
         raise InvalidAnnotationError(f"{name} is not a sequence of text: {value!r}")
     items = as_array(name, value).tolist() if hasattr(value, "__array__") else list(value)
@@ -243,7 +228,7 @@ def _text(name: str, item: Any) -> str:
 
 
 def _flat(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """Columns of kinds with one dim, from columns and from arrays that hold several."""
+    """Columns of kinds with one dim, from columns and from arrays that contain several."""
     columns = dict(given)
     for argument, unfold in (("intervals", _intervals), ("notes", _table)):
         if argument in columns:
@@ -260,11 +245,11 @@ def _intervals(kind: Kind, value: Any) -> Values:
 def _demand_alone(argument: str, columns: Mapping[str, Any], names: Sequence[str]) -> None:
     twice = [name for name in names if name in columns]
     if twice:
-        raise InvalidAnnotationError(f"{argument} and {twice[0]} are given: one of them holds the other")
+        raise InvalidAnnotationError(f"{argument} and {twice[0]} are given, but the former contains the latter")
 
 
 def _table(kind: Kind, value: Any) -> Values:
-    """Notes of a performance: rows of time, position and pitch, or with the time of detection behind the time."""
+    """Notes of a performance: rows of time, (time of detection,) position and pitch."""
     table = as_array("notes", value)
     width = table.shape[1] if table.ndim == 2 else len(kind.narrow_order)
     names = kind.usual_order if width == len(kind.usual_order) else kind.narrow_order
@@ -272,12 +257,12 @@ def _table(kind: Kind, value: Any) -> Values:
 
 
 def _listed(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """Names, perhaps as a mapping to their numbers."""
+    """Names, optionally as a mapping to numbers."""
     columns = dict(given)
     label = columns.get("label")
     if isinstance(label, Mapping):
         if "value" in columns:
-            raise InvalidAnnotationError("the label has numbers, and value is given: one of them is enough")
+            raise InvalidAnnotationError("numbers are given both with the label and as value; give one of them")
         columns |= {"label": list(label), "value": list(label.values())}
     elif isinstance(label, AbstractSet):
         if kind.name == "ranking":
@@ -289,7 +274,7 @@ def _listed(kind: Kind, given: Mapping[str, Any]) -> Laid:
 
 
 def _lines(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """Text, one piece for each line of it, or pieces with what they have besides."""
+    """Text, split into lines, or pieces with further columns."""
     columns, counts = _flat(kind, given)
     label = columns.get("label")
     if isinstance(label, str):
@@ -300,14 +285,14 @@ def _lines(kind: Kind, given: Mapping[str, Any]) -> Laid:
 
 
 def _key(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """The key of a track, with one blank for several, as in files."""
+    """The key of a track, with normalised spaces, as in files."""
     label = given.get("label")
     labels = [label] if isinstance(label, str) else ([] if label is None else texts("label", label))
     return {**given, "label": [" ".join(one.split()) for one in labels]}, ()
 
 
 def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """One or two tempi, perhaps with the share of the first in the salience of both."""
+    """One or two tempi, optionally with the share of the first in their total salience."""
     columns = dict(given)
     tempo = columns.get("tempo")
     if tempo is not None:
@@ -316,7 +301,7 @@ def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
     if weight is not None:
         share, count = _number("weight", weight), len(columns["tempo"]) if "tempo" in columns else 0
         if not 0 <= share <= 1:
-            raise InvalidAnnotationError(f"weight is the share of the first tempo, from 0 to 1, not {share}")
+            raise InvalidAnnotationError(f"weight is the share of the first tempo, from 0 to 1, got {share}")
         if "salience" in columns or count != 2:
             what = "salience is given, too" if "salience" in columns else f"there are {count}"
             raise InvalidAnnotationError(f"weight is the share of the first of two tempi, and {what}")
@@ -325,7 +310,7 @@ def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
 
 
 def _levels(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """A hierarchy, as one array of intervals and one list of labels for each level, or as rows with their level."""
+    """A hierarchy, as one array of intervals and one list of labels per level, or as rows with levels."""
     if "intervals" not in given:
         return _nested(kind, given)
     _demand_alone("intervals", given, ("start", "end", "level"))
@@ -342,7 +327,7 @@ def _levels(kind: Kind, given: Mapping[str, Any]) -> Laid:
 
 
 def _frames(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """Times with an array of frequencies each, or rows of a time and a frequency, NaN where nothing sounds."""
+    """Times with an array of frequencies each, or rows of a time and a frequency, NaN for silence."""
     given = dict(given)
     frequency = given.get("frequency")
     if "time" not in given or frequency is None:
@@ -397,7 +382,7 @@ def _parts(name: str, value: Any) -> Sequence[Any]:
 
 
 def _nested(kind: Kind, given: Mapping[str, Any]) -> Laid:
-    """Rows with the numbers of the items that they belong to, in the order of these."""
+    """Rows with the numbers of their outer items, sorted by these."""
     columns, outer = dict(given), kind.dims[:-1]
     missing = [name for name in (*outer, *kind.required) if name not in given]
     if missing:
@@ -422,7 +407,7 @@ def _nested(kind: Kind, given: Mapping[str, Any]) -> Laid:
 
 
 def _places(name: str, value: Any) -> Int:
-    """The place of the item of each row: numbers in ascending order, text in the order of appearance."""
+    """Index of the outer item of each row: numbers in ascending order, text in order of appearance."""
     array = as_array(name, value)
     if array.dtype.kind in "iuf":
         return np.unique(numbers(name, array), return_inverse=True)[1].astype(np.int64)
@@ -437,13 +422,13 @@ def _audio(given: Mapping[str, Any]) -> Annotation:
         raise InvalidAnnotationError(f"audio needs {', '.join(missing)}: sources (n, samples) and their rate in Hz")
     array, rate = as_array("sources", given["sources"]), _number("rate", given["rate"])
     if array.dtype.kind != "f":
-        raise InvalidAnnotationError(f"sources have to be floating point, from -1 to 1, not {array.dtype}")
+        raise InvalidAnnotationError(f"sources must be floating point, from -1 to 1, not {array.dtype}")
     if array.ndim not in (1, 2, 3):
         raise InvalidAnnotationError(
             f"sources have the shape {array.shape}, not (n, samples) or (n, samples, channels)"
         )
     if not (math.isfinite(rate) and rate > 0):
-        raise InvalidAnnotationError(f"rate is samples a second in Hz, not {rate}")
+        raise InvalidAnnotationError(f"rate must be the sampling rate in Hz, not {rate}")
     array = np.atleast_2d(array)
     channels = array[:, np.newaxis] if array.ndim == 2 else array.transpose(0, 2, 1)
     labels = texts("label", given["label"]) if "label" in given else None

@@ -1,4 +1,4 @@
-"""Recorded signals: sample values that are read piece by piece, so that long recordings need little memory."""
+"""Recorded signals, read piece by piece so that long recordings need little memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..ragged import Column, Float
 
 @runtime_checkable
 class Signal(Protocol):
-    """One recorded source: a file, or an array that is held in memory. Immutable and picklable."""
+    """One recorded source: a file or an array in memory. Immutable and picklable."""
 
     @property
     def rate(self) -> float:
-        """Samples a second, Hz."""
+        """Sampling rate in Hz."""
         ...
 
     @property
@@ -32,7 +32,7 @@ class Signal(Protocol):
         ...
 
     def read(self, start: int, stop: int) -> Float:
-        """Samples `start` to `stop` of all channels, 0 <= start <= stop <= frames: float64 (channels, stop - start)."""
+        """Read samples of all channels, 0 <= start <= stop <= frames: float64 (channels, stop - start)."""
         ...
 
 
@@ -57,7 +57,7 @@ class HeldSignal:
 
     def __post_init__(self) -> None:
         if self.amplitude.ndim != 2:
-            raise AnnotationError(f"a signal has channels and samples, not {self.amplitude.ndim} dims")
+            raise AnnotationError(f"a signal must have the dims channels and samples, not {self.amplitude.ndim} dims")
 
     @property
     def channels(self) -> int:
@@ -75,7 +75,7 @@ class HeldSignal:
 
 
 def signal_column(signals: Sequence[Signal]) -> Column:
-    """Signals as a column of rows: an object array (signals,).
+    """Make a column of signals: an object array (signals,).
 
     Examples
     --------
@@ -88,7 +88,7 @@ def signal_column(signals: Sequence[Signal]) -> Column:
 
 
 def unlike(signals: Sequence[Signal], names: Sequence[str]) -> str | None:
-    """In what signals differ that have to have one rate, length and number of channels; None where they do not.
+    """Describe how the rates, lengths or channels of signals differ; None if they are equal.
 
     Examples
     --------
@@ -107,16 +107,16 @@ def unlike(signals: Sequence[Signal], names: Sequence[str]) -> str | None:
 
 
 def seconds_of(signals: Sequence[Signal]) -> float:
-    """Length of the longest of some signals in seconds; 0 where there is none."""
+    """Length of the longest signal in seconds; 0 without signals."""
     return max((signal.frames / signal.rate for signal in signals), default=0.0)
 
 
 PIECE = 2**18
-"""Samples that are looked at together."""
+"""Samples examined at once."""
 
 
 def first_not_finite(signal: Signal) -> int | None:
-    """The first sample that is no number, or infinite, in any channel; None where there is none.
+    """Index of the first sample that is not finite in any channel; None if all are finite.
 
     Examples
     --------

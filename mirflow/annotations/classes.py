@@ -1,4 +1,4 @@
-"""The classes or tags that there are, how they are related, and what an error between two of them is worth."""
+"""Classes or tags, their hierarchy, and the credits of confusing them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ..errors import AnnotationError
 from ..ragged import Float
 
 Tree = Mapping[str, "Tree | Sequence[str] | None"]
-"""A class to what is below it: the names of classes, or a tree again."""
+"""Mapping of classes to their subclasses: names or subtrees."""
 Credit = tuple[str, str, float]
-"""The reference's class, the estimate's class, and what the error is worth: 0 to 1."""
+"""The reference's class, the estimate's class, and the credit of the error: 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes or tags that there are.
+    """A set of classes or tags.
 
     Parameters
     ----------
     names : tuple of str
-        All of them, each once.
+        Distinct names.
     credits : tuple of (str, str, float)
-        What errors are worth; one that is not named is worth nothing.
+        Credits of errors; others earn no credit.
     parents : tuple of (str, str)
-        Classes of a tree, and what each is right below.
+        Classes of a tree with their parents.
 
     Raises
     ------
     AnnotationError
-        If a name occurs twice or is empty, or a credit is not between 0 and 1 or of a class that is not named.
+        If a name is repeated or empty, or a credit is not between 0 and 1 or refers to an unknown class.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Classes:
 
     def __post_init__(self) -> None:
         if not self.names:
-            raise AnnotationError("names no class")
+            raise AnnotationError("no classes")
         seen: set[str] = set()
         for name in self.names:
             if not name or name in seen:
@@ -62,10 +62,10 @@ class Classes:
             pair = f"the credit for {estimate!r} where {reference!r} is right"
             unknown = next((name for name in (reference, estimate) if name not in seen), None)
             if unknown is not None:
-                raise AnnotationError(f"{pair}: there is no class {unknown!r}")
+                raise AnnotationError(f"{pair}: unknown class {unknown!r}")
             if reference == estimate:
-                raise AnnotationError(f"{pair}: that is no error, and worth 1")
-            if not 0 <= credit <= 1:  # NaN is not, either
+                raise AnnotationError(f"{pair}: this is not an error and earns 1")
+            if not 0 <= credit <= 1:  # also refuses NaN
                 raise AnnotationError(f"{pair} is not between 0 and 1: {credit}")
             if (reference, estimate) in seen_pairs:
                 raise AnnotationError(f"{pair} occurs twice")
@@ -78,15 +78,15 @@ class Classes:
         tree: Tree | None = None,
         credit: Mapping[str, Mapping[str, float]] | None = None,
     ) -> Classes:
-        """Classes from names, a tree and a table of credits, any of which may be left out.
+        """Make classes from names, a tree and a table of credits, all of which are optional.
 
         Parameters
         ----------
         names : sequence of str
         tree : mapping
-            Classes with what is below them. An error is worth the levels that both classes have in common, over the
-            levels of the deeper one: siblings of the second level, and a class and what is right below it, half a
-            point, as in MIREX's genre hierarchy.
+            Classes with their subclasses. The credit of an error is the number of common levels of both classes over
+            the levels of the deeper one. As in MIREX's genre hierarchy, it is 0.5 for siblings on the second level, and
+            for a top class and its child.
         credit : mapping of str to mapping of str to float
             Reference's class -> estimate's class -> credit, which overrides the tree's.
         """
@@ -103,7 +103,7 @@ class Classes:
 
     @property
     def tops(self) -> Mapping[str, tuple[str, ...]]:
-        """The classes at the top of the tree, each with all that is below it.
+        """Classes at the top of the tree with all their descendants.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class Classes:
 
     @cached_property
     def table(self) -> Float:
-        """Worth of each estimate: float64 (reference's class, estimate's class), 1 on the diagonal."""
+        """Credits of estimates: float64 (reference's class, estimate's class), 1 on the diagonal."""
         place = {name: number for number, name in enumerate(self.names)}
         worth = np.eye(len(self.names))
         for reference, estimate, credit in self.credits:
@@ -130,13 +130,13 @@ class Classes:
 
     @property
     def digest(self) -> str:
-        """A fingerprint of all that scores depend on: names and credits in whatever order."""
+        """Fingerprint of everything that scores depend on: names and credits, in any order."""
         lines = [*sorted(self.names), "", *sorted(f"{one}\t{other}\t{value!r}" for one, other, value in self.credits)]
         return hashlib.blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
 
 
 def as_classes(given: Classes | Sequence[str] | None) -> Classes | None:
-    """Classes as users give them: those of a sequence of names, too.
+    """Convert classes given by users, which may be a sequence of names.
 
     Examples
     --------
@@ -146,12 +146,12 @@ def as_classes(given: Classes | Sequence[str] | None) -> Classes | None:
     if given is None or isinstance(given, Classes):
         return given
     if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-        raise AnnotationError(f"classes are names, as in ['rock', 'pop'], or mirflow.annotations.Classes: {given!r}")
+        raise AnnotationError(f"expected names of classes such as ['rock', 'pop'], or a Classes object, got {given!r}")
     return Classes.of(list(given))
 
 
 def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
-    """Each class with the classes on the way to it, itself included."""
+    """List each class with its path, including itself."""
     found: list[tuple[str, tuple[str, ...]]] = []
     for name, below in tree.items():
         path = (*above, name)
@@ -165,7 +165,7 @@ def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> float:
-    """The share of the levels that two paths have in common."""
+    """Share of the levels that two paths have in common."""
     common = 0
     for here, there in zip(one, other, strict=False):
         if here != there:

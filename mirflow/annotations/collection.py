@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     import xarray as xr
 
 VOCABULARY, CODE = "vocabulary", "code"
-"""The variable with the texts of labels, and its dim, in datasets and in packs."""
+"""Variable with the texts of labels, and its dim, in datasets and packs."""
 ORDER = "track_order"
 Variables = dict[str, tuple[str, Any, dict[str, str]]]
 
 
 _NAMED, _SHOWN = 4, 10
-"""Tracks that the text and the HTML of a collection list."""
+"""Largest number of tracks in the text and the HTML of a collection."""
 
 
 class Tracks(Mapping[str, "xr.Dataset"]):
-    """Tracks by name, each an annotation as a dataset.
+    """Mapping of track names to annotations as datasets.
 
-    Subclasses have ``tracks``, their names, and ``metadata``, arrays with a value for each of them.
+    Subclasses have ``tracks``, the names, and ``metadata``, arrays with one value per track.
     """
 
     kind: str
@@ -51,12 +51,12 @@ class Tracks(Mapping[str, "xr.Dataset"]):
         return track in self._rows
 
     def get(self, track: str, default: Any = None) -> Any:
-        """The annotation of a track, or the default where there is no such track."""
+        """Return the annotation of a track, or the default if the track is unknown."""
         if track not in self:
             return default
         return self[track]
 
-    # Those of a mapping would compare arrays.
+    # The methods of Mapping would compare arrays.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -65,13 +65,13 @@ class Tracks(Mapping[str, "xr.Dataset"]):
         return {track: row for row, track in enumerate(self.tracks)}
 
     def _row_of(self, track: str) -> int:
-        """The position of a track; an UnknownNameError if there is none of that name."""
+        """Position of a track; raise an UnknownNameError if it is unknown."""
         if track not in self._rows:
             raise UnknownNameError("track", track, self.tracks)
         return self._rows[track]
 
     def _rows_of(self, track: str | slice | Sequence[str] | Column) -> Int:
-        """The positions of one track, of several, or, of a slice, of all from the first to the last one named."""
+        """Positions of one track, several tracks, or a slice of names, including its end."""
         if isinstance(track, slice):
             if track.step is not None:
                 raise AnnotationError("tracks are sliced by the first and the last name, without a step")
@@ -82,18 +82,18 @@ class Tracks(Mapping[str, "xr.Dataset"]):
         return np.array([self._row_of(name) for name in names], dtype=np.int64)
 
     def _positions(self, track: int | slice | Sequence[int] | Int | Bool) -> Int:
-        """Positions as an index of an array gives them: numbers, a slice, or True for each track to take."""
+        """Convert an array index (numbers, a slice, or a mask) to positions."""
         if not isinstance(track, int | slice):
             track = np.asarray(track)
-            track = track if len(track) else np.empty(0, dtype=np.int64)  # an empty list has no type of numbers
+            track = track if len(track) else np.empty(0, dtype=np.int64)  # an empty list would be an array of floats
         return np.atleast_1d(np.arange(len(self))[track])
 
     def _describe(self) -> str:
-        """The kind and the number of tracks, in a line."""
+        """Describe the kind and the number of tracks in a line."""
         return f"{type(self).__name__}: {counted(len(self), 'track')} of {self.kind}"
 
     def _listed(self) -> tuple[list[str], list[list[object]]]:
-        """Headings and a row for each of the first tracks: its name and its metadata."""
+        """Headings, and a row with name and metadata for each of the first tracks."""
         rows = range(min(len(self), _SHOWN))
         values = [column[: len(rows)].tolist() for column in self.metadata.values()]
         return ["track", *self.metadata], [[self.tracks[row], *(column[row] for column in values)] for row in rows]
@@ -112,10 +112,10 @@ class Tracks(Mapping[str, "xr.Dataset"]):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Collection(Tracks):
-    """Annotations of one kind for many tracks, a mapping of their names to datasets.
+    """Annotations of one kind for many tracks: a mapping of track names to datasets.
 
-    ``len``, ``in``, ``items()`` and iteration are about the tracks, as ``sel`` and ``isel`` are, which take the values
-    of the tracks along: no operation cuts one without the other.
+    ``len``, ``in``, ``items()`` and iteration refer to tracks. ``sel`` and ``isel`` select tracks together with their
+    values, so that both always stay consistent.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Collection(Tracks):
     metadata : mapping of str to array
         Values per track, such as ``artist`` or ``duration``.
     attrs : mapping
-        Values for the whole.
+        Attributes of the collection.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Collection(Tracks):
     def __post_init__(self) -> None:
         if len(set(self.tracks)) != len(self.tracks):
             twice = Counter(self.tracks).most_common(1)[0][0]
-            raise AnnotationError(f"track {twice!r} is in the collection twice")
+            raise AnnotationError(f"track {twice!r} occurs twice in the collection")
         if len(self.tracks) != len(self.rows):
             raise AnnotationError(f"{len(self.tracks)} track names for {len(self.rows)} rows")
         for name, values in self.metadata.items():
@@ -163,7 +163,7 @@ class Collection(Tracks):
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """Number of tracks, and of items along each dim of all tracks together."""
+        """Number of tracks, and total number of items along each dim."""
         inner = zip(self.schema.dims, self.rows.counts, strict=True)
         return {"track": len(self), **{dim: int(counts.sum()) for dim, counts in inner}}
 
@@ -171,28 +171,28 @@ class Collection(Tracks):
         return to_dataset(self.annotation(track))
 
     def annotation(self, track: str) -> Annotation:
-        """One track's annotation as plain columns."""
+        """Return the annotation of a track as plain columns."""
         row = self._row_of(track)
         attrs = {name: values[row].item() for name, values in self.metadata.items()}
         return from_ragged(self.kind, self.rows, row, {**self.attrs, **attrs, "track": track})
 
     def sel(self, *, track: str | slice | Sequence[str] | Column) -> Collection:
-        """The named tracks, in the given order, with only their values; ``slice("a", "c")``: from a to c."""
+        """Select tracks by name, in the given order; ``slice("a", "c")`` selects from a to c."""
         return self.isel(track=self._rows_of(track))
 
     def isel(self, *, track: int | slice | Sequence[int] | Int | Bool) -> Collection:
-        """Tracks by position, or those where an array of a value for each track is True."""
+        """Select tracks by position, or by a mask with one value per track."""
         index = self._positions(track)
         metadata = {name: values[index] for name, values in self.metadata.items()}
         return Collection(self.kind, tuple(self.tracks[i] for i in index), self.rows.take(index), metadata, self.attrs)
 
     def _describe(self) -> str:
-        """The kind and the sizes, in a line."""
+        """Describe the kind and the sizes in a line."""
         inner = [counted(size, dim) for dim, size in self.sizes.items() if dim != "track"]
         return ", ".join([super()._describe(), *inner])
 
     def _listed(self) -> tuple[list[str], list[list[object]]]:
-        """Headings and a row for each of the first tracks: its name, its number of items and its metadata."""
+        """Headings, and a row with name, number of items and metadata for each of the first tracks."""
         heads, rows = super()._listed()
         counts = self.rows.counts[0].tolist() if self.rows.counts else []
         if not counts:
@@ -202,7 +202,7 @@ class Collection(Tracks):
         ]
 
     def to_dataset(self) -> xr.Dataset:
-        """The collection as a dataset of CF contiguous ragged arrays.
+        """Convert the collection to a dataset of CF contiguous ragged arrays.
 
         Raises
         ------
@@ -222,19 +222,13 @@ class Collection(Tracks):
 
 
 def collect(annotations: Mapping[str, Annotation]) -> Collection:
-    """A collection of annotations by track name; ``title``, ``artist`` and ``duration`` become metadata.
-
-    Raises
-    ------
-    AnnotationError
-        If there is none, or they are not of one kind.
-    """
+    """Make a collection of annotations by track name; ``title``, ``artist`` and ``duration`` become metadata."""
     if not annotations:
         raise AnnotationError("a collection needs at least one annotation")
     values = list(annotations.values())
     kinds = {annotation.kind for annotation in values}
     if len(kinds) > 1:
-        raise AnnotationError(f"annotations of one collection are of one kind, not of {', '.join(sorted(kinds))}")
+        raise AnnotationError(f"annotations of a collection must be of one kind, not of {', '.join(sorted(kinds))}")
     metadata: dict[str, Column] = {}
     for name, missing in (("title", ""), ("artist", ""), ("duration", np.nan)):
         if any(name in annotation.attrs for annotation in values):
@@ -243,13 +237,13 @@ def collect(annotations: Mapping[str, Annotation]) -> Collection:
 
 
 def to_variables(kind: Kind, rows: Ragged) -> Variables:
-    """The ragged rows of a collection as named, labelled arrays: what datasets and packs hold.
+    """Convert ragged rows to the named, labelled arrays of datasets and packs.
 
     Returns
     -------
     dict of str to (dim, array, attrs)
-        ``row_size(track)`` counts along the outermost dim, ``<dim>_size`` along each inner one, each naming its
-        ``sample_dimension`` as the CF conventions do; labels are codes into ``vocabulary``.
+        ``row_size(track)`` counts along the outermost dim and ``<dim>_size`` along each inner one, with the CF
+        attribute ``sample_dimension``; labels are codes into ``vocabulary``.
     """
     variables: Variables = {}
     outer = "track"
@@ -270,7 +264,7 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
 
 
 def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
-    """Rows with all the named columns: NaN, empty text, or no label, where they had none.
+    """Add missing columns to rows, filled with NaN, empty text or no label.
 
     Examples
     --------
@@ -287,7 +281,7 @@ def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
 
 
 def _order(tracks: Sequence[str], rows: Ragged) -> str:
-    """A fingerprint of which track has how many items, in which order: values lie in the order of the tracks."""
+    """Fingerprint of tracks and their numbers of items, in order, to detect reordered tracks."""
     text = "\0".join([*tracks, *map(str, rows.counts[0].tolist())])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -297,7 +291,7 @@ def _size_name(outer: str, dim: str) -> str:
 
 
 def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
-    """Ragged rows from named arrays; every length is checked."""
+    """Make ragged rows from named arrays, checking all lengths."""
     names = [_size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
     missing = [name for name in (*names, *kind.required) if name not in variables]
     if missing:
@@ -312,16 +306,16 @@ def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
     try:
         return Ragged(columns, counts, labels, kind.depths)
     except ValueError as error:
-        message = f"{error}; select tracks with the collection's own sel(), which takes their values along"
+        message = f"{error}; select tracks with the collection's own sel(), which also selects their values"
         raise AnnotationError(message) from None
 
 
 def from_dataset(dataset: xr.Dataset) -> Collection:
-    """The collection that a dataset of contiguous ragged arrays holds; lengths are checked."""
+    """Convert a dataset of contiguous ragged arrays to a collection, checking all lengths."""
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS or "track" not in dataset.coords:
         raise AnnotationError("not a collection: it needs an attribute 'kind' and a coordinate 'track'")
-    # A variable that is named as its dim, as tempo is, is among the coordinates.
+    # A variable with the name of its dim, such as tempo, is a coordinate.
     rows = from_variables(KINDS[name], {str(key): value.values for key, value in dataset.variables.items()})
     known = {*to_variables(KINDS[name], rows)}
     metadata = {

@@ -1,4 +1,4 @@
-"""Time grids (all times, frames of one hop, the reference's times, any others), labels and events on them, and back."""
+"""Time grids (all times, frames, the reference's times, or any others), and conversion to and from them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .schema import LATEST, Kind
 GridSpec = str | Mapping[str, float] | npt.ArrayLike
 """``union``, ``reference``, ``{"hop": seconds}``, or times."""
 Variables = dict[str, tuple[tuple[str, ...], Column, dict[str, str]]]
-"""Name -> dims behind that of the rows, values (rows, ...), attributes."""
+"""Name -> dims after that of the rows, values (rows, ...), attributes."""
 NOTHING = ""
 _ROUNDING = 1e-9
-"""Seconds by which a time may miss the frame of a hop that it is written for, as 0.3 s misses ``3 * 0.1``."""
+"""Seconds by which a time may differ from its frame because of rounding, as 0.3 s from ``3 * 0.1``."""
 
 
 def hop_of(grid: GridSpec) -> float | None:
-    """The hop of a grid of frames in seconds; None for ``union`` and ``reference``.
+    """Return the hop of a grid of frames in seconds; None for ``union`` and ``reference``.
 
     Examples
     --------
@@ -39,23 +39,12 @@ def hop_of(grid: GridSpec) -> float | None:
         hop = grid["hop"]
         if isinstance(hop, Real) and np.isfinite(hop) and hop > 0:
             return float(hop)
-    raise AnnotationError(f"not a grid: {grid!r}; write union, reference, {{hop: seconds}} or an array of times")
+    raise AnnotationError(f"not a grid: {grid!r}; use union, reference, {{hop: seconds}} or an array of times")
 
 
 @dataclass(frozen=True, eq=False)
 class TimeGrid:
-    """Stretches of time, each of which lasts until the next one begins.
-
-    Parameters
-    ----------
-    name : str
-        As an attribute of datasets.
-    times : float64 (n,), seconds
-        Starts of the stretches, ascending.
-    end : float, seconds
-        End of the last one.
-    rounding : float, seconds
-        By so much a time may lie before a start and still count as that start.
+    """Consecutive stretches of time.
 
     Examples
     --------
@@ -65,9 +54,13 @@ class TimeGrid:
     """
 
     name: str
+    """Name in attributes of datasets."""
     times: Float
+    """Ascending starts of the stretches: float64 (n,), seconds."""
     end: float
+    """End of the last stretch: float, seconds."""
     rounding: float = 0.0
+    """Largest difference by which a time may precede a start and still count as that start: float, seconds."""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -79,31 +72,26 @@ class TimeGrid:
 
     @property
     def points(self) -> Float:
-        """The times at which labels are looked up: the starts, or in the reference's stretches their middles."""
+        """Times at which labels are looked up: starts, or middles for the reference's stretches."""
         return (self.times + self.ends) / 2 if self.name == "reference" else self.times
 
     def frame_of(self, times: Float) -> Int:
-        """The stretch that each time falls into: int64 (n,), -1 before the first one, `len` behind the last one."""
+        """Stretch of each time: int64 (n,), -1 before the first one, `len` after the last one."""
         starts = np.append(self.times, self.end)[: len(self) + (len(self) > 0)]
         return np.searchsorted(starts - self.rounding, times, side="right") - 1
 
 
 def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = None) -> TimeGrid:
-    """The grid of a specification for annotations of a kind.
+    """Make the grid of a specification for annotations of a kind.
 
     Parameters
     ----------
     kind : Kind
     rows : Ragged
-        The annotations; the first is the reference.
+        Annotations, of which the first is the reference.
     spec : {"union", "reference"}, {"hop": seconds} or array of seconds
     decimals : int or None
-        Rounds the times of the annotations, so that those that hardly differ are one.
-
-    Raises
-    ------
-    AnnotationError
-        If it is no grid, has too many frames, or is the reference's for events.
+        Decimals to which times are rounded, to merge times that hardly differ.
 
     Examples
     --------
@@ -121,7 +109,7 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
         return frame_grid(kind, float(extents(kind, rows).max(initial=0.0)), hop)
     if spec == "reference" and kind.gridded_as == "events":
         raise AnnotationError(
-            "events meet on the grid union or {hop: seconds}; the reference's times hold only its own"
+            "use the grid union or {hop: seconds} for events; the reference's times contain only its own events"
         )
     if spec == "reference":
         rows = rows.take([0])
@@ -133,12 +121,7 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
 
 
 def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
-    """Frames at ``k * hop`` from 0 s to before an end, or, for kinds whose items have no end, to the last time.
-
-    Raises
-    ------
-    AnnotationError
-        If there are more than :data:`mirflow.kernels.intervals.MOST_FRAMES`.
+    """Make frames at ``k * hop`` from 0 s to before an end or, for kinds without ends, to the last time.
 
     Examples
     --------
@@ -147,7 +130,7 @@ def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
     ([0.0, 0.1, 0.2], 4)
     """
     rounding = min(_ROUNDING, hop / 4)
-    if "end" not in kind.times:  # the last item needs a frame of its own, hence the nudge past it
+    if "end" not in kind.times:  # the last item needs another frame
         end = float(np.nextafter(min(max(end, 0.0), 2 * LATEST) + rounding, np.inf))
     frames = grid_frames(end, hop)
     times: Float = np.arange(frames, dtype=np.float64) * hop
@@ -155,25 +138,25 @@ def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
 
 
 def _given_grid(spec: npt.ArrayLike) -> TimeGrid:
-    """A grid of any times; the last stretch is as long as the one before it."""
+    """Make a grid of given times; the last stretch has the length of the previous one."""
     try:
         times = np.asarray(spec, dtype=np.float64)
     except (TypeError, ValueError):
         times = np.zeros(0)
     if times.ndim != 1 or len(times) < 2:
         raise AnnotationError(
-            f"not a grid: {spec!r}; write union, reference, {{hop: seconds}} or an array of at least two times"
+            f"not a grid: {spec!r}; use union, reference, {{hop: seconds}} or an array of at least two times"
         )
     wrong = ~np.isfinite(times)
     wrong[1:] |= times[1:] <= times[:-1]
     if wrong.any():
         place = int(wrong.argmax())
-        raise AnnotationError(f"the times of a grid are finite and ascend, but number {place} is {times[place]} s")
+        raise AnnotationError(f"times of a grid must be finite and ascending, but number {place} is {times[place]} s")
     return TimeGrid("times", times, float(2 * times[-1] - times[-2]))
 
 
 def extents(kind: Kind, rows: Ragged) -> Float:
-    """The last end or time of each row: float64 (rows,), seconds; minus infinity for empty ones."""
+    """Last end or time of each row: float64 (rows,), seconds; minus infinity for empty rows."""
     name = kind.times[-1]
     found = np.full(len(rows), -np.inf)
     np.maximum.at(found, rows_of(rows.counts[0]) if rows.depth(name) == 1 else row_of_items(rows), rows.columns[name])
@@ -181,7 +164,7 @@ def extents(kind: Kind, rows: Ragged) -> Float:
 
 
 def valid_frames(kind: Kind, ends: Float, grid: TimeGrid) -> Bool:
-    """Stretches that begin before the end of each row, or hold its last time: bool (rows, n).
+    """Mask of stretches that begin before the end of each row or contain its last time: bool (rows, n).
 
     Parameters
     ----------
@@ -196,7 +179,7 @@ def valid_frames(kind: Kind, ends: Float, grid: TimeGrid) -> Bool:
 
 
 def names_of(annotations: Sequence[Annotation]) -> list[str]:
-    """Distinct names of the annotations, or numbers."""
+    """Distinct names of the annotations, otherwise numbers."""
     for key in ("annotator", "system", "source"):
         names = [str(annotation.attrs.get(key, "")) for annotation in annotations]
         if all(names) and len(set(names)) == len(names):
@@ -205,12 +188,12 @@ def names_of(annotations: Sequence[Annotation]) -> list[str]:
 
 
 def codes_at(rows: Ragged, times: Float) -> npt.NDArray[np.int32]:
-    """The label codes in force at some times, for every row: int32 (rows, times), -1 where nothing is.
+    """Find the label codes in force at given times for each row: int32 (rows, times), -1 for none.
 
     Parameters
     ----------
     rows : Ragged
-        Intervals in any order; zero-length ones have no effect, of overlapping ones the one that starts last counts.
+        Intervals in any order; empty ones have no effect, and those that start last take precedence in overlaps.
     times : float64 (n,), seconds
         Ascending.
 
@@ -238,19 +221,19 @@ _CODE = {"long_name": "code of the label in force, -1 for none"}
 
 
 def labels_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
-    """Intervals on a grid: ``code`` int32 (rows, n), the label in force at the start of each stretch."""
+    """Convert intervals to ``code`` int32 (rows, n), the label in force at the start of each stretch."""
     return {"code": (("time",), codes_at(rows, grid.points), _CODE)}
 
 
 def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
-    """Hierarchies on a grid: ``code`` int32 (rows, levels, n), of each level as of intervals.
+    """Convert hierarchies to ``code`` int32 (rows, levels, n), with each level as for intervals.
 
     Parameters
     ----------
     rows : Ragged
     grid : TimeGrid
     levels : int
-        At least those of the row with the most; levels that a row lacks have no labels.
+        Number of levels, at least the maximum over rows; missing levels have no labels.
     """
     codes = np.full((len(rows), levels, len(grid)), -1, dtype=np.int32)
     owner = rows_of(rows.counts[0])
@@ -261,21 +244,21 @@ def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
 
 
 def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
-    """Events on a grid.
+    """Convert events to counts and activations on a grid.
 
     Parameters
     ----------
     rows : Ragged
     grid : TimeGrid
     width : int
-        Stretches on each side of an event that are activated, too.
+        Number of stretches on each side of an event that are also activated.
 
     Returns
     -------
     dict
-        ``count`` int64 (rows, n), the events in each stretch; ``activation`` float32 (rows, n), 1 where there is one
-        and ``1 - d / (width + 1)`` at a distance of d stretches from the nearest one; of events with labels ``code``
-        int32 (rows, n), the label of the last one in each stretch.
+        ``count`` int64 (rows, n), the number of events in each stretch; ``activation`` float32 (rows, n), ``1 - d /
+        (width + 1)`` at a distance of d stretches from the nearest event; and, for labelled events, ``code`` int32
+        (rows, n), the label of the last one in each stretch.
 
     Examples
     --------
@@ -308,35 +291,27 @@ def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
 
 
 def _is_last(values: Int) -> Bool:
-    """True where the next value is another one: bool (n,)."""
+    """Mask of values that differ from the next one: bool (n,)."""
     return np.append(values[1:] != values[:-1], True)[: len(values)]
 
 
 @dataclass(frozen=True, eq=False)
 class GridArrays:
-    """Arrays on a grid, of which rows are made.
-
-    Parameters
-    ----------
-    values : mapping of str to array
-        Variables by their names, (rows, n), (rows, levels, n) or (rows, n, pitches).
-    times, ends : float64 (n,), seconds
-        Starts and ends of the stretches.
-    labels : tuple of str
-        The vocabulary of codes.
-    pitches : float64 (pitches,)
-        MIDI numbers.
-    """
+    """Arrays on a grid, from which rows are made."""
 
     values: Mapping[str, npt.NDArray[Any]]
+    """Variables by name: (rows, n), (rows, levels, n) or (rows, n, pitches)."""
     times: Float
     ends: Float
+    """Starts and ends of the stretches: float64 (n,), seconds."""
     labels: tuple[str, ...] = ()
+    """Vocabulary of codes."""
     pitches: Float = field(default_factory=lambda: np.zeros(0))
+    """MIDI numbers: float64 (pitches,)."""
 
 
 def intervals_from_grid(arrays: GridArrays) -> Ragged:
-    """Intervals of runs of one ``code``; neighbours of one label become one. Codes below 0 are no label.
+    """Convert runs of equal ``code`` to intervals; negative codes mean no label.
 
     Examples
     --------
@@ -362,7 +337,7 @@ def intervals_from_grid(arrays: GridArrays) -> Ragged:
 
 
 def hierarchies_from_grid(arrays: GridArrays) -> Ragged:
-    """Hierarchies of ``code``, level by level, without the empty levels below the last one that has labels."""
+    """Convert ``code`` to hierarchies, without empty levels below the last one with labels."""
     codes = arrays.values["code"]
     rows, levels, frames = codes.shape
     flat = intervals_from_grid(replace(arrays, values={"code": codes.reshape(rows * levels, frames)}))
@@ -373,7 +348,7 @@ def hierarchies_from_grid(arrays: GridArrays) -> Ragged:
 
 
 def events_from_grid(arrays: GridArrays) -> Ragged:
-    """Events of ``count``, at the starts of the stretches, with their labels where there is a ``code``."""
+    """Convert ``count`` to events at the starts of the stretches, labelled if there is a ``code``."""
     counts = arrays.values["count"].astype(np.int64)
     row, frame = np.nonzero(counts > 0)
     number = counts[row, frame]
@@ -385,9 +360,9 @@ def events_from_grid(arrays: GridArrays) -> Ragged:
 
 
 def series_from_grid(arrays: GridArrays) -> Ragged:
-    """Series of the ``valid`` times of ``frequency`` and ``voicing``.
+    """Convert ``frequency`` and ``voicing`` at ``valid`` times to series.
 
-    Where voicing is but 0 and 1, a frequency without voicing is negative; else there is a column of voicing.
+    If voicing is binary, unvoiced frequencies are negative; otherwise there is a column of voicing.
     """
     valid = arrays.values["valid"].astype(np.bool_)
     row, frame = np.nonzero(valid)

@@ -1,4 +1,4 @@
-"""One annotation as a labelled dataset, and back; of audio as an array of samples that are read when looked at."""
+"""Conversion of annotations to labelled datasets and back; samples of audio are read lazily."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def to_dataset(annotation: Annotation) -> xr.Dataset:
-    """An annotation as a labelled dataset with units; the counts of nested kinds are variables ``<dim>_size``.
+    """Convert an annotation to a labelled dataset with units; counts of nested kinds are variables ``<dim>_size``.
 
-    Audio becomes ``amplitude(source, channel, sample)``, of which nothing is read before it is looked at.
+    Audio becomes ``amplitude(source, channel, sample)``, which is read lazily.
     """
     if annotation.kind == "audio":
         return _audio_dataset(annotation)
@@ -45,7 +45,7 @@ def _attrs(long_name: str, units: str | None) -> dict[str, str]:
 
 
 def from_dataset(dataset: xr.Dataset) -> Annotation:
-    """The plain columns of a labelled dataset."""
+    """Convert a labelled dataset to plain columns."""
     if not hasattr(dataset, "data_vars"):
         raise AnnotationError(f"not an annotation: {type(dataset).__name__}; mirflow.annotation makes one")
     name = str(dataset.attrs.get("kind"))
@@ -73,10 +73,10 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
 
 
 def _counts(name: str, values: Any) -> Int:
-    """Counts of a nested kind, which are floats where datasets were aligned or read from files of others."""
+    """Counts of a nested kind, which may be floats after alignment or in files of other programs."""
     counts = np.asarray(values)
     if counts.dtype.kind not in "iuf" or not np.all((counts >= 0) & (counts < 2**53) & (counts == np.floor(counts))):
-        raise AnnotationError(f"{name} has to hold whole numbers from 0 on")
+        raise AnnotationError(f"{name} must contain whole numbers of at least 0")
     return counts.astype(np.int64)
 
 
@@ -87,14 +87,14 @@ Place = int | slice | Int
 
 
 class _Samples:
-    """The samples of several signals that are alike: (sources, channels, samples), read piece by piece."""
+    """Samples of several signals with equal shapes: (sources, channels, samples), read piece by piece."""
 
     def __init__(self, signals: Sequence[Signal]) -> None:
         self.signals = tuple(signals)
         self.shape = (len(signals), signals[0].channels, signals[0].frames)
 
     def read(self, key: tuple[Place, ...]) -> Column:
-        """Samples at a product of places."""
+        """Read samples at an outer product of indices."""
         source, channel, sample = key
         chosen = [self.signals[one] for one in np.atleast_1d(np.arange(len(self.signals))[source])]
         span, within = _span(sample, self.shape[2])
@@ -106,7 +106,7 @@ class _Samples:
 
 
 def _span(key: Place, size: int) -> tuple[slice, Place]:
-    """The one stretch of samples that holds all samples of a key, and their places in it."""
+    """Smallest slice that contains all samples of a key, and their indices in it."""
     if isinstance(key, np.ndarray):
         low = int(key.min(initial=size))
         return slice(low, int(key.max(initial=low - 1)) + 1), key - low
@@ -126,7 +126,7 @@ class _LabelledSignal:
     Parameters
     ----------
     amplitude : xr.Variable
-        Floating point, with the dim ``sample`` and perhaps ``channel``.
+        Floating point, with the dim ``sample`` and optionally ``channel``.
     rate : float
         Hz.
     """
@@ -138,7 +138,7 @@ class _LabelledSignal:
 
     @property
     def rate(self) -> float:
-        """Samples a second, Hz."""
+        """Sampling rate in Hz."""
         return self._rate
 
     @property
@@ -152,13 +152,13 @@ class _LabelledSignal:
         return int(self._amplitude.sizes["sample"])
 
     def read(self, start: int, stop: int) -> Float:
-        """Samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
+        """Read samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
         piece = self._amplitude.isel(sample=slice(start, stop)).transpose(..., "sample")
         return np.ascontiguousarray(np.atleast_2d(piece.to_numpy()), dtype=np.float64)
 
 
 def _audio_dataset(annotation: Annotation) -> xr.Dataset:
-    """Signals as a dataset ``amplitude(source, channel, sample)``; no sample is read before it is looked at."""
+    """Convert signals to a dataset ``amplitude(source, channel, sample)``, which is read lazily."""
     signals: list[Signal] = list(annotation.columns["signal"])
     names = annotation.labels or [f"source {place}" for place in range(len(signals))]
     where = annotation.attrs.get("source")
@@ -181,21 +181,21 @@ def _audio_dataset(annotation: Annotation) -> xr.Dataset:
 
 
 def _audio_annotation(dataset: xr.Dataset) -> Annotation:
-    """The signals of a dataset: that of a reader, or one of the user's own.
+    """Convert a dataset of a reader or of the user to signals.
 
     Parameters
     ----------
     dataset : xr.Dataset
-        ``amplitude`` over ``source``, ``sample`` and perhaps ``channel``, floating point, with the attribute ``rate``
-        in Hz; the coordinate ``source``, if there is one, names the sources.
+        Floating point ``amplitude`` over ``source``, ``sample`` and optionally ``channel``, with the attribute ``rate``
+        in Hz; an optional coordinate ``source`` names the sources.
     """
     if AMPLITUDE not in dataset.data_vars:
         raise AnnotationError(f"audio needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")
     amplitude = dataset[AMPLITUDE].variable
     if not {"source", "sample"} <= set(amplitude.dims) <= set(DIMS):
-        raise AnnotationError(f"{AMPLITUDE} lies over {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}")
+        raise AnnotationError(f"{AMPLITUDE} has the dims {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}")
     if amplitude.dtype.kind != "f":
-        raise AnnotationError(f"{AMPLITUDE} has to be floating point, from -1 to 1, not {amplitude.dtype}")
+        raise AnnotationError(f"{AMPLITUDE} must be floating point, from -1 to 1, not {amplitude.dtype}")
     rate = _rate(dataset)
     signals = [_LabelledSignal(amplitude.isel(source=place), rate) for place in range(amplitude.sizes["source"])]
     labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
@@ -207,9 +207,9 @@ def _audio_annotation(dataset: xr.Dataset) -> Annotation:
 def _rate(dataset: xr.Dataset) -> float:
     given = dataset.attrs.get(RATE, dataset[AMPLITUDE].attrs.get(RATE))
     try:
-        rate = float(given)  # type: ignore[arg-type]  # None too: it is no number, as others are not
+        rate = float(given)  # type: ignore[arg-type]  # raises for None, too
     except (TypeError, ValueError):
         rate = 0.0
     if not (np.isfinite(rate) and rate > 0):
-        raise AnnotationError(f"audio needs the attribute {RATE!r}, samples a second in Hz, not {given!r}")
+        raise AnnotationError(f"audio needs the attribute {RATE!r}, the sampling rate in Hz, not {given!r}")
     return rate

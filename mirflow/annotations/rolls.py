@@ -1,4 +1,4 @@
-"""Piano rolls: notes, and frames with several pitches, on a time grid and the MIDI pitches from 0 to 127."""
+"""Piano rolls: notes, or frames with several pitches, on a time grid and the MIDI pitches from 0 to 127."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIMS = ("time", "pitch")
 
 
 def semitones(frequency: Float) -> Float:
-    """The nearest MIDI numbers: float64 (n,); NaN or infinite where there is none.
+    """Nearest MIDI numbers: float64 (n,); NaN or infinite if there is none.
 
     Examples
     --------
@@ -26,16 +26,16 @@ def semitones(frequency: Float) -> Float:
 
 
 def outside(frequency: Float) -> Bool:
-    """Frequencies above 0 that lie outside of a roll: bool (n,)."""
+    """Mask of frequencies above 0 that are outside of a roll: bool (n,)."""
     midi = semitones(frequency)
     return np.asarray((frequency > 0) & ((midi < 0) | (midi >= PITCHES)))
 
 
 def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
-    """Piano rolls of notes.
+    """Make piano rolls of notes.
 
-    A note takes the stretches from that in which it starts to before that in which it ends, and at least one. Where two
-    notes of one pitch overlap, the one that starts last counts.
+    A note covers the stretches from the one in which it starts to before the one in which it ends, and at least one. Of
+    overlapping notes of one pitch, the one that starts last is used.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
     Returns
     -------
     dict
-        ``active`` and ``onset``, bool (rows, n, 128); of notes with velocities ``velocity``, float32 (rows, n, 128), 0
-        where nothing sounds.
+        ``active`` and ``onset``, bool (rows, n, 128); for notes with velocities also ``velocity``, float32 (rows, n,
+        128), 0 if nothing sounds.
 
     Examples
     --------
@@ -83,14 +83,14 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
 
 
 def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variables:
-    """Rolls of frames with several pitches.
+    """Make piano rolls of frames with several pitches.
 
     Parameters
     ----------
     rows : Ragged
-        Frames with pitches, none of which is 0.
+        Frames with nonzero pitches.
     frames : int64 (rows * n,)
-        The frame at each time of the grid, for each row, counted over all rows; -1 for none.
+        Frame at each time of the grid for each row, as an index into all frames; -1 for none.
     shape : (rows, n)
 
     Returns
@@ -115,10 +115,10 @@ def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variab
 
 
 def notes_from_grid(arrays: GridArrays) -> Ragged:
-    """Notes of piano rolls, in the order of start and pitch.
+    """Convert piano rolls to notes, sorted by start and pitch.
 
-    A note starts at each ``onset``, where there is such an array, and where a pitch becomes ``active``; it lasts until
-    the pitch ends or the next onset. Its ``velocity`` is that at its start.
+    A note starts at each ``onset``, if there is such an array, and whenever a pitch becomes ``active``; it lasts until
+    the pitch ends or the next onset. Its ``velocity`` is taken at its start.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def notes_from_grid(arrays: GridArrays) -> Ragged:
     >>> found.columns["start"].tolist(), found.columns["end"].tolist(), found.columns["pitch"].tolist()
     ([0.0, 2.0], [2.0, 3.0], [440.0, 440.0])
     """
-    # Time is the last dim, so that starts and stops, each in order, are those of the same notes.
+    # Time is the last dim, so that sorted starts and stops belong to the same notes.
     active = arrays.values["active"].astype(np.bool_).transpose(0, 2, 1)
     starts = np.zeros(active.shape, dtype=np.bool_)
     if "onset" in arrays.values:
@@ -154,7 +154,7 @@ def notes_from_grid(arrays: GridArrays) -> Ragged:
 
 
 def frames_from_grid(arrays: GridArrays) -> Ragged:
-    """Frames with the pitches that are ``active``, at the times that are ``valid``."""
+    """Convert piano rolls to frames with the ``active`` pitches at ``valid`` times."""
     valid = arrays.values["valid"].astype(np.bool_)
     row, frame = np.nonzero(valid)
     active = arrays.values["active"].astype(np.bool_)[row, frame]

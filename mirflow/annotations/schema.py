@@ -1,4 +1,4 @@
-"""The kinds of annotation, each declared once: dims, variables, units, rules, layouts of text, and tasks."""
+"""The kinds of annotation with their dims, variables, units, rules, layouts of text, and tasks."""
 
 from __future__ import annotations
 
@@ -39,129 +39,94 @@ TASK_KINDS: Mapping[str, str] = MappingProxyType(
         "lyrics": "text",
     }
 )
-"""Every task, in the order in which they are listed, with the kind of its references and estimates; its metrics are in
-the module of its name in `mirflow.metrics`."""
+"""Kind of references and estimates of each task, in listed order; its metrics are in the module of its name in
+`mirflow.metrics`.
+"""
 LATEST = 1e9
-"""Seconds, before or after 0, beyond which a number is no time of a recording: sums and products of times stay exact or
-nearly so, and far from what a double can hold. Some tasks have a smaller limit of their own."""
+"""Largest absolute time in seconds, which keeps sums and products of times (nearly) exact and far from overflow. Some
+tasks have smaller limits.
+"""
 
 RANK = "rank"
-"""The column by which lists of names are put in order when they are read; it is no variable of an annotation."""
+"""Column by which lists of names are sorted when they are read; not a variable of annotations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable of a kind.
-
-    Parameters
-    ----------
-    name, dtype : str
-        ``dtype`` is ``float64``, ``str``, or ``signal`` (see :mod:`mirflow.annotations.audio`).
-    long_name : str
-        For people.
-    units : str or None
-        ``s``, ``Hz``, ``MIDI``, or None for labels and ratios.
-    depth : int or None
-        Which of the kind's dims it lies along, counted from 1 (the outermost); None: the innermost.
-    optional : bool
-        Whether an annotation may leave it out.
-    flag : bool
-        Whether it is 1 for what is true and 0 for what is not, which text and arrays may say as such.
-    """
+    """One variable of a kind."""
 
     name: str
     dtype: str
+    """``dtype`` is ``float64``, ``str``, or ``signal`` (see :mod:`mirflow.annotations.audio`)."""
     long_name: str
+    """Description."""
     units: str | None = None
+    """``s``, ``Hz``, ``MIDI``, or None for labels and ratios."""
     depth: int | None = None
+    """Number of its dim, counted from 1 (the outermost); None: the innermost."""
     optional: bool = False
+    """Whether an annotation may leave it out."""
     flag: bool = False
+    """Whether it is a flag, 1 or 0, for which text and arrays may contain truth values."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of annotation.
-
-    Parameters
-    ----------
-    dims : tuple of str
-        From the outermost to the innermost; empty for kinds that hold a single record.
-    rules : tuple of str
-        What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
-    drawn_as : str
-        Form in timelines, figures and the report's page, and of what sounds: ``text`` for what has no times, ``list``
-        for what is too long for that; empty: none.
-    gridded_as : str
-        Form on a time grid: ``events``, ``labels``, ``levels``, ``notes``, ``pitches`` or ``curve``; empty: none.
-    height : str
-        Variable on the vertical axis of timelines.
-    level : str
-        Kind of each level of a hierarchy.
-    part : str
-        Placeholder in paths, where each item of the outermost dim may have a file of its own.
-    listed : bool
-        Whether an annotation is a list of names without times, of which one file usually holds many.
-    columns : tuple of str
-        Columns that delimited text can have; empty: such files have one layout only, or there are none.
-    needed : tuple of tuple of str
-        Columns that a header has to name, in one of these ways.
-    usual_order : tuple of str
-        Columns of a file without header, from the first.
-    narrow_order : tuple of str
-        Columns of rows that have no more than these; empty: as usual.
-    headings : mapping of str to tuple of str
-        Names of columns in headers, in the order of preference, where they are others than `HEADINGS`.
-    recognised : bool
-        Whether a header alone shows that a file is of this kind.
-    unclear : str
-        Meanings that one more column than usual may have, so that columns have to be declared.
-    values : str
-        Meaning of the numbers beside names, for kinds whose scores depend on them.
-    ordered_by : tuple of str
-        Columns of which any gives the order of the names, so that other numbers may be left out.
-    numbers : int
-        Numbers at the beginning of each row.
-    followed_by : str
-        What follows these numbers.
-    written : bool
-        Whether a str in memory is the annotation itself, where it is no path of a file.
-    alike : tuple of str
-        Tasks of other kinds whose rows may look the same.
-    rows : mapping of str to tuple of str
-        Task -> columns of its rows as messages show them, where they are not those of `usual_order`.
-    arguments : tuple of str
-        Arguments that mir_eval's functions take of one side, in their order, as :mod:`mirflow.annotations.arrays` takes
-        them: names of variables, or of arrays that hold several.
-    """
+    """One kind of annotation."""
 
     name: str
     dims: tuple[str, ...]
+    """Dims from the outermost to the innermost; empty for kinds with a single record."""
     variables: tuple[Variable, ...]
     rules: tuple[str, ...] = ()
+    """Rules of well-formed rows; see :mod:`mirflow.annotations.validation`."""
     drawn_as: str = ""
+    """Form in timelines, figures, the report's page and sonification: ``text`` for kinds without times, ``list`` if
+    that would be too long; empty: none."""
     gridded_as: str = ""
+    """Form on a time grid: ``events``, ``labels``, ``levels``, ``notes``, ``pitches`` or ``curve``; empty: none."""
     height: str = ""
+    """Variable on the vertical axis of timelines."""
     level: str = ""
+    """Kind of each level of a hierarchy."""
     part: str = ""
+    """Placeholder in paths, if items of the outermost dim may be in separate files."""
     listed: bool = False
+    """Whether annotations are lists of names without times, many of which are usually in one file."""
     columns: tuple[str, ...] = ()
+    """Possible columns of delimited text; empty: such files have a single layout or do not exist."""
     needed: tuple[tuple[str, ...], ...] = ()
+    """Alternative sets of columns that a header must contain."""
     usual_order: tuple[str, ...] = ()
+    """Columns of files without header, in order."""
     narrow_order: tuple[str, ...] = ()
+    """Columns of rows with exactly this many columns; empty: as usual."""
     headings: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """Names of columns in headers, in order of preference, if they differ from `HEADINGS`."""
     recognised: bool = False
+    """Whether a header is enough to recognise files of this kind."""
     unclear: str = ""
+    """Possible meanings of an additional column, because of which columns must be declared."""
     values: str = ""
+    """Meaning of the numbers next to names, for kinds whose scores depend on them."""
     ordered_by: tuple[str, ...] = ()
+    """Columns any of which defines the order of the names, so that other numbers are optional."""
     numbers: int = 0
+    """Numbers at the beginning of each row."""
     followed_by: Literal["", "label", "position", "velocity", "pitches"] = ""
+    """Text that follows these numbers."""
     written: bool = False
+    """Whether a str in memory is the annotation itself unless it is the path of a file."""
     alike: tuple[str, ...] = ()
+    """Tasks of other kinds whose rows may look the same."""
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """Task -> columns of its rows in messages, if they differ from `usual_order`."""
     arguments: tuple[str, ...] = ()
+    """Arguments of mir_eval's functions for one side, in order, for :mod:`mirflow.annotations.arrays`: names of
+    variables, or of arrays that contain several."""
 
     def variable(self, name: str) -> Variable:
-        """The variable of that name."""
+        """Return a variable by name."""
         for variable in self.variables:
             if variable.name == name:
                 return variable
@@ -169,12 +134,12 @@ class Kind:
 
     @cached_property
     def flags(self) -> frozenset[str]:
-        """Names of the variables that say what is true and what is not."""
+        """Names of the variables that are flags."""
         return frozenset(v.name for v in self.variables if v.flag)
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The tasks whose references and estimates are of this kind."""
+        """Tasks whose references and estimates are of this kind."""
         more = (name for name, task in declared(TASKS).items() if getattr(task, "kind", "") == self.name)
         return (*(task for task, kind in TASK_KINDS.items() if kind == self.name), *more)
 
@@ -190,17 +155,17 @@ class Kind:
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Names of the variables that every annotation of the kind has."""
+        """Names of the required variables."""
         return tuple(v.name for v in self.variables if not v.optional)
 
     @cached_property
     def times(self) -> tuple[str, ...]:
-        """Names of the variables that are times of an item, in seconds or quarter notes; empty: it has none."""
+        """Names of the variables that are times of an item, in seconds or quarter notes."""
         return tuple(name for name in ("time", "start", "end", "onset") if name in self.required)
 
     @cached_property
     def given_as(self) -> tuple[str, ...]:
-        """Names of columns and arguments by which arrays in memory can be given."""
+        """Names of columns and arguments for arrays in memory."""
         if self.name == "audio":
             return self.arguments
         ranks = (RANK,) if RANK in self.columns else ()
@@ -208,21 +173,21 @@ class Kind:
 
     @property
     def pitched(self) -> bool:
-        """True if it has frequencies, which files may give as MIDI numbers."""
+        """True if it has frequencies, which may be MIDI numbers in files."""
         return any(v.units == "Hz" for v in self.variables)
 
     @cached_property
     def depths(self) -> dict[str, int]:
-        """Depths of the variables that do not lie along the innermost dim."""
+        """Depths of the variables that are not along the innermost dim."""
         return {v.name: v.depth for v in self.variables if v.depth is not None}
 
     @property
     def adjacent(self) -> bool:
-        """True if each item may last until the next one starts, so that rows can do without ends."""
+        """True if items may last until the next one starts, so that ends are optional."""
         return "no_gap" in self.rules
 
     def row(self, task: str | None) -> tuple[str, ...]:
-        """Columns of a row of a task, None: of its first one, as messages show them."""
+        """Columns of a row of a task (None: the first task) in messages."""
         return self.rows.get(task or self.tasks[0], self.usual_order)
 
 
@@ -238,15 +203,14 @@ HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "duration": _words("duration dur length duration_s"),
         "label": _words("label labels value chord segment section function key text name position instrument"),
         "bar": _words("bar bar_number measure"),
-        # Not among them: names with MIDI, for which the unit has to be declared, and a confidence, which is no
-        # voicing.
+        # Excludes names with MIDI, for which the unit must be declared, and confidences, which are not voicing.
         "frequency": _words("frequency f0 freq hz pitch f0_hz frequency_hz"),
         "pitch": _words("pitch frequency freq f0 hz pitch_hz frequency_hz"),
         "voicing": _words("voicing voiced"),
         "velocity": _words("velocity vel midi_velocity"),
     }
 )
-"""Usual names of columns in headers, in the order of preference."""
+"""Common names of columns in headers, in order of preference."""
 _START = Variable("start", "float64", "start of the interval", "s")
 _END = Variable("end", "float64", "end of the interval", "s")
 _LABEL = Variable("label", "str", "label", optional=True)
@@ -266,7 +230,7 @@ KINDS = MappingProxyType(
                 needed=(("time",),),
                 usual_order=("time", "label"),
                 headings={
-                    # The number of a beat in its bar, where another column has the time.
+                    # The number of a beat in its bar, if another column has the time.
                     "label": (*HEADINGS["label"], *_words("beat beat_number beat_position position_in_bar word")),
                 },
                 recognised=True,
@@ -345,7 +309,7 @@ KINDS = MappingProxyType(
                     Variable("label", "str", "drum: pitch of General MIDI, or name"),
                     Variable("velocity", "float64", "MIDI velocity", optional=True),
                 ),
-                ("finite", "in_seconds", "not_negative", "sorted"),  # several drums may be hit at a time
+                ("finite", "in_seconds", "not_negative", "sorted"),  # several drums may be hit at the same time
                 columns=("time", "label", "velocity"),
                 needed=(("time", "label"),),
                 usual_order=("time", "label"),
@@ -400,7 +364,7 @@ KINDS = MappingProxyType(
                 ("finite", "in_seconds", "not_negative"),
                 numbers=1,
                 followed_by="pitches",
-                alike=("melody", "onset"),  # at each time there may be one pitch or none
+                alike=("melody", "onset"),  # frames may have at most one pitch
                 rows={"multipitch": ("time", "frequencies")},
                 drawn_as="frames",
                 gridded_as="pitches",
@@ -468,7 +432,7 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "text",
-                # Lines; or words, of which those of one line have its number.
+                # Lines, or words with the number of their line.
                 ("piece",),
                 (
                     Variable("label", "str", "text of the line or word"),
@@ -485,13 +449,13 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "ranking",
-                # In the order of rank; of references in any order.
+                # In order of rank; references are in any order.
                 ("rank",),
                 (
                     Variable("label", "str", "the item's name"),
                     Variable("value", "float64", "score, or relevance grade", optional=True),
                     Variable("left_out", "float64", "1 where the item is taken out of rankings", optional=True),
-                    # Of lists whose items were renamed: whoever breaks ties by name needs the names they had.
+                    # For lists whose items were renamed: breaking ties by name requires the original names.
                     Variable("tie", "float64", "of equal scores the largest is ahead, else names say", optional=True),
                 ),
                 columns=("label", "value", "rank"),
@@ -519,14 +483,14 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "judgements",
-                # References hold judgements of each candidate; estimates the candidates in the order of rank.
+                # References are judgements of candidates; estimates are candidates in order of rank.
                 ("judgement",),
                 (
                     Variable("label", "str", "the candidate's name"),
                     Variable("grader", "str", "who judged", optional=True),
                     Variable("broad", "str", "broad category: NS, SS or VS", optional=True),
                     Variable("value", "float64", "fine judgement; of systems a score", optional=True),
-                    # Of queries that are judged as others: each of their judgements was made, and counts, once.
+                    # For queries that are judged as others: each of their judgements was made, and counts, once.
                     Variable("judged_as", "str", "query that graders heard in its place", optional=True),
                 ),
                 columns=("label", "grader", "broad", "value", "rank", "judged_as"),
@@ -575,7 +539,7 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "sheet_music",
-                # Notes, tatums, meters, keys and chords; what the label says of a row. Numbers of others are NaN.
+                # Notes, tatums, meters, keys and chords, as given by the label; numbers that do not apply are NaN.
                 ("row",),
                 (
                     Variable("time", "float64", "time; of notes the performed onset", "s"),
@@ -593,7 +557,7 @@ KINDS = MappingProxyType(
             Kind(
                 "audio",
                 ("source",),
-                # Samples stay where they are until they are scored: a column of signals, not of amplitudes.
+                # Samples are only read when they are scored: a column of signals, not of amplitudes.
                 (Variable("signal", "signal", "recording"), Variable("label", "str", "source's name", optional=True)),
                 part="source",
                 arguments=("sources", "rate", "label"),
@@ -606,7 +570,7 @@ TIMES = ("time", "start", "end")
 
 
 def kind_of(task: str) -> Kind:
-    """The kind of annotation that a task compares, one of mirflow's or of a plugin.
+    """Return the kind of annotation of a task of mirflow or of a plugin.
 
     Examples
     --------
@@ -620,5 +584,5 @@ def kind_of(task: str) -> Kind:
         raise UnknownNameError("task", task, [*TASK_KINDS, *declared(TASKS)])
     kind = str(getattr(found, "kind", ""))
     if kind not in KINDS:
-        raise PluginError(f"task {task!r}: what is declared has the kind {kind!r}; one of {', '.join(KINDS)} is needed")
+        raise PluginError(f"task {task!r}: declared with unknown kind {kind!r}; choose from: {', '.join(KINDS)}")
     return KINDS[kind]

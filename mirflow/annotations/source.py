@@ -1,4 +1,4 @@
-"""Sources: one annotation that can be read, wherever it is, small enough to be sent to a worker and read there."""
+"""Sources: addresses of annotations, small enough to be sent to workers and read there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .annotation import Annotation
 
 
 class Source:
-    """One annotation that can be read: a file, an annotator of a file, an entry of a pack.
+    """Address of an annotation: a file, an annotator of a file, or an entry of a pack.
 
     Sources are immutable, hashable and picklable.
     """
@@ -19,20 +19,20 @@ class Source:
     name: str
     """Name of the file in messages; empty: its path."""
     found: tuple[int, int] | None
-    """Result of `stat`, where it was read when the source was found."""
+    """Result of `stat` if it was read when the source was found."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Its files."""
+        """Files of the source."""
         return (self.path,)
 
     @property
     def label(self) -> str:
-        """Name in messages; equal for two sources exactly if they are the same annotation."""
+        """Name in messages; two sources have the same label only if they are the same annotation."""
         return self.name or self.path
 
     def stat(self) -> tuple[int, int]:
-        """Size in bytes and time of modification in ns, as they were when it was found.
+        """Size in bytes and time of modification in ns when the source was found.
 
         Raises :class:`mirflow.errors.UnreadableError` if it is gone.
         """
@@ -43,30 +43,30 @@ class Source:
         raise NotImplementedError
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation, and the digest of the bytes that it was read from.
+        """Read the annotation, and the digest of its bytes.
 
         Raises :class:`mirflow.errors.UnreadableError` or :class:`mirflow.errors.InvalidAnnotationError`.
         """
         raise NotImplementedError
 
     def open(self) -> Annotation:
-        """The annotation; of audio without reading its samples."""
+        """Open the annotation, without reading samples of audio."""
         return self.read()[0]
 
 
 class MemorySource(Source):
-    """A source in memory: nothing is known of its age, and it is called by its name."""
+    """A source in memory, identified by its name, without a time of modification."""
 
     __slots__ = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Its label."""
+        """The label."""
         return (self.label,)
 
     @property
     def label(self) -> str:
-        """Its name."""
+        """The name."""
         return self.name
 
     def stat(self) -> tuple[int, int]:
@@ -76,12 +76,7 @@ class MemorySource(Source):
 
 @dataclass(frozen=True, eq=False)
 class HeldSource(MemorySource):
-    """A source whose annotation is in memory, and has no bytes to digest.
-
-    Parameters
-    ----------
-    name : str
-        Name in messages.
+    """A source whose annotation is in memory and has no digest.
 
     Examples
     --------
@@ -93,7 +88,8 @@ class HeldSource(MemorySource):
 
     annotation: Annotation
     name: str
+    """Name in messages."""
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation, without a digest."""
+        """Return the annotation with an empty digest."""
         return self.annotation, ""

@@ -14,22 +14,16 @@ from .schema import LATEST, TIMES, Kind
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The items of ragged rows that break one rule.
-
-    Parameters
-    ----------
-    items : Bool
-        Flat mask over the items (the innermost depth).
-    message : str
-        A format string with the columns' names as fields.
-    """
+    """Items of ragged rows that violate a rule."""
 
     rule: str
     items: Bool
+    """Flat mask of the items (the innermost depth)."""
     message: str
+    """Format string with names of columns as fields."""
 
     def describe(self, rows: Ragged, item: int) -> str:
-        """The error of one item, with its values."""
+        """Describe the error of an item, with its values."""
         values = {name: column[item] for name, column in rows.columns.items() if name in TIMES}
         if item > 0:
             values |= {f"previous_{name}": column[item - 1] for name, column in rows.columns.items() if name in TIMES}
@@ -41,14 +35,14 @@ def _times(rows: Ragged) -> list[Float]:
 
 
 def _any(rows: Ragged, test: Callable[[Float], Bool]) -> Bool:
-    """Items of which a time passes a test."""
+    """Mask of items with any time that passes a test."""
     return np.asarray(np.logical_or.reduce([test(time) for time in _times(rows)]))
 
 
 def _after_previous(
     rows: Ragged, compare: Callable[[Float, Float], Bool], previous: str = "", current: str = ""
 ) -> Bool:
-    """Items whose `current` column compares so to the `previous` column of the item before them in their row."""
+    """Mask of items whose `current` column compares true with the `previous` column of the previous item in the row."""
     onset = "start" if "start" in rows.columns else "time"
     before, after = rows.columns[previous or onset], rows.columns[current or onset]
     found = np.zeros(len(after), dtype=np.bool_)
@@ -62,15 +56,15 @@ def _unsorted(rows: Ragged) -> Bool:
 
 
 def _ends(rows: Ragged, compare: Callable[[Float, Float], Bool]) -> Bool:
-    """The items whose end compares so with their start; none where ends are not known, as of lines of lyrics."""
+    """Mask of items whose end compares true with their start; False if the end is unknown, as in lines of lyrics."""
     if "end" not in rows.columns or "start" not in rows.columns:
         return np.zeros(len(_times(rows)[0]), dtype=np.bool_)
     return compare(rows.columns["end"], rows.columns["start"])
 
 
 _INTERVAL = "{start} to {end} s"
-_LATE = f"time is not in seconds, as it is beyond {LATEST:g}:"
-# Rule -> what breaks it, the test, and the message for intervals and for events.
+_LATE = f"time is not in seconds (beyond {LATEST:g}):"
+# Rule -> name of its violation, test, and messages for intervals and for events.
 _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = MappingProxyType(
     {
         "finite": (
@@ -132,13 +126,13 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = 
 
 
 def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
-    """All items that break a rule of their kind, by the name of what is wrong.
+    """Find all items that violate a rule of their kind, by the name of the violation.
 
     Returns
     -------
     dict of str to Finding
-        Only what was found: ``not_finite``, ``too_late``, ``negative``, ``reversed``, ``zero_length``, ``unsorted``,
-        ``duplicate``, ``overlap``, ``gap``.
+        Violations that were found: ``not_finite``, ``too_late``, ``negative``, ``reversed``, ``zero_length``,
+        ``unsorted``, ``duplicate``, ``overlap``, ``gap``.
 
     Examples
     --------

@@ -55,7 +55,7 @@ _SEMITONES: dict[str, tuple[int, ...]] = {
 QUALITIES: dict[str, list[int]] = {
     quality: [int(semitone in semitones) for semitone in range(OCTAVE)] for quality, semitones in _SEMITONES.items()
 }
-"""Quality -> which of the 12 semitones above the root sound; those above the octave are left out."""
+"""Quality -> sounding semitones of the 12 above the root, without those above the octave."""
 
 EXTENDED_QUALITY_REDUX: dict[str, tuple[str, set[str]]] = {
     "minmaj7": ("min", {"7"}),
@@ -72,7 +72,7 @@ EXTENDED_QUALITY_REDUX: dict[str, tuple[str, set[str]]] = {
     "maj13": ("maj7", {"9", "11", "13"}),
     "min13": ("min7", {"9", "11", "13"}),
 }
-"""Extended quality -> the quality below it and the degrees that it adds."""
+"""Extended quality -> the simpler quality and the added degrees."""
 
 
 class ChordCode(NamedTuple):
@@ -88,19 +88,13 @@ X_CHORD_CODE = ChordCode(-1, EVERY_SEMITONE, -1)
 
 
 def reduce_quality(parts: ChordParts) -> ChordParts:
-    """The same chord with an extended quality written as a simpler one with degrees."""
+    """Write an extended quality as a simpler one with added degrees."""
     quality, added = EXTENDED_QUALITY_REDUX.get(parts.quality, (parts.quality, set()))
     return parts._replace(quality=quality, degrees=parts.degrees | added)
 
 
 def quality_semitones(quality: str) -> list[int]:
-    """The sounding ones of the 12 semitones above the root of a quality.
-
-    Raises
-    ------
-    InvalidChordException
-        For a quality without an agreed meaning, such as ``maj11``.
-    """
+    """Sounding semitones of a quality as 12 numbers; raises an InvalidChordException for ``maj11``."""
     if quality not in QUALITIES:
         raise InvalidChordException(
             f"Unsupported chord quality shorthand: '{quality}' Did you mean to reduce extended chords?"
@@ -109,26 +103,21 @@ def quality_semitones(quality: str) -> list[int]:
 
 
 def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = False) -> ChordCode:
-    """One chord label as numbers.
+    """Encode a chord label as numbers.
 
     Parameters
     ----------
     label : str
     reduce_extended : bool
-        Whether degrees above the octave count as their octave equivalents, those that extended qualities imply too.
-        Otherwise they are left out.
+        Whether degrees above the octave, including those of extended qualities, are reduced to their octave
+        equivalents. Otherwise they are left out.
     strict_bass : bool
-        Whether a bass that is not in the chord is an error. Otherwise it is added to the chord.
+        Whether a bass outside the chord is an error. Otherwise it is added to the chord.
 
     Returns
     -------
     ChordCode
-        ``X`` has no root and all twelve semitones, so that no chord with a root equals it.
-
-    Raises
-    ------
-    InvalidChordException
-        For a label outside the grammar, a quality without a meaning, or a bass that is refused.
+        ``X`` has no root and all twelve semitones, so that it never equals a chord with a root.
 
     Examples
     --------
@@ -157,7 +146,7 @@ def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = 
 
 @lru_cache(maxsize=1 << 16)
 def _code_or_reason(label: str, reduce_extended: bool) -> ChordCode | str:
-    # Errors are returned, not raised, because a cache forgets what is raised.
+    # Errors are returned instead of raised so that they are cached.
     try:
         return encode_chord(label, reduce_extended)
     except InvalidChordException as error:
@@ -166,31 +155,24 @@ def _code_or_reason(label: str, reduce_extended: bool) -> ChordCode | str:
 
 @dataclass(frozen=True, slots=True)
 class ChordTable:
-    """Chords as columns, one row each.
-
-    Parameters
-    ----------
-    root, bass : int8 (n,)
-        Semitones above C, and above the root; -1 for N and X.
-    pitches : uint16 (n,)
-        Bit i is set where the semitone i above the root sounds, the bass included; none for N, all twelve for X.
-    undefined : bool (n,)
-        Where the label is X.
-    invalid : mapping of int to str
-        Rows whose label cannot be encoded, and why; they have the codes of N.
-    """
+    """Chords as columns, one row each."""
 
     root: npt.NDArray[np.int8]
     pitches: npt.NDArray[np.uint16]
+    """uint16 (n,): bit i is set if the semitone i above the root sounds, including the bass; none for N, all twelve for
+    X."""
     bass: npt.NDArray[np.int8]
+    """int8 (n,): semitones above C, and above the root; -1 for N and X."""
     undefined: Bool
+    """Whether the label is X: bool (n,)."""
     invalid: Mapping[int, str] = field(default_factory=dict)
+    """Reasons why labels cannot be encoded, by row; these rows have the codes of N."""
 
     def __len__(self) -> int:
         return len(self.root)
 
     def take(self, index: Sequence[int] | Int) -> ChordTable:
-        """The given rows, in the given order; a row may be taken more than once."""
+        """Take rows in the given order, possibly repeated."""
         rows = np.asarray(index, dtype=np.int64)
         invalid: dict[int, str] = {}
         if self.invalid:
@@ -200,9 +182,9 @@ class ChordTable:
 
 
 def encode_vocabulary(labels: Sequence[str], reduce_extended: bool = False) -> ChordTable:
-    """Chord labels as columns of numbers, for `reduce_extended` as `encode_chord`; each is parsed once in a process.
+    """Encode chord labels as columns of numbers, see `encode_chord`; each label is parsed once per process.
 
-    Labels that cannot be encoded are listed in `invalid`; nothing is raised.
+    Labels that cannot be encoded are listed in `invalid` instead of raising errors.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Instruments of General MIDI: the names of the 128 programs, of their families, and what percussion is called."""
+"""Instruments of General MIDI: names of the 128 programs, of their families, and of percussion."""
 
 from __future__ import annotations
 
 DRUMS = "Drums"
-"""Label of percussion, which channel 10 of a MIDI file holds."""
+"""Label of percussion, which is on channel 10 of MIDI files."""
 
 PROGRAMS: tuple[str, ...] = (
     *("Acoustic Grand Piano", "Bright Acoustic Piano", "Electric Grand Piano", "Honky-tonk Piano"),
@@ -39,4 +39,4 @@ FAMILIES: tuple[str, ...] = (
     *("Piano", "Chromatic Percussion", "Organ", "Guitar", "Bass", "Strings", "Ensemble", "Brass"),
     *("Reed", "Pipe", "Synth Lead", "Synth Pad", "Synth Effects", "Ethnic", "Percussive", "Sound Effects"),
 )
-"""Names of the families, of eight programs each: program ``p`` is of family ``p // 8``."""
+"""Names of the families of eight programs: program ``p`` belongs to family ``p // 8``."""

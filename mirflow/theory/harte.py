@@ -23,9 +23,9 @@ QUALITY_NAMES = (
     *("7", "maj7", "min7", "dim7", "hdim7", "minmaj7", "aug7"),
     *("9", "maj9", "min9", "11", "maj11", "min11", "13", "maj13", "min13"),
 )
-"""Every quality that may be written; `maj11` has no agreed meaning and is refused when it is encoded."""
+"""All qualities of the grammar; `maj11` has no agreed meaning and cannot be encoded."""
 
-# Each character can be read in one way only, and is never read again: a label is parsed in time linear in its length.
+# The grammar is unambiguous without backtracking, so labels are parsed in linear time.
 _ACCIDENTALS = "(?:b++|#++)?+"
 _DEGREE = rf"{_ACCIDENTALS}(?:1[0-3]?+|[2-9])"
 _DEGREES = rf"\(\*?+{_DEGREE}(?:,\*?+{_DEGREE})*+\)"
@@ -35,11 +35,11 @@ CHORD_RE = re.compile(
     rf"(?::(?!/|\Z)(?P<quality>{'|'.join(QUALITY_NAMES)})?(?P<degrees>{_DEGREES})?)?"
     rf"(?:/(?P<bass>{_DEGREE}))?)\Z"
 )
-"""The form of a chord label; use its `match`."""
+"""Regular expression of chord labels; use its `match`."""
 
 
 class InvalidChordException(MirflowError):
-    """A chord label, or a part of one, that cannot be understood; with the label, where it is known."""
+    """An invalid chord label or part of one, with the label if it is known."""
 
     def __init__(self, message: str = "", chord_label: str | None = None) -> None:
         self.message = message
@@ -49,7 +49,7 @@ class InvalidChordException(MirflowError):
 
 
 class ChordParts(NamedTuple):
-    """The written parts of a chord label; a part that is not written has its default."""
+    """The parts of a chord label, with defaults for missing ones."""
 
     root: str
     quality: str
@@ -58,7 +58,7 @@ class ChordParts(NamedTuple):
 
 
 def pitch_class_to_semitone(pitch_class: str) -> int:
-    """Semitones above C of a spelled pitch class.
+    """Convert a spelled pitch class to semitones above C.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def pitch_class_to_semitone(pitch_class: str) -> int:
 
 
 def scale_degree_to_semitone(scale_degree: str) -> int:
-    """Semitones above the root of a scale degree, not wrapped into the octave.
+    """Convert a scale degree to semitones above the root, not wrapped into the octave.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def scale_degree_to_semitone(scale_degree: str) -> int:
     Raises
     ------
     InvalidChordException
-        If it is no degree.
+        For anything else.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def scale_degree_to_semitone(scale_degree: str) -> int:
 
 
 def degree_of_note(root: str, note: str) -> str:
-    """The degree of the major scale on a root that a note is, as both are spelled.
+    """Degree of a note in the major scale on a root, according to the spelling of both.
 
     Examples
     --------
@@ -136,15 +136,10 @@ def degree_of_note(root: str, note: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def parse_chord(label: str) -> ChordParts:
-    """The written parts of a chord label.
+    """Parse the parts of a chord label, or raise an InvalidChordException.
 
-    The quality is ``maj`` where nothing is written after the root, and empty where only degrees are. ``N`` has no parts
-    but its root, ``X`` those of a major chord.
-
-    Raises
-    ------
-    InvalidChordException
-        If the label does not follow the grammar.
+    The quality is ``maj`` if nothing follows the root, and empty if only degrees do. ``N`` has no parts except its
+    root; ``X`` has those of a major chord.
 
     Examples
     --------

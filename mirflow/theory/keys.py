@@ -1,4 +1,4 @@
-"""Keys of pieces: how labels such as ``C# minor``, ``Db:major`` or ``X`` are read, and how two keys are related."""
+"""Keys: parsing of labels such as ``C# minor``, ``Db:major`` or ``X``, and relations of two keys."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .harte import pitch_class_to_semitone
 from .leadsheet import translate_symbol
 
 MODES: Final = ("major", "minor", "other", "dorian", "phrygian", "lydian", "mixolydian", "locrian")
-"""The modes, in the order of their codes. ``other`` is any mode that is neither major nor minor."""
+"""Modes in the order of their codes; ``other`` is any mode except major and minor."""
 _MAJOR, _MINOR, _OTHER = range(3)
-# Ionian and aeolian have the notes of major and of natural minor: the same modes for scoring.
+# Ionian and aeolian have the notes of major and natural minor, so they are scored as these.
 _SPELLINGS = MappingProxyType({"maj": _MAJOR, "ionian": _MAJOR, "min": _MINOR, "aeolian": _MINOR})
 _CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPELLINGS)
 _LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
@@ -27,7 +27,7 @@ RELATIONS: Final = (
     *("same", "fifth_up", "fifth_down", "relative", "parallel", "other"),
     *("relative_of_fifth_up", "relative_of_fifth_down"),
 )
-"""Relations of an estimated key to a reference; every pair of keys has exactly one."""
+"""Relations of an estimated key to a reference, which are mutually exclusive and exhaustive."""
 SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL, OTHER, RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN = range(8)
 
 
@@ -40,7 +40,7 @@ class Key:
 
     @property
     def code(self) -> int:
-        """Its row and column in `relation_table`."""
+        """Index in `relation_table`."""
         return self.tonic * len(MODES) + self.mode
 
 
@@ -50,10 +50,10 @@ UNNAMED: Final = Key(12, 0)
 
 @lru_cache(maxsize=4096)
 def parse_key(label: str) -> Key | None:
-    """The key that a label names; None if it is no key.
+    """Parse the label of a key; None if it is invalid.
 
-    Tonics may have any spelling, tonic and mode any case; they are parted by blanks or a colon. A tonic alone is major,
-    as in Harte's syntax. ``X`` and ``N`` are keys that cannot be named.
+    Tonics may have any spelling, and tonic and mode any case; they are separated by spaces or a colon. A tonic without
+    mode is major, as in Harte's syntax. ``X`` and ``N`` are keys that cannot be named.
 
     Examples
     --------
@@ -73,32 +73,32 @@ def parse_key(label: str) -> Key | None:
 
 
 def lower_case_key(label: str) -> str:
-    """What to write in place of a lower-case letter alone, which often stands for minor; empty for other labels.
+    """Suggest a mode for a single lower-case letter, which often means minor; empty for other labels.
 
     Examples
     --------
     >>> lower_case_key("a"), lower_case_key("A"), lower_case_key("a minor")
-    ("'a' is read as A major, but lower-case letters often stand for minor: write 'A minor' or 'A major'", '', '')
+    ("'a' is read as A major, but lower-case letters often mean minor: write 'A minor' or 'A major'", '', '')
     """
     tonic = label.strip()
     if not _TONIC.fullmatch(tonic):
         return ""
     name = tonic[0].upper() + tonic[1:]
     return (
-        f"{tonic!r} is read as {name} major, but lower-case letters often stand for minor: write '{name} minor' or "
+        f"{tonic!r} is read as {name} major, but lower-case letters often mean minor: write '{name} minor' or "
         f"'{name} major'"
     )
 
 
 def not_a_key(label: str) -> str:
-    """The message on a label that names no key.
+    """Message for a label that is not a key.
 
     Examples
     --------
     >>> not_a_key("H moll")
     "not a key: 'H moll'; keys are written like C, A minor, F#:maj or X"
     >>> not_a_key("Am7").partition("; ")[2]
-    'keys are written like C, A minor, F#:maj or X; this is a chord: of chords say task chord'
+    'keys are written like C, A minor, F#:maj or X; this is a chord; use task chord for chords'
     >>> not_a_key("Am").partition("; ")[2]
     'keys are written like C, A minor, F#:maj or X; for A minor write A:min'
     """
@@ -107,18 +107,17 @@ def not_a_key(label: str) -> str:
     key = chord and parse_key(chord)
     if key:
         return f"{message}; for {label[:-1]} {MODES[key.mode]} write {chord}"
-    return f"{message}; this is a chord: of chords say task chord" if chord else message
+    return f"{message}; this is a chord; use task chord for chords" if chord else message
 
 
 @cache
 def relation_table() -> npt.NDArray[np.int8]:
-    """Relation of every key to every other: int8 (97, 97), indices into `RELATIONS` by the codes of both.
+    """Relations of all pairs of keys: int8 (97, 97), indices into `RELATIONS` by the codes of both.
 
-    ``fifth_up``: the estimate's tonic lies a fifth above the reference's, in the same mode. ``relative``: the reference
-    is major and the estimate, in another mode, nine semitones above it, or minor and three. ``parallel``: the same
-    tonic in another mode. ``relative_of_fifth_up``: the relative of the key a fifth above the reference, E minor for C
-    major. ``other`` as a mode is the same as any church mode. A key that cannot be named is related
-    only to itself.
+    ``fifth_up``: the estimate's tonic is a fifth above the reference's, in the same mode. ``relative``: the estimate is
+    in another mode, nine semitones above a major or three above a minor reference. ``parallel``: the same tonic in
+    another mode. ``relative_of_fifth_up``: the relative of the key a fifth above the reference, such as E minor for C
+    major. The mode ``other`` covers all church modes. A key that cannot be named is related only to itself.
 
     Examples
     --------
@@ -133,7 +132,7 @@ def relation_table() -> npt.NDArray[np.int8]:
     reference = mode[:, np.newaxis]
 
     def is_relative(fifth: int) -> npt.NDArray[np.bool_]:
-        """True if the estimate is the relative of the key that many semitones above the reference."""
+        """Mask of estimates that are the relative of the key `fifth` semitones above the reference."""
         shares_notes = ((reference == _MAJOR) & (step == (9 + fifth) % 12)) | (
             (reference == _MINOR) & (step == (3 + fifth) % 12)
         )

@@ -1,8 +1,8 @@
 """Chord symbols of lead sheets, such as ``Am7``, ``Bb7`` or ``Fmaj7/C``, in Harte's syntax.
 
-A symbol is a root, a suffix of `SUFFIXES`, perhaps alterations and added tones, and perhaps a bass note after a slash.
-What is not listed is no symbol: nothing is guessed, as symbols such as ``C2``, ``C7alt`` or a bare triangle mean
-different chords in different books.
+A symbol consists of a root, a suffix of `SUFFIXES`, optional alterations and added tones, and an optional bass note
+after a slash. Other symbols are refused, because ``C2``, ``C7alt`` or a bare triangle, for example, mean different
+chords in different books.
 """
 
 from __future__ import annotations
@@ -64,22 +64,17 @@ _SIGNS = str.maketrans({"♭": "b", "♯": "#", "\N{MINUS SIGN}": "-", "\N{EN DA
 
 
 def leadsheet_to_harte(symbol: str) -> str:
-    """A chord symbol of a lead sheet in Harte's syntax.
+    """Convert a chord symbol of a lead sheet to Harte's syntax.
 
     Parameters
     ----------
     symbol : str
-        Root in capitals, a suffix of `SUFFIXES`, alterations (``b5 #5 b9 #9 #11 b13 add9``, perhaps in brackets), and
-        perhaps a bass note.
+        Root in capitals, a suffix of `SUFFIXES`, alterations (``b5 #5 b9 #9 #11 b13 add9``, optionally in brackets),
+        and an optional bass note.
 
     Returns
     -------
     str
-
-    Raises
-    ------
-    InvalidChordException
-        For anything else.
 
     Examples
     --------
@@ -93,7 +88,7 @@ def leadsheet_to_harte(symbol: str) -> str:
 
 
 def not_a_chord(label: str) -> str:
-    """The message on a label that is none of Harte's syntax.
+    """Message for a label that is not valid in Harte's syntax.
 
     Examples
     --------
@@ -112,17 +107,17 @@ def not_a_chord(label: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def translate_symbol(symbol: str) -> str | None:
-    """Harte's label of a chord symbol; None of what is none."""
+    """Convert a chord symbol to Harte's syntax; None if it is invalid."""
     text = symbol.strip().translate(_SIGNS)
     if text in NO_CHORDS:
         return NO_CHORD
-    # The longest suffix counts: m7b5 is one of its own, m7b9 is m7 with an alteration.
+    # The longest suffix is used: m7b5 is a suffix, but m7b9 is m7 with an alteration.
     forms = (form for bass in (True, False) if (form := _split(text, bass)) is not None)
     return next(forms, None)
 
 
 def _split(text: str, with_bass: bool) -> str | None:
-    """Harte's label of a symbol that has, or has not, a bass note."""
+    """Convert a symbol with or without a bass note to Harte's syntax."""
     body, slash, bass = text.rpartition("/") if with_bass else (text, "", "")
     if with_bass and not (slash and re.fullmatch("[A-G][#b]?", bass)):
         return None
@@ -140,13 +135,13 @@ def _split(text: str, with_bass: bool) -> str | None:
 
 
 def _degrees(altered: str, suffix: str) -> list[str] | None:
-    """Harte's degrees of alterations and added tones; None if they are none."""
+    """Convert alterations and added tones to Harte's degrees; None if they are invalid."""
     if altered.startswith("(") and altered.endswith(")"):
         altered = altered[1:-1].replace(",", "")
         if not altered:
             return None
     elif altered and not suffix and not altered.startswith("add"):
-        return None  # without a suffix only in brackets: Cb5 is the power chord on C flat
+        return None  # brackets are required without a suffix: Cb5 is the power chord on C flat
     parts = re.findall(_ALTERED, altered)
     if "".join(parts) != altered or len(set(parts)) < len(parts):
         return None

@@ -1,4 +1,4 @@
-"""Drums: names of the percussion of General MIDI, and the maps that make classes of its pitches."""
+"""Drums: names of General MIDI percussion, and maps that assign its pitches to classes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PERCUSSION: Final[Mapping[int, str]] = MappingProxyType(
         )
     )
 )
-"""Names of the pitches of percussion in General MIDI 1 (35 to 81) and 2 (27 to 87)."""
+"""Names of percussion pitches in General MIDI 1 (35 to 81) and 2 (27 to 87)."""
 
 _SHORT = {
     36: ("BD", "KD", "kick", "kick drum", "bass drum", "bass"),
@@ -55,11 +55,11 @@ _SHORT = {
     60: ("BO", "bongo"),
     75: ("CL", "clave"),
 }
-"""Usual names of drums and of classes of them, by the pitch that stands for them."""
+"""Common names of drums and of classes of drums, by their representative pitch."""
 
 
 def _plain(name: str) -> str:
-    """A name without regard to case, blanks, hyphens and underscores."""
+    """Normalise a name, ignoring case, spaces, hyphens and underscores."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
@@ -71,7 +71,7 @@ _PITCHES: Mapping[str, int] = MappingProxyType(
 
 @lru_cache(maxsize=4096)
 def pitch_of(label: str) -> int | None:
-    """The pitch of General MIDI that a label means: a whole number from 0 to 127, or a usual name in any case.
+    """General MIDI pitch of a label, which is an integer from 0 to 127 or a common name in any case.
 
     Examples
     --------
@@ -90,11 +90,6 @@ def pitch_of(label: str) -> int | None:
 class DrumMap:
     """Classes of drums.
 
-    Parameters
-    ----------
-    classes : mapping of str to tuple of (str or int)
-        Each class with what is of it: pitches of General MIDI, or labels of annotations.
-
     Examples
     --------
     >>> DRUM_MAPS["adtof5"].class_of("46"), DRUM_MAPS["adtof5"].class_of("56")
@@ -102,15 +97,16 @@ class DrumMap:
     """
 
     classes: Mapping[str, tuple[int | str, ...]]
+    """Members of each class: General MIDI pitches, or labels of annotations."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The classes, in their order."""
+        """Classes in order."""
         return tuple(self.classes)
 
     @cached_property
     def _of_pitch(self) -> dict[int, int]:
-        """Places by pitch; a pitch that is listed comes before one that a listed name stands for."""
+        """Index of the class by pitch; listed pitches take precedence over those of listed names."""
         listed = [(str(one), place) for place, own in enumerate(self.classes.values()) for one in own]
         listed.sort(key=lambda one: one[0].isdecimal())
         return {pitch: place for label, place in listed if (pitch := pitch_of(label)) is not None}
@@ -121,9 +117,9 @@ class DrumMap:
         return names | {_plain(str(one)): place for place, own in enumerate(self.classes.values()) for one in own}
 
     def class_of(self, label: str) -> int | None:
-        """Place of the class of a label: -1 for a drum that is of none of them, None for what is no drum.
+        """Index of the class of a label: -1 for a drum outside all classes, None for an unknown drum.
 
-        A class's own name and what the map lists come before pitches and usual names.
+        Names of classes and entries of the map take precedence over pitches and common names.
         """
         listed = self._of_label.get(_plain(label))
         if listed is not None:
@@ -197,11 +193,11 @@ end with the number of classes."""
 
 
 STAFF: Final = (*DRUM_MAPS["adtof5"].names, "other")
-"""Rows of drums from below, as on a staff: kick, snare, toms, hi-hat, cymbals, and what is none of these."""
+"""Rows of drums from bottom to top, as on a staff: kick, snare, toms, hi-hat, cymbals, and others."""
 
 
 def staff_row(drum: str) -> int:
-    """The row of a drum, or of a class of drums, among `STAFF`.
+    """Row of a drum or a class of drums in `STAFF`.
 
     Examples
     --------

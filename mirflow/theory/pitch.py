@@ -1,4 +1,4 @@
-"""Pitch: frequencies, MIDI numbers, and pitches as they are written."""
+"""Pitch: conversion between frequencies and MIDI numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy.typing as npt
 from ..ragged import Float
 
 HIGHEST_MIDI = 127
-"""The highest MIDI number of a pitch, and the highest velocity."""
+"""The highest MIDI pitch and velocity."""
 
 
 def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:
-    """MIDI numbers, with fractions, of frequencies in Hz; A4, 440 Hz, is 69.
+    """Convert frequencies in Hz to MIDI numbers with fractions; A4, 440 Hz, is 69.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:
 
 
 def midi_to_hz(midi: Any) -> Any:
-    """Frequencies of MIDI numbers; 69 is A4, 440 Hz.
+    """Convert MIDI numbers to frequencies; 69 is A4, 440 Hz.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ def midi_to_hz(midi: Any) -> Any:
 
 
 def to_hertz(pitch: Float, kind: str, unit: str) -> Float:
-    """Pitches of a file in Hz.
+    """Convert pitches of a file to Hz.
 
     Parameters
     ----------
     pitch : float64 (n,)
     kind : {"notes", "series", "multipitch"}
-        Every number of a note is a pitch. In a series and in multipitch 0 means that nothing sounds, and a negative
-        number is a guess at what does not sound: its sign is kept, in either unit.
+        Every number of a note is a pitch. In series and multipitch, 0 is silence, and negative numbers are guesses in
+        unvoiced frames, whose signs are kept in either unit.
     unit : {"Hz", "MIDI"}
 
     Returns
@@ -76,7 +76,7 @@ def to_hertz(pitch: Float, kind: str, unit: str) -> Float:
     """
     if unit == "Hz":
         return pitch
-    with np.errstate(over="ignore"):  # what is no MIDI pitch becomes infinite, which is refused when scored
+    with np.errstate(over="ignore"):  # invalid MIDI pitches become infinite, which scoring refuses
         if kind == "notes":
             return np.asarray(midi_to_hz(pitch), dtype=np.float64)
         return np.asarray(np.sign(pitch) * midi_to_hz(np.abs(pitch)), dtype=np.float64)

@@ -1,8 +1,8 @@
-"""Chords as sets of spelled degrees, and what remains of them when they are reduced to a triad or a tetrad.
+"""Chords as sets of spelled degrees, and their reduction to triads and tetrads.
 
-A degree is its position on the line of fifths, counted from the root: 1 is 0, 5 is 1, 2 is 2, 4 is -1; a sharp adds
-7, a flat subtracts 7. The octave does not matter (9 is 2). So #4 (6) and b5 (-6) are different degrees that are equal
-modulo 12, which is how spelling is dropped where it is not to count.
+A degree is its position on the line of fifths, counted from the root: 1 is 0, 5 is 1, 2 is 2, 4 is -1; a sharp adds 7,
+a flat subtracts 7. Octaves are ignored (9 is 2). Thus, #4 (6) and b5 (-6) are different degrees, but equal modulo 12 if
+spelling is ignored.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ _CHORD = re.compile(
 )
 
 NONE: Final = -1
-"""The root code of no chord; as a triad, tetrad or bass code: there is none."""
+"""Code of no chord as a root, and of none as a triad, tetrad or bass."""
 UNDEFINED: Final = -2
-"""The root code of a label for chords outside every vocabulary."""
+"""Root code of labels for chords outside every vocabulary."""
 
 
 _OF_DEGREES = MappingProxyType(
     {frozenset(degrees.split()): name for name, degrees in _SHORTHANDS.items() if name != "maj11"}
 )
-"""Shorthands by their degrees, but for one that has no agreed meaning."""
+"""Shorthands by their degrees, except one without an agreed meaning."""
 
 
 def label_of_degrees(root: str, degrees: Iterable[str], bass: str = "1") -> str:
-    """A label in Harte's syntax of spelled degrees beside the root: a shorthand, where one has just these.
+    """Make a label in Harte's syntax from spelled degrees other than the root, with a matching shorthand if possible.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def label_of_degrees(root: str, degrees: Iterable[str], bass: str = "1") -> str:
 
 
 def position(degree: str) -> int:
-    """The position of a degree such as ``b7`` or ``#11`` on the line of fifths, counted from the root.
+    """Position of a degree such as ``b7`` or ``#11`` on the line of fifths, counted from the root.
 
     Examples
     --------
@@ -100,33 +100,21 @@ def position(degree: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpelledChord:
-    """A chord as the label spells it.
-
-    Parameters
-    ----------
-    root : int
-        Semitones above C, 0 to 11; `NONE` for no chord, `UNDEFINED` for an undefined one.
-    degrees : frozenset of int
-        Positions on the line of fifths, the bass among them.
-    bass : int or None
-        That of the bass; None where the label names none.
-    """
+    """A chord as spelled in its label."""
 
     root: int
+    """Semitones above C, 0 to 11; `NONE` for no chord, `UNDEFINED` for an undefined one."""
     degrees: frozenset[int] = frozenset()
+    """Positions on the line of fifths, including the bass."""
     bass: int | None = None
+    """Position of the bass; None if the label has no bass."""
 
 
 def parse_spelled(label: str) -> SpelledChord:
     """Read a label in Harte's syntax.
 
-    ``N`` or ``S`` (silence) at the start means no chord, ``X`` or ``U`` an undefined one. The 9th, 11th and 13th that a
-    shorthand implies are not counted as a 2nd, 4th and 6th; those that are listed or in the bass are.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If the label is not a chord, or omits a degree that it does not have.
+    ``N`` or ``S`` (silence) at the start means no chord, ``X`` or ``U`` an undefined one. The 9th, 11th and 13th
+    implied by a shorthand do not count as a 2nd, 4th and 6th, unlike those that are listed or in the bass.
 
     Examples
     --------
@@ -149,7 +137,7 @@ def parse_spelled(label: str) -> SpelledChord:
 
 
 def _with_listed(label: str, shorthand: list[str], listed: str | None) -> set[int]:
-    """The degrees of a shorthand, without those that a list omits and with those that it adds."""
+    """Degrees of a shorthand after applying the listed omissions and additions."""
     degrees = {position(degree) for degree in shorthand if int(degree.lstrip("b#")) < 8}
     implied = {position(degree) for degree in shorthand} - degrees
     for item in listed.split(",") if listed else ():
@@ -172,7 +160,7 @@ _SEVENTHS = _, _FLAT_SEVENTH, _SEVENTH, _SIXTH, _DOUBLE_FLAT_SEVENTH = None, -2,
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """The positions of the degrees of a chord; if `spelled`, enharmonic degrees (#4 and b5) are different.
+    """Positions of the degrees of a chord; if `spelled`, enharmonic degrees (#4 and b5) are different.
 
     Examples
     --------
@@ -190,10 +178,10 @@ class Degrees:
 
 
 def reduce_to_triad(degrees: Degrees) -> tuple[int, int] | None:
-    """The third (or the 4th or 2nd in its place) and the fifth that a chord is reduced to; None if it has no triad.
+    """Reduce a chord to its third (or 4th or 2nd) and fifth; None if it has no triad.
 
-    A major third goes before a minor one. Without either it is a suspended chord if exactly one of 4 and 2 is there. A
-    third has an altered fifth only where the chord has one and no perfect one.
+    A major third takes precedence over a minor one. Without a third, the chord is suspended if it has exactly one of 4
+    and 2. The fifth above a third is altered only if the chord has an altered and no perfect fifth.
 
     Examples
     --------
@@ -214,7 +202,7 @@ def reduce_to_triad(degrees: Degrees) -> tuple[int, int] | None:
 
 
 def reduce_to_seventh(degrees: Degrees, triad: tuple[int, int]) -> int | None:
-    """The degree that makes a tetrad of a triad: b7, 7, 6, or bb7 over a diminished triad; None if it stays a triad."""
+    """Degree that extends a triad to a tetrad: b7, 7, 6, or bb7 over a diminished triad; None for a triad."""
     if triad == (_MINOR, _DIMINISHED):
         candidates: tuple[int, ...] = (_FLAT_SEVENTH, _DOUBLE_FLAT_SEVENTH)
     elif triad[1] != _PERFECT:
@@ -225,7 +213,7 @@ def reduce_to_seventh(degrees: Degrees, triad: tuple[int, int]) -> int | None:
 
 
 def triad_code(third: str, fifth: str) -> int:
-    """The code of a reduced triad in a `SpelledTable`.
+    """Code of a reduced triad in a `SpelledTable`.
 
     Examples
     --------
@@ -236,7 +224,7 @@ def triad_code(third: str, fifth: str) -> int:
 
 
 def tetrad_code(third: str, fifth: str, seventh: str | None) -> int:
-    """The code of a reduced tetrad, or of a triad without a seventh, in a `SpelledTable`.
+    """Code of a reduced tetrad, or of a triad without a seventh, in a `SpelledTable`.
 
     Examples
     --------
@@ -248,26 +236,18 @@ def tetrad_code(third: str, fifth: str, seventh: str | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpelledTable:
-    """Reduced chords of labels, one row each.
-
-    Parameters
-    ----------
-    root : int8 (n,)
-        Semitones above C, `NONE` or `UNDEFINED`.
-    triad, tetrad : int8 (n,)
-        See `triad_code` and `tetrad_code`; `NONE` for a chord without a triad.
-    triad_bass, tetrad_bass : int8 (n,)
-        Semitones of the bass above the root where it belongs to the reduced chord, else `NONE`.
-    invalid : mapping of int to str
-        Labels that are not chords, and why; their rows are those of no chord.
-    """
+    """Reduced chords of labels, one row each."""
 
     root: npt.NDArray[np.int8]
+    """Semitones above C, `NONE` or `UNDEFINED`: int8 (n,)."""
     triad: npt.NDArray[np.int8]
     tetrad: npt.NDArray[np.int8]
+    """int8 (n,): see `triad_code` and `tetrad_code`; `NONE` for a chord without a triad."""
     triad_bass: npt.NDArray[np.int8]
     tetrad_bass: npt.NDArray[np.int8]
+    """Semitones of the bass above the root if it belongs to the reduced chord, else `NONE`: int8 (n,)."""
     invalid: dict[int, str]
+    """Reasons why labels are not chords, by row; these rows are no chord."""
 
 
 _NO_CHORD = (NONE, NONE, NONE, NONE, NONE)
@@ -292,7 +272,7 @@ def _reduced(label: str, spelled: bool) -> tuple[int, ...]:
 
 
 def encode_spelled(labels: Sequence[str], spelled: bool) -> SpelledTable:
-    """The reduced chords of labels, whose degrees keep their spelling (#4 is not b5) or are compared by pitch.
+    """Encode reduced chords of labels, whose degrees are compared by spelling (#4 is not b5) or by pitch.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lyrics as the guide of Jam-ALT writes them: capitals at the beginning of lines, few marks at their ends."""
+"""Lyrics in the style of Jam-ALT: capitals at the beginning of lines, few punctuation marks at their ends."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ _KEPT = frozenset("!?)\"'\u00b4\u00bb\u2018\u2019\u201c\u201d")
 
 
 def normalize_lyrics(text: str) -> str:
-    """Lyrics as the guide of Jam-ALT wants them, whose rules many systems do not know.
+    """Convert lyrics to the style guide of Jam-ALT, which many systems do not follow.
 
-    The first letter of each line becomes a capital; at the end of lines there are no marks but exclamation and question
-    marks, closing parentheses and quotes. Equal to ``normalize_lyrics`` of alt-eval 1.2.0, which applies it to
+    The first letter of each line is capitalised, and marks at the end of lines are removed, except exclamation and
+    question marks, closing parentheses and quotes. Equal to ``normalize_lyrics`` of alt-eval 1.2.0, which applies it to
     estimates.
 
     Parameters
     ----------
     text : str
-        Lines divided by ``\\n``.
+        Lines separated by ``\\\
+``.
 
     Returns
     -------
     str
-        As many lines.
+        Text with the same number of lines.
 
     Examples
     --------

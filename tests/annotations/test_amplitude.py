@@ -103,7 +103,7 @@ def test_a_dataset_of_ones_own() -> None:
     ("dataset", "message"),
     [
         (xr.Dataset({"sound": ("sample", np.zeros(3))}), "needs a variable 'amplitude'"),
-        (xr.Dataset({"amplitude": ("sample", np.zeros(3))}), "amplitude lies over sample, not source"),
+        (xr.Dataset({"amplitude": ("sample", np.zeros(3))}), "amplitude has the dims sample, not source"),
         (xr.Dataset({"amplitude": (("source", "sample"), np.zeros((2, 3)))}), "needs the attribute 'rate'"),
         (
             xr.Dataset({"amplitude": (("source", "sample"), np.zeros((2, 3)))}, attrs={"rate": "fast"}),

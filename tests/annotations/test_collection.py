@@ -128,7 +128,7 @@ def test_a_dataset_reordered_without_its_values_is_refused(songs: Collection, or
 
 
 def test_tracks_of_a_collection_are_distinct_and_of_one_kind(songs: Collection) -> None:
-    with pytest.raises(AnnotationError, match="track 'a' is in the collection twice"):
+    with pytest.raises(AnnotationError, match="track 'a' occurs twice in the collection"):
         Collection("intervals", ("a", "a", "b"), songs.rows)
     with pytest.raises(AnnotationError, match="of one kind, not of events, intervals"):
         collect({"a": chords("C"), "b": Annotation("events", {"time": np.zeros(1)})})

@@ -216,7 +216,7 @@ def test_columns_of_a_kind_cover_what_it_needs_and_its_usual_order(kind: Kind) -
 @pytest.mark.parametrize("counts", [[1.0, np.nan], [np.inf, 0.0], [-1, 2], [0.5, 0.5], [1e300, 0.0], ["1", "0"]])
 def test_counts_that_are_none_are_refused_without_a_warning_of_numpy(counts: list[Any]) -> None:
     variables = {"time": ("time", [0.0, 1.0]), "frequency": ("pitch", [440.0]), "pitch_size": ("time", counts)}
-    with pytest.raises(AnnotationError, match="pitch_size has to hold whole numbers from 0 on"):
+    with pytest.raises(AnnotationError, match="pitch_size must contain whole numbers of at least 0"):
         from_dataset(xr.Dataset(variables, attrs={"kind": "multipitch"}))
 
 

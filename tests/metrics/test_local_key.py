@@ -100,7 +100,7 @@ def test_arrays_of_one_pair() -> None:
     ("rows", "message"),
     [
         ([(0.0, 4.0, "Cm")], "for C minor write C:min"),
-        ([(0.0, 4.0, "Am7")], "this is a chord: of chords say task chord"),
+        ([(0.0, 4.0, "Am7")], "this is a chord; use task chord for chords"),
         ([(4.0, 0.0, "C major")], "ends before it starts"),
         ([(0.0, 4.0, "C major"), (3.0, 5.0, "C major")], "overlaps the row before it: 3.0 s is before 4.0 s"),
         ([(np.nan, 4.0, "C major")], "not finite"),

@@ -50,7 +50,7 @@ def test_credits_override_a_tree() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"a\.csv: names no class"),
+        ("", r"a\.csv: no classes"),
         ("class,parent\njazz,a\njazz,b\n", r"a\.csv:3: the class 'jazz' occurs twice"),
         ("class,parent\na,b\nb,c\nc,a\n", r"a\.csv: the class 'a' is below itself"),
         ("class,parent\na\n", r"a\.csv:2: has 1 columns, not 2"),
@@ -59,7 +59,7 @@ def test_credits_override_a_tree() -> None:
         ("from,to,credit\na,b,1.5\n", r"a\.csv: the credit for 'b' where 'a' is right is not between 0 and 1: 1\.5"),
         ("from,to,credit\na,b,nan\n", r"not between 0 and 1: nan"),
         ("from,to,credit\na,b,0.5\na,b,0.5\n", r"a\.csv:3: the pair 'a', 'b' occurs twice"),
-        ("from,to,credit\na,a,0.5\n", r"that is no error, and worth 1"),
+        ("from,to,credit\na,a,0.5\n", r"this is not an error and earns 1"),
         ("jazz\njazz\n", r"a\.csv: the class 'jazz' occurs twice"),
         ("jazz,rock\n", r"a\.csv:1: has 2 columns, not 1"),
     ],
