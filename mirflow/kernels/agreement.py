@@ -1,4 +1,4 @@
-"""Decisions against each other: agreement of graders beyond chance, and right and wrong decisions by class."""
+"""Agreement of decisions: graders beyond chance, and correct and wrong decisions by class."""
 
 from __future__ import annotations
 
@@ -14,39 +14,30 @@ from ..ragged import Float
 from .ratios import divide
 
 _STRENGTHS = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
-"""The largest kappa of each word."""
+"""Upper bounds of kappa with their descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraderAgreement:
-    """Agreement of graders.
-
-    Parameters
-    ----------
-    kappa : float
-        (observed - expected) / (1 - expected); NaN where it is not defined.
-    observed : float
-        Share of the pairs of graders of an item that agree, averaged over the items with at least two graders.
-    expected : float
-        The same, if everybody chose at random as often as the categories were chosen.
-    graded, compared : int
-        Items with a grader, and with at least two.
-    unanimous, divided, scattered : float
-        Shares of the compared items on which all graders agree, some do, and no two do.
-    """
+    """Agreement of graders."""
 
     kappa: float
+    """(observed - expected) / (1 - expected); NaN if undefined."""
     observed: float
+    """Share of the pairs of graders of an item that agree, averaged over the items with at least two graders."""
     expected: float
+    """The same for random choices with the observed frequencies of the categories."""
     graded: int
     compared: int
+    """Number of items with any grader, and with at least two."""
     unanimous: float
     divided: float
     scattered: float
+    """Shares of the compared items on which all graders agree, some do, and no two do."""
 
     @property
     def strength(self) -> str:
-        """The word of Landis and Koch (1977) for it: ``poor`` below 0, ``slight``, ``fair``, ... ``almost perfect``.
+        """Description by Landis and Koch (1977): ``poor`` below 0, ``slight``, ``fair``, ... ``almost perfect``.
 
         Examples
         --------
@@ -61,25 +52,20 @@ class GraderAgreement:
 
 
 def fleiss_kappa(counts: npt.ArrayLike) -> GraderAgreement:
-    """Fleiss's kappa, for any number of categories and graders.
+    """Compute Fleiss's kappa for any number of categories and graders.
 
     Parameters
     ----------
     counts : (items, categories)
-        How many graders put each item into each category; the numbers of graders may differ.
+        Number of graders who put each item into each category; items may differ in their number of graders.
 
     Returns
     -------
     GraderAgreement
-        Where every item has as many graders this is Fleiss's definition. Else the observed agreement is the mean over
-        the items with at least two graders, and the share of a category is the mean over all items of the share of
-        their graders who chose it (Gwet): each item counts the same. The kappa is NaN where no item has two graders,
-        or all chose one category.
-
-    Raises
-    ------
-    MetricError
-        For what is no table of counts.
+        With equal numbers of graders, this is Fleiss's definition. Otherwise, the observed agreement is the mean over
+        items with at least two graders, and the share of a category is the share of an item's graders who chose it,
+        averaged over all items (Gwet), so that items have equal weight. The kappa is NaN if no item has two graders or
+        all chose one category.
 
     References
     ----------
@@ -104,10 +90,10 @@ def fleiss_kappa(counts: npt.ArrayLike) -> GraderAgreement:
     observed = _mean(agreeing / (number * (number - 1)))
     share = (table / graders[:, np.newaxis]).mean(axis=0) if len(table) else np.full(table.shape[1], np.nan)
     expected = float((share**2).sum())
-    # Chance agrees always where one category is all there is; its share is then exactly 1.
+    # With a single category, chance agreement is certain; its share is then exactly 1.
     kappa = (observed - expected) / (1 - expected) if expected != 1 else float("nan")
     alike, apart = chosen.max(axis=1, initial=0) == number, agreeing == 0
-    # Each share is counted: 1 less the two others may be just below 0.
+    # Each share is counted because 1 minus the others may be slightly below 0.
     unanimous, divided, scattered = _mean(alike), _mean(~(alike | apart)), _mean(apart)
     return GraderAgreement(kappa, observed, expected, len(table), len(chosen), unanimous, divided, scattered)
 
@@ -115,7 +101,7 @@ def fleiss_kappa(counts: npt.ArrayLike) -> GraderAgreement:
 def _table(counts: npt.ArrayLike) -> Float:
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] == 0:
-        raise MetricError(f"graders are counted in a table of items and categories, not of shape {table.shape}")
+        raise MetricError(f"expected a table (items, categories) of numbers of graders, got shape {table.shape}")
     wrong = np.argwhere(~((table >= 0) & (table == np.floor(table)) & np.isfinite(table)))
     if len(wrong):
         item, category = wrong[0].tolist()
@@ -128,7 +114,7 @@ def _mean(values: npt.NDArray[np.float64] | npt.NDArray[np.bool_]) -> float:
 
 
 def merge_categories(counts: npt.ArrayLike, groups: Sequence[Sequence[int]]) -> Float:
-    """Counts of graders (items, categories) with the categories of each group taken together: float64 (items, groups).
+    """Sum counts of graders (items, categories) over groups of categories: float64 (items, groups).
 
     Examples
     --------
@@ -143,13 +129,13 @@ COUNTED = ("hit", "false_alarm", "miss", "rejection")
 """Counts of each class: true positives, false positives, false negatives, true negatives."""
 
 MATCHED = ("matched", "reference", "estimate")
-"""Counts, or seconds, of each class where the items of both sides are matched: matched ones, and all of either side."""
+"""Counts or seconds of each class for matched items: matched ones, and all of either side."""
 
 _NEAR = 1e-12
-"""Of the whole, up to which a difference of sums is none."""
+"""Relative size up to which a difference of sums is treated as 0."""
 
 NONE = "(none)"
-"""The name for what was not classified; it is no class of its own."""
+"""Name of the entry for unclassified items, which is not a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,56 +156,56 @@ class Outcomes:
 
     @classmethod
     def of_confusion(cls, matrix: Float) -> Outcomes:
-        """Of each class, from counts by class of the reference and class of the estimate (the last two dims)."""
+        """Count outcomes of each class from counts by class of the reference and the estimate (the last two dims)."""
         hit = np.diagonal(matrix, axis1=-2, axis2=-1).copy()
         row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
         whole = matrix.sum(axis=(-2, -1))[..., np.newaxis]
         rest = (column - hit, row - hit, whole - row - column + hit)
-        # Of seconds, what should be none is what rounding leaves of their difference.
+        # Differences of seconds that should be 0 may be nonzero because of rounding.
         return cls(hit, *(np.where(one <= _NEAR * whole, 0.0, one) for one in rest))
 
     @classmethod
     def of_counts(cls, counts: Float, axis: int) -> Outcomes:
-        """From an array that has `COUNTED` along one axis."""
+        """Count outcomes from an array with `COUNTED` along one axis."""
         return cls(*np.moveaxis(counts, axis, 0))
 
     def precision(self) -> Float:
-        """Equation 4 of the MIREX chapter; NaN where nothing was estimated."""
+        """Equation 4 of the MIREX chapter; NaN if nothing was estimated."""
         return divide(self.hit, self.hit + self.false_alarm, np.nan)
 
     def recall(self) -> Float:
-        """Equation 5, accuracy on positive examples; NaN where the reference has none."""
+        """Equation 5, accuracy on positive examples; NaN if the reference has none."""
         return divide(self.hit, self.hit + self.miss, np.nan)
 
     def f_measure(self) -> Float:
-        """Equation 6, the harmonic mean of precision and recall; NaN where neither side has anything."""
+        """Equation 6, the harmonic mean of precision and recall; NaN if both sides are empty."""
         return divide(2 * self.hit, 2 * self.hit + self.false_alarm + self.miss, np.nan)
 
     def iou(self) -> Float:
-        """Intersection over union, the index of Jaccard; NaN where neither side has anything."""
+        """Intersection over union, the index of Jaccard; NaN if both sides are empty."""
         return divide(self.hit, self.hit + self.false_alarm + self.miss, np.nan)
 
     def accuracy(self) -> Float:
-        """Share of the decisions that are right; NaN where there is none."""
+        """Share of the decisions that are right; NaN without decisions."""
         return divide(self.hit + self.rejection, self.hit + self.false_alarm + self.miss + self.rejection, np.nan)
 
     def negative_accuracy(self) -> Float:
-        """Accuracy on negative examples, or specificity; NaN where there is none."""
+        """Accuracy on negative examples, or specificity; NaN without negative examples."""
         return divide(self.rejection, self.rejection + self.false_alarm, np.nan)
 
 
 def margins(matrix: Float) -> Float:
-    """The sums of confusions from which their correlation is computed; they add up over tracks.
+    """Sums of confusion matrices, additive over tracks, from which their correlation is computed.
 
     Parameters
     ----------
     matrix : float64 (..., classes, classes)
-        By class of the reference and class of the estimate.
+        Counts by class of the reference and class of the estimate.
 
     Returns
     -------
     float64 (..., 2 + 2 * classes)
-        The diagonal's sum, the sum of all, that of each row and that of each column.
+        Sum of the diagonal, total sum, sums of rows and sums of columns.
     """
     right = np.diagonal(matrix, axis1=-2, axis2=-1).sum(axis=-1, keepdims=True)
     row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
@@ -227,7 +213,7 @@ def margins(matrix: Float) -> Float:
 
 
 def matthews_correlation(sums: Float) -> Float:
-    """Correlation of the classes of both sides, from -1 to 1: Matthews's for two, R_K of Gorodkin (2004) for more.
+    """Correlation of the classes of both sides in [-1, 1]: Matthews's for two, R_K of Gorodkin (2004) for more.
 
     Parameters
     ----------
@@ -237,7 +223,7 @@ def matthews_correlation(sums: Float) -> Float:
     Returns
     -------
     float64 (...)
-        NaN of nothing, and 0 where a side has one class only, as in scikit-learn.
+        NaN without counts; 0 if a side has only one class, as in scikit-learn.
 
     Examples
     --------
@@ -248,7 +234,7 @@ def matthews_correlation(sums: Float) -> Float:
     row, column = np.split(sums[..., 2:], 2, axis=-1)
     covariance = right * whole - (row * column).sum(axis=-1)
     spreads = [whole**2 - (side**2).sum(axis=-1) for side in (row, column)]
-    # Of seconds, what should be no spread is what rounding leaves.
+    # Variances of seconds that should be 0 may be nonzero because of rounding.
     some = np.minimum(*spreads) > _NEAR * whole**2
     found: Float = np.where(whole > 0, 0.0, np.nan)
     found[some] = covariance[some] / np.sqrt(spreads[0][some] * spreads[1][some])
@@ -265,4 +251,4 @@ RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(
         "negative_accuracy": Outcomes.negative_accuracy,
     }
 )
-"""Everything that is read off the counts, by name."""
+"""Statistics of counts by name."""

@@ -14,46 +14,32 @@ from .ragged_ops import sum_by
 
 @dataclass(frozen=True, slots=True)
 class FrameLabels:
-    """The labels of one side of all pairs that at least one frame carries.
-
-    Parameters
-    ----------
-    pair, code : int64 (classes,)
-        Ascending by both.
-    frames : float64 (classes,)
-        Whole numbers, at least 1; seconds where durations were tabulated.
-    counts : int64 (pairs,)
-        Numbers of classes.
-    """
+    """The labels of one side of all pairs that occur in at least one frame."""
 
     pair: Int
     code: Int
+    """Pair and label, sorted by both: int64 (classes,)."""
     frames: Float
+    """Number of frames, at least 1, or seconds if durations were tabulated: float64 (classes,)."""
     counts: Int
+    """Numbers of classes: int64 (pairs,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContingencyTables:
-    """The contingency tables of many pairs, without their empty cells.
-
-    Parameters
-    ----------
-    frames : float64 (pairs,)
-        The sum of each table; whole numbers, as all counts here, or seconds.
-    left, right : FrameLabels
-        Rows and columns.
-    pair, row, column : int64 (cells,)
-        Of each cell that is not empty its pair, and its places in `left` and `right`.
-    count : float64 (cells,)
-    """
+    """Contingency tables of many pairs, without empty cells."""
 
     frames: Float
+    """Sum of each table, in frames or seconds like all counts here: float64 (pairs,)."""
     left: FrameLabels
     right: FrameLabels
+    """Rows and columns."""
     pair: Int
     row: Int
     column: Int
+    """Pair of each nonempty cell, and its indices in `left` and `right`: int64 (cells,)."""
     count: Float
+    """float64 (cells,)"""
 
     def sum_cells(self, values: Float) -> Float:
         """Sums over the cells of each pair: float64 (pairs,)."""
@@ -67,12 +53,11 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
     ----------
     left, right : Runs
     times : float64 (k,) or None
-        The time of each frame, ascending, where frames are places on an axis of such times: then the durations between
-        them are added up in place of frames.
+        Ascending times of frames; if given, durations between them are summed instead of counting frames.
 
     Examples
     --------
-    Four frames, 1 1 2 2 against 5 5 5 6.
+    Four frames, 1 1 2 2 and 5 5 5 6.
 
     >>> one, four = np.array([2]), np.array([4])
     >>> left = Runs(np.array([0, 2]), np.array([1, 2]), one, four)
@@ -93,7 +78,7 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
     pairs = len(line.counts)
     rows, row = _classes(pair, left.code[line.left[kept]], count, pairs)
     columns, column = _classes(pair, right.code[line.right[kept]], count, pairs)
-    # The places of rows ascend with the pair, so that these keys order the cells by pair as well.
+    # Indices of rows ascend with the pair, so these keys also sort the cells by pair.
     size = len(columns.pair) + 1
     key, cell = _distinct(row * size + column)
     place = key // size
@@ -109,11 +94,11 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
 
 
 _MARKED = 8
-"""So many times as many numbers as keys are marked one by one instead of sorting the keys."""
+"""Largest ratio of the range of keys to their number for which keys are marked instead of sorted."""
 
 
 def _distinct(keys: Int) -> tuple[Int, Int]:
-    """The distinct ones of some numbers from 0, ascending, and the place of each number among them: int64."""
+    """Sort distinct numbers from 0, and return the index of each number among them: int64."""
     size = int(keys.max(initial=-1)) + 1
     if size > _MARKED * len(keys):
         return np.unique(keys, return_inverse=True)
@@ -123,7 +108,7 @@ def _distinct(keys: Int) -> tuple[Int, Int]:
 
 
 def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[FrameLabels, Int]:
-    """The classes of one side, and the place of each stretch among them."""
+    """Classes of one side, and the index of the class of each stretch."""
     size = int(code.max(initial=0)) + 1
     key, place = _distinct(pair * size + code)
     owner = key // size
@@ -132,7 +117,7 @@ def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[Fram
 
 
 def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
-    """Pair, row and column of all cells of the tables of neighbouring pairs, empty ones too: int64 (cells,) each."""
+    """Pair, row and column of all cells, including empty ones, of consecutive pairs: int64 (cells,) each."""
     first, last = np.searchsorted(table.left.pair, [pairs.start, pairs.stop])
     pair = table.left.pair[first:last]
     columns = table.right.counts[pair]
@@ -144,7 +129,7 @@ def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
 
 
 def restrict(table: ContingencyTables, kept: Bool) -> ContingencyTables:
-    """The tables with only some of their cells; classes that are left without a frame vanish."""
+    """Keep only some cells of the tables, dropping classes without frames."""
     pairs = len(table.frames)
     pair, count = table.pair[kept], table.count[kept]
     rows, row = _classes(pair, table.left.code[table.row[kept]], count, pairs)
@@ -153,27 +138,27 @@ def restrict(table: ContingencyTables, kept: Bool) -> ContingencyTables:
 
 
 _NEGLIGIBLE = 37.0
-"""Terms are left out where all of them together have a probability below ``exp(-37)``, or 1e-16."""
+"""Terms are omitted if their total probability is below ``exp(-37)``, or 1e-16."""
 
 _AT_ONCE = 1 << 15
-"""Terms that are worked on at once: what stays in the cache."""
+"""Terms processed at once, so that they fit into the cache."""
 
 _CELLS_AT_ONCE = 1 << 20
 
 _MANY_CELLS = 1 << 22
-"""Of a larger table cells are grouped by their two sums: 2,000 classes against as many."""
+"""Number of cells (2,000 classes on each side) above which they are grouped by their two sums."""
 
 _TABULATED = 1 << 20
-"""Counts whose ``n * log(n)`` is looked up."""
+"""Number of counts whose ``n * log(n)`` is tabulated."""
 
 
 def expected_mutual_information(table: ContingencyTables) -> Float:
-    """The expected mutual information of labellings with the same classes, their frames shuffled.
+    """Compute the expected mutual information of labellings with the same classes and shuffled frames.
 
-    In a table with row sums a and column sums b the count n of a cell is hypergeometric. The expectation is the sum
-    over all cells of ``E[n / N * log(N * n / (a * b))]``. As ``E[n]`` is ``a * b / N``, what has to be summed up is
-    ``E[n * log(n)]`` alone. The probabilities of a cell follow from one another by a ratio, and are normalised at the
-    end, so no factorials are needed; those far from the mean, by Bernstein's inequality, are left out.
+    In a table with row sums a and column sums b, the count n of a cell is hypergeometric. The expectation is the sum
+    over all cells of ``E[n / N * log(N * n / (a * b))]``. As ``E[n]`` is ``a * b / N``, only ``E[n * log(n)]`` has to
+    be summed. The probabilities of a cell are computed recursively by their ratios and normalised at the end, so no
+    factorials are needed; those far from the mean, by Bernstein's inequality, are omitted.
 
     Parameters
     ----------
@@ -198,7 +183,7 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
     cells = table.left.counts * table.right.counts
     found = np.zeros(len(cells))
     for part in batches(cells, _CELLS_AT_ONCE):
-        if cells[part].max(initial=0) > _MANY_CELLS:  # and then it is a pair alone
+        if cells[part].max(initial=0) > _MANY_CELLS:  # which is then a single pair
             left, right = (side.frames[side.pair == part.start] for side in (table.left, table.right))
             found[part] = _of_many(left, right, float(table.frames[part.start]))
         else:
@@ -209,7 +194,7 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
 
 
 def _of_parts(left: Float, right: Float, frames: Float) -> Float:
-    """The expectations of many cells."""
+    """Expectations of many cells."""
     result = np.zeros(len(frames))
     for start in range(0, len(frames), _CELLS_AT_ONCE):
         part = slice(start, start + _CELLS_AT_ONCE)
@@ -218,9 +203,9 @@ def _of_parts(left: Float, right: Float, frames: Float) -> Float:
 
 
 def _of_many(left: Float, right: Float, frames: float) -> float:
-    """The expectation of one table with millions of cells, from the distinct pairs of a row's and a column's sum.
+    """Expectation of one table with millions of cells, from the distinct pairs of row and column sums.
 
-    Classes of different sizes take frames: among N of them there are at most ``2 * N`` such pairs.
+    For N frames, there are at most ``2 * N`` such pairs.
     """
     (rows, row_times), (columns, column_times) = (np.unique(side, return_counts=True) for side in (left, right))
     every, found = np.full(len(columns), frames), 0.0
@@ -231,13 +216,14 @@ def _of_many(left: Float, right: Float, frames: float) -> float:
 
 
 def _of_cells(left: Float, right: Float, frames: Float) -> Float:
-    """The expectations of single cells; each depends on nothing but its own three numbers."""
+    """Expectations of single cells, each of which depends only on its three numbers."""
     small, large = np.minimum(left, right), np.maximum(left, right)
     mean = small * large / frames
     least, width = _support(small, large, frames, mean)
     logarithm = np.log(frames) - np.log(small) - np.log(large)
     expected = np.zeros(len(mean))
-    # Cells of about equal width at once, padded to a size that each cell has by itself: so each sum's order is its own.
+    # Cells of similar width are processed at once, padded to a size that depends only on the cell, as does the order of
+    # summation.
     sizes = _padded(width)
     most = int((least + sizes).max(initial=1))
     information = _information(np.arange(most if most <= _TABULATED else 0))
@@ -255,7 +241,7 @@ def _of_cells(left: Float, right: Float, frames: Float) -> Float:
 
 
 def _support(small: Float, large: Float, frames: Float, mean: Float) -> tuple[Int, Int]:
-    """The least count that has to be looked at, and how many from there on."""
+    """Smallest count to include, and number of counts from there on."""
     spread = mean * (frames - small) * (frames - large) / (frames * np.maximum(frames - 1, 1))
     reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * spread)
     least = np.maximum(np.maximum(small + large - frames, 0.0), np.floor(mean - reach))
@@ -264,7 +250,7 @@ def _support(small: Float, large: Float, frames: Float, mean: Float) -> tuple[In
 
 
 def _padded(width: Int) -> Int:
-    """The next number that is a power of two, or one and a half times such a number."""
+    """Round up to a power of two, or one and a half times a power of two."""
     whole = np.int64(1) << np.frexp(width - 0.5)[1].astype(np.int64)
     three_quarters = whole // 4 * 3
     padded: Int = np.where((width <= three_quarters) & (whole >= 4), three_quarters, whole)
@@ -281,7 +267,7 @@ def _expected(small: Float, large: Float, frames: Float, least: Int, information
     """``E[n * log(n)]``, from the values of ``n * log(n)`` for n from the least on: float64 (cells, counts)."""
     step = np.arange(information.shape[1] - 1, dtype=np.float64)
     lowest = least.astype(np.float64)
-    # The chance of n + 1 over that of n. Above the smaller sum it is 0, and so are all chances after it.
+    # Probability of n + 1 over that of n, which is 0 from the smaller sum on.
     odds = (small - lowest)[:, None] - step
     odds *= (large - lowest)[:, None] - step
     below = (lowest + 1)[:, None] + step

@@ -1,6 +1,6 @@
 """Intervals of many pairs: common timelines, frames, runs of frames, and the directional Hamming distance.
 
-Columns are flat over rows or pairs, with int64 counts of items a row; times are finite float64 seconds, ascending
+Columns are flat over rows or pairs, with int64 counts of items per row; times are finite float64 seconds, ascending
 within a row.
 """
 
@@ -18,14 +18,14 @@ from .ragged_ops import sum_by
 
 
 def rank(*columns: Float) -> tuple[Float, tuple[Int, ...]]:
-    """Finite times of any number of columns as integers in the same order.
+    """Convert finite times of any number of columns to ranks.
 
     Returns
     -------
     times : float64 (k,)
         The distinct times, ascending.
     ranks : tuple of int64 (n,)
-        For each column, the places of its values in `times`.
+        Indices into `times` of the values of each column.
 
     Examples
     --------
@@ -46,27 +46,21 @@ def rank(*columns: Float) -> tuple[Float, tuple[Int, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The points of many pairs, each pair's in order of time, one pair after the other.
+    """Concatenated points of many pairs, in order of time within each pair.
 
-    Points at equal times are not collapsed: they lie next to each other and the stretch between them lasts 0 s.
-
-    Parameters
-    ----------
-    rank : int64 (points,)
-        The time of each point, as its rank.
-    counts : int64 (pairs,)
-    is_right : bool (points,)
-        The sequence that a point is from. Taken in order, the points from one side are that side's points as given.
-    left, right : int64 (points,)
-        For each side the last of its points up to here, as an index into the flat points as given. At the last of
-        several points at one time, and at any earlier one where the stretch is empty anyway, this is what is in force.
+    Points at equal times are not merged; the stretch between them lasts 0 s.
     """
 
     rank: Int
+    """Rank of the time of each point: int64 (points,)."""
     counts: Int
+    """int64 (pairs,)"""
     is_right: Bool
+    """bool (points,): side of each point. The points of a side keep their order."""
     left: Int
     right: Int
+    """int64 (points,): index of the last point of each side up to here, in the original flat points. It is in force
+    from the last of simultaneous points on; stretches between these are empty."""
 
     @property
     def pair(self) -> Int:
@@ -75,7 +69,7 @@ class Timeline:
 
 
 def steps_between(times: Float, counts: Int) -> Float:
-    """Differences of neighbouring times in rows that lie one after the other; 0 at each row's last.
+    """Differences of neighbouring times of concatenated rows; 0 at the end of each row.
 
     Examples
     --------
@@ -89,22 +83,17 @@ def steps_between(times: Float, counts: Int) -> Float:
 
 
 def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timeline:
-    """The common timelines of pairs of sequences.
+    """Merge pairs of sequences to common timelines.
 
     Parameters
     ----------
     left, right, left_counts, right_counts
         Ranks of the points of each side, not descending within a pair. Each side of a pair has at least one point, and
-        both start at the same rank, so that something is in force on both from the start.
-
-    Raises
-    ------
-    ValueError
-        If the two sides of a pair do not start together.
+        both start at the same rank.
 
     Examples
     --------
-    Two pairs; the first has the points 0, 2, 4 against 0, 3, the second 1, 2 against 1.
+    Two pairs: the first has the points 0, 2, 4 and 0, 3, the second 1, 2 and 1.
 
     >>> left, right = np.array([0, 2, 4, 1, 2]), np.array([0, 3, 1])
     >>> line = merge(left, np.array([3, 2]), right, np.array([2, 1]))
@@ -121,7 +110,7 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
         raise ValueError("both sides of a pair must start at the same time; pad the one that starts later")
     counts = left_counts + right_counts
     bits = int(max(left.max(initial=0), right.max(initial=0))).bit_length() + 1
-    # pair | rank | side: one integer, so that one sort of plain integers orders everything
+    # pair | rank | side in one integer, so that a single sort is enough
     keys = np.empty(len(left) + len(right), dtype=np.int64)
     pair = np.arange(len(counts), dtype=np.int64) << bits
     keys[: len(left)] = (pair if alone else np.repeat(pair, left_counts)) + (left << 1)
@@ -135,7 +124,7 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
 
 
 def batches(sizes: Int, limit: int) -> Iterator[slice]:
-    """Consecutive slices whose sizes add up to at most `limit` (more only where one alone is larger).
+    """Consecutive slices with a total size of at most `limit`, unless a single item is larger.
 
     Examples
     --------
@@ -155,16 +144,11 @@ def batches(sizes: Int, limit: int) -> Iterator[slice]:
 
 
 MOST_FRAMES = 2**22
-"""Of a grid that is laid out in memory: more than eleven hours of 10 ms."""
+"""Largest number of frames of a grid in memory: more than eleven hours of 10 ms."""
 
 
 def grid_frames(end: float, hop: float) -> int:
-    """Number of frames from 0 s on before an end.
-
-    Raises
-    ------
-    AnnotationError
-        If there are more than `MOST_FRAMES`: a single late time would fill the memory.
+    """Number of frames from 0 s to before an end.
 
     Examples
     --------
@@ -173,17 +157,17 @@ def grid_frames(end: float, hop: float) -> int:
     """
     if not end <= MOST_FRAMES * hop:
         message = f"{end / hop:.0f} frames of {hop:g} s are more than {MOST_FRAMES}"
-        raise AnnotationError(f"{message}; choose a longer hop, or see whether {end:g} is a time in seconds")
+        raise AnnotationError(f"{message}; choose a longer hop, or check whether {end:g} is in seconds")
     return int(frames_before(np.zeros(1), hop, np.array([end]))[0])
 
 
 def frames_before(start: Float, hop: float, time: Float) -> Int:
-    """Numbers of frames of a grid before a time: int64 (n,), also the first frame at or after it.
+    """Number of frames of a grid before a time, which is the index of the first frame at or after it: int64 (n,).
 
     Parameters
     ----------
     start : float64 (n,), seconds
-        Time of the grid's first frame; frame k is at ``start + k * hop``, computed like that.
+        Time of the grid's first frame; frame k is at ``start + k * hop``, computed in this way.
     hop : float, seconds
     time : float64 (n,), seconds
 
@@ -193,45 +177,39 @@ def frames_before(start: Float, hop: float, time: Float) -> Int:
     [3, 4]
     """
     guess = np.maximum(np.ceil((time - start) / hop), 0.0)
-    # The quotient is rounded, so it may miss by a frame; what decides is the frame's own time.
+    # The rounded quotient may be off by a frame; the time of the frame decides.
     guess += start + guess * hop < time
     guess -= (guess > 0) & (start + (guess - 1) * hop >= time)
     return guess.astype(np.int64)
 
 
 NOTHING = 0
-"""The code of frames that no interval covers; give intervals codes above it, or the same one to mean the same."""
+"""Code of frames outside all intervals; codes of other classes must be larger."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The frames of many rows as runs of one code each.
-
-    Parameters
-    ----------
-    first : int64 (runs,)
-        The first frame of each run, not descending within a row, from 0; runs may be empty.
-    code : int64 (runs,)
-    counts, frames : int64 (rows,)
-        Numbers of runs, at least one, and of frames: the last run lasts until there.
-    """
+    """Frames of many rows as runs of equal codes."""
 
     first: Int
+    """int64 (runs,): first frame of each run, not descending within a row, from 0; runs may be empty."""
     code: Int
+    """int64 (runs,)"""
     counts: Int
     frames: Int
+    """Numbers of runs, at least one, and of frames, where the last run ends: int64 (rows,)."""
 
 
 def single_frames_before(time: Float, hop: float, including: bool) -> Int:
-    """Numbers of frames before a time, where frame k is at ``k * hop`` in single precision: int64 (n,).
+    """Number of frames before a time if frame k is at ``k * hop`` in single precision: int64 (n,).
 
     Parameters
     ----------
     time : float64 (n,), seconds
-        Finite, from 0 to about 2**24 hops, which is how far single precision counts.
+        Finite, from 0 to about 2**24 hops, the largest exact integer in single precision.
     hop : float, seconds
     including : bool
-        Whether a frame just at the time is counted as well.
+        Whether to count a frame exactly at the time.
 
     Examples
     --------
@@ -246,7 +224,7 @@ def single_frames_before(time: Float, hop: float, including: bool) -> Int:
     def at(frame: Float) -> Float:
         return (frame.astype(np.float32) * step).astype(np.float64)
 
-    # The quotient is exact to a few frames at most; what decides is the frame's own time.
+    # The quotient may be off by a few frames; the time of the frame decides.
     frame = np.floor(time / hop)
     while (short := before(at(frame), time)).any():
         frame += short
@@ -256,19 +234,19 @@ def single_frames_before(time: Float, hop: float, including: bool) -> Int:
 
 
 def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
-    """The visible runs of each row when its intervals are painted one over the other, in the order given.
+    """Find the visible runs of each row after painting its intervals over each other, in given order.
 
     Parameters
     ----------
     first, stop, code : int64 (intervals,)
-        The frames that each interval covers, `stop` excluded, and its code.
+        Frames covered by each interval, excluding `stop`, and its code.
     counts, frames : int64 (rows,)
-        Numbers of intervals and of frames; what lies beyond is cut off, and frames that no interval covers have the
-        code `NOTHING`.
+        Numbers of intervals and of frames. Intervals are cropped to the frames, and frames outside all intervals have
+        the code `NOTHING`.
 
     Examples
     --------
-    The second interval covers the end of the first; nothing covers frame 6.
+    The second interval covers the end of the first; no interval covers frame 6.
 
     >>> two = np.array([2])
     >>> seen = paint(np.array([0, 2]), np.array([4, 6]), np.array([1, 2]), two, np.array([7]))
@@ -288,7 +266,7 @@ def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
 
 
 def _join(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
-    """Runs of intervals none of which begins or stops before the one before it; the spaces between them are filled."""
+    """Convert intervals with ascending starts and stops to runs, filling gaps."""
     offsets = offsets_of(counts)
     after = np.empty_like(stop)
     after[:-1] = first[1:]
@@ -309,7 +287,7 @@ def _join(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
 
 
 def _flatten(first: Int, stop: Int, code: Int, counts: Int, rows: Int) -> tuple[Int, Int, Int, Int]:
-    """The same with the intervals of some rows replaced by what is seen of them; these rows are painted one by one."""
+    """Replace the intervals of some rows by their visible parts; these rows are painted one by one."""
     offsets = offsets_of(counts)
     pieces: list[tuple[Int, Int, Int]] = []
     sizes = counts.copy()
@@ -332,21 +310,21 @@ def _flatten(first: Int, stop: Int, code: Int, counts: Int, rows: Int) -> tuple[
 
 
 def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Float:
-    """Seconds of the counted stretches of each row outside the largest piece of their stretch: float64 (rows,).
+    """Seconds of the counted stretches of each row outside their largest pieces: float64 (rows,).
 
     Parameters
     ----------
     times, counts
-        All points at which a row is cut; equal ones may repeat.
+        All points at which a row is cut, possibly repeated.
     opens : bool (points,)
-        Where a stretch begins; it lasts until the next one of its row begins, or to the row's last point. A row's
-        stretches begin at its first time.
+        Whether a stretch begins, which lasts until the next one of its row or the row's last point. The first stretch
+        of a row begins at its first time.
     counted : bool (stretches,)
-        Whether a stretch is one to count (an interval) or not (a gap).
+        Whether a stretch counts (an interval) or not (a gap).
 
     Examples
     --------
-    A stretch from 0 to 4 cut at 1, and one from 4 to 6 that is whole: 1 s lies outside the largest pieces.
+    A stretch from 0 to 4 is cut at 1, and one from 4 to 6 is not: 1 s is outside the largest pieces.
 
     >>> times, opens = np.array([0.0, 1.0, 4.0, 6.0]), np.array([True, False, True, False])
     >>> fragmentation(times, np.array([4]), opens, np.array([True, True])).tolist()
@@ -369,16 +347,16 @@ def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Floa
 def directional_hamming(
     start: Float, end: Float, counts: Int, cut_start: Float, cut_end: Float, cut_counts: Int
 ) -> Float:
-    """Fragmentation of the intervals of some rows by the boundaries of others: float64 (rows,).
+    """Fragmentation of the intervals of rows by the boundaries of others: float64 (rows,).
 
-    The summed length of all intervals outside their largest pieces, over the span of the row; 0 is no cut at all.
+    It is the total length of all intervals outside their largest pieces, over the span of the row; 0 without cuts.
 
     Parameters
     ----------
     start, end, counts
-        Intervals that are cut, ascending and without overlap within a row; at least one a row.
+        Intervals to cut, ascending and without overlap within a row; at least one per row.
     cut_start, cut_end, cut_counts
-        The intervals whose starts and ends cut them; they need not be in order.
+        Intervals whose starts and ends are the cuts, in any order.
 
     References
     ----------
@@ -395,7 +373,7 @@ def directional_hamming(
     offsets = offsets_of(counts)
     low = start_rank[offsets[:-1]]
     points, cuts = (np.column_stack(one).ravel() for one in ((start_rank, end_rank), (cut_start_rank, cut_end_rank)))
-    # The cuts, preceded by one at the row's own start, where all sequences of a timeline have to begin.
+    # The cuts, preceded by one at the start of the row, where all sequences of a timeline must begin.
     clipped = np.maximum(cuts, np.repeat(low, 2 * cut_counts))
     cuts = np.insert(clipped, 2 * offsets_of(cut_counts)[:-1], low)
     line = merge(points, 2 * counts, cuts, 2 * cut_counts + 1)

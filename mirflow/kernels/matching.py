@@ -1,7 +1,7 @@
-"""Matchings: the largest, the heaviest and the nearest-first ones, for many pairs of sequences at once.
+"""Matchings (largest, heaviest and nearest-first) of many pairs of sequences at once.
 
-Sequences are flat over the pairs, with int64 counts of events a pair; times are finite float64 seconds, ascending
-within a pair. Vertices of graphs are numbered from 0; many separate graphs may be given at once.
+Sequences are flat over the pairs, with int64 counts of events per pair; times are finite float64 seconds, ascending
+within a pair. Vertices of graphs are numbered from 0; several separate graphs may be given at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .ragged_ops import advance, search_rows
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Matched events of many pairs: indices into the flat sequences, ascending, and the matches of each pair."""
+    """Matched events of many pairs: ascending indices into the flat sequences, and the number of matches per pair."""
 
     reference: Int
     estimate: Int
@@ -28,15 +28,15 @@ class Matching:
 def within_reach(
     references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
 ) -> tuple[Int, Int]:
-    """The references that each estimate may take: those with ``estimate - window <= reference <= estimate + window``.
+    """Candidates of each estimate: references with ``estimate - window <= reference <= estimate + window``.
 
-    The sums are formed like that and compared, so whether an event exactly at the window's edge is a hit depends on
-    rounding in the same way as in mir_eval. With a negative window nothing is within reach.
+    Sums are computed in this way, so that rounding decides about events exactly at the edge of the window as in
+    mir_eval. With a negative window, there are no candidates.
 
     Returns
     -------
     first, last : int64 (estimates,)
-        A range of the flat references for each estimate, `last` excluded.
+        Range of flat references for each estimate, excluding `last`.
 
     Examples
     --------
@@ -58,10 +58,10 @@ def within_reach(
 def within_distance(
     references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
 ) -> tuple[Int, Int]:
-    """The references that each estimate may take: those with ``abs(estimate - reference) <= window``, as in madmom.
+    """Candidates of each estimate: references with ``abs(estimate - reference) <= window``, as in madmom.
 
-    The difference is rounded before it is compared, so that an event exactly at the window's edge may be a hit here and
-    none for `within_reach`, or the other way round. Parameters and returns are those of `within_reach`.
+    Because of rounding, events exactly at the edge of the window may be decided differently by `within_reach`, which
+    has the same parameters and returns.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def within_distance(
     first, last = within_reach(references, reference_counts, estimates, estimate_counts, window)
 
     def move(place: Int, limit: Int, step: int, beside: int, near: bool) -> None:
-        """Move places step by step, up to their limits, past references that are near, or that are not."""
+        """Move indices step by step, up to their limits, past references that are near, or past others."""
         moving = (place != limit).nonzero()[0]
         while len(moving):
             distance = np.abs(estimates[moving] - references[place[moving] + beside])
@@ -100,10 +100,10 @@ def match(
     window: float,
     reach: Reach = within_reach,
 ) -> Matching:
-    """A maximum matching of the events of each pair that are within reach; equal times may repeat.
+    """Find a maximum matching of the events of each pair that are within reach; times may be repeated.
 
-    Estimates, in order, take the first reference that is free: the pass over both lists that drops the earlier of two
-    events that are too far apart finds the same.
+    Estimates, in order, are matched with the first free reference. A pass over both lists that drops the earlier of two
+    events that are too far apart gives the same result.
 
     References
     ----------
@@ -111,7 +111,7 @@ def match(
 
     Examples
     --------
-    Both estimates are near the second reference; the first one has to take the first reference.
+    Both estimates are near the second reference, so the first one must be matched with the first reference.
 
     >>> two = np.array([2])
     >>> found = match(np.array([0.0, 0.1]), two, np.array([0.06, 0.12]), two, 0.07)
@@ -126,7 +126,7 @@ def match(
 
 
 def _count(matched: Int, counts: Int) -> Int:
-    """The number of matched events of each pair: int64 (pairs,)."""
+    """Number of matched events of each pair: int64 (pairs,)."""
     if len(counts) == 1:
         return np.array([len(matched)], dtype=np.int64)
     return np.bincount(rows_of(counts)[matched], minlength=len(counts)).astype(np.int64, copy=False)
@@ -135,10 +135,10 @@ def _count(matched: Int, counts: Int) -> Int:
 def match_greedily(
     references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
 ) -> Matching:
-    """The matching of the Beat Evaluation Toolbox, which MIREX used; it may be smaller than a maximum one.
+    """Match events as in MIREX's Beat Evaluation Toolbox; the matching may be smaller than a maximum one.
 
-    The references are gone through in order of time. Each claims all estimates within reach that no reference before
-    it has claimed. If there are any, the first of them is its match; the others are lost to later references.
+    References are processed in order of time. Each claims all estimates within reach that are not yet claimed. The
+    first of these is its match; the others are not available to later references.
 
     References
     ----------
@@ -155,24 +155,24 @@ def match_greedily(
     """
     first, last = within_reach(estimates, estimate_counts, references, reference_counts, window)
     free = first.copy()
-    # What earlier references have claimed ends where the previous one's window does.
+    # Claimed estimates end at the end of the previous reference's window.
     np.maximum(first[1:], last[:-1], out=free[1:])
     reference = np.flatnonzero(last > free)
     return Matching(reference, free[reference], _count(reference, reference_counts))
 
 
 def match_ranges(first: Int, last: Int) -> Bool:
-    """Ranges that get an element of theirs in a largest matching of ranges and elements; each element is taken once.
+    """Mask of ranges that are matched with one of their elements in a largest matching of ranges and elements.
 
     Parameters
     ----------
     first, last : int64 (ranges,)
-        In any order; `last` is excluded, and no range is empty.
+        Nonempty ranges in any order, excluding `last`.
 
     Returns
     -------
     bool (ranges,)
-        Their number among ranges that hang together does not depend on the others.
+        The number of matched ranges in a connected component does not depend on other components.
 
     Examples
     --------
@@ -198,10 +198,10 @@ def match_ranges(first: Int, last: Int) -> Bool:
 
 
 def _assign_by_end(first: Int, last: Int) -> Bool:
-    """The same one by one, for ranges that lie within others: those that end first choose first."""
+    """Match ranges one by one, those that end first choosing first, for ranges that contain others."""
     order = np.lexsort((first, last))
     taken = []
-    later: dict[int, int] = {}  # from a taken element on, the free ones start there or still later
+    later: dict[int, int] = {}  # taken element -> lower bound of the next free one
     for element, end in zip(first[order].tolist(), last[order].tolist(), strict=True):
         while element in later:
             after = later[element]
@@ -215,13 +215,14 @@ def _assign_by_end(first: Int, last: Int) -> Bool:
 
 
 def _assign(first: Int, last: Int) -> tuple[Bool, Int]:
-    """The ranges of a list that get an element of theirs when each takes the first free one, and that element.
+    """Match each range with its first free element; return which ranges are matched, and the elements.
 
-    Both ends of the ranges must not descend, and no range may be empty. After item j the first free element is
-    ``free[j] = min(last[j], max(first[j], free[j - 1]) + 1)``. With j subtracted that is a clamp of what was before.
+    Both ends of the ranges must not descend, and no range may be empty. After range j, the first free element is
+    ``free[j] = min(last[j], max(first[j], free[j - 1]) + 1)``, which is a clamp of the previous value after subtracting
+    j.
     """
     taken = np.ones(len(first), dtype=np.bool_)
-    # Where a range lies behind the one before it, nothing before it matters.
+    # A range after the end of the previous one does not depend on earlier ones.
     chained = (first[1:] < last[:-1]).nonzero()[0]
     if not len(chained):
         return taken, first
@@ -233,13 +234,13 @@ def _assign(first: Int, last: Int) -> tuple[Bool, Int]:
 
 
 def _chain(first: Int, last: Int, chained: Int) -> Int:
-    """``free`` at the chained items, those whose range overlaps that of the item before them."""
+    """``free`` of chained ranges, which overlap the previous range."""
     low, high = first[chained] + 1 - chained, last[chained] - chained
     begins = np.ones(len(chained), dtype=np.bool_)
     np.not_equal(chained[1:], chained[:-1] + 1, out=begins[1:])
     place = np.arange(len(chained), dtype=np.int64)
     length = place - np.maximum.accumulate(np.where(begins, place, 0))
-    # The item before a chain takes the first of its range.
+    # The range before a chain takes its first element.
     known = first[chained[begins] - 1] + 2 - chained[begins]
     low[begins] = high[begins] = np.minimum(high[begins], np.maximum(low[begins], known))
     step, open_ = 1, np.flatnonzero(~begins)
@@ -256,14 +257,14 @@ def _chain(first: Int, last: Int, chained: Int) -> Int:
 def match_nearest_first(
     references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
 ) -> Matching:
-    """Match the two nearest free events of a pair that are less than a window apart again and again.
+    """Repeatedly match the two nearest free events of a pair that are less than a window apart.
 
-    Of equally near ones those with the earlier estimate, then the earlier reference, go first. Such a matching may be
-    smaller than a maximum one.
+    Among equally near ones, those with the earlier estimate, then the earlier reference, are matched first. The
+    matching may be smaller than a maximum one.
 
     Examples
     --------
-    The estimate at 1.0 is nearest to the reference at 1.1, which leaves none for the estimate at 1.7.
+    The estimate at 1.0 is nearest to the reference at 1.1, which is then not available to the estimate at 1.7.
 
     >>> two = np.array([2])
     >>> found = match_nearest_first(np.array([0.4, 1.1]), two, np.array([1.0, 1.7]), two, 0.65)
@@ -280,7 +281,7 @@ def match_nearest_first(
     reference, estimate = reference[order], estimate[order]
     partner = np.full(len(estimates), -1, dtype=np.int64)
     while len(estimate):
-        # Matched are those of which each is the other's nearest; what else they had within reach is gone then.
+        # Events that are each other's nearest are matched, and no longer available to others.
         rank = np.arange(len(estimate))
         of_reference, of_estimate = np.full(len(references), len(rank)), np.full(len(estimates), len(rank))
         np.minimum.at(of_reference, reference, rank)
@@ -296,18 +297,18 @@ def match_nearest_first(
 
 
 def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place: Int | None = None) -> Int:
-    """The nearest time of its own row for each query; of several that are equally near the first.
+    """Nearest time of its row for each query, the first of several equally near ones.
 
-    Distances are compared as floating point numbers, as :func:`numpy.argmin` of them does.
+    Floating point distances are compared as by :func:`numpy.argmin`.
 
     Parameters
     ----------
     times, counts
-        Rows, with at least one time where there are queries.
+        Rows, with at least one time if there are queries.
     queries, query_counts
         Finite values in any order.
     place : int64 (queries,) or None
-        Where the queries belong in `times`, as :func:`mirflow.kernels.ragged_ops.search_rows` finds it on the left.
+        Left insertion points of the queries in `times`, see :func:`mirflow.kernels.ragged_ops.search_rows`.
 
     Returns
     -------
@@ -340,20 +341,20 @@ def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place:
 
 
 Graph = Mapping[int, Sequence[int]]
-"""The right vertices of each left vertex, both in the order in which they are visited."""
+"""Right vertices of each left vertex, both in visiting order."""
 
 _START = -1
-"""In place of the right vertex before an unmatched left vertex, which has none."""
+"""Replaces the right vertex before an unmatched left vertex."""
 
 
 def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> Int:
-    """The edges of the largest matching that is found by visiting vertices in the order of the edges, ascending.
+    """Find the largest matching that results from visiting vertices in the order of the edges: ascending edges.
 
     Parameters
     ----------
     left, right : int64 (edges,)
-        The vertices that each edge joins, every edge once. Left vertices are visited in the order in which they first
-        occur, and their right vertices in the order of the edges.
+        Vertices of each edge, without repetitions. Left vertices are visited in the order of their first occurrence,
+        and their right vertices in the order of the edges.
     left_size, right_size : int
         Numbers of vertices.
 
@@ -364,14 +365,14 @@ def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> In
 
     Examples
     --------
-    Left vertex 1 has to take right vertex 0, so that left vertex 0 can only have the other one.
+    Left vertex 1 must be matched with right vertex 0, so left vertex 0 is matched with the other one.
 
     >>> match_in_order(np.array([0, 1, 0]), np.array([0, 0, 1]), 2, 2).tolist()
     [1, 2]
     """
     left_degree, right_degree = np.bincount(left, minlength=left_size), np.bincount(right, minlength=right_size)
-    # A part of the graph is a star if no edge of it joins two vertices that both have others. Where one does, every
-    # other edge of the part has an end at such an edge, or the part would not hang together.
+    # A component is a star if no edge joins two vertices that both have other edges. Otherwise, every other edge of the
+    # component touches such an edge, or the component would not be connected.
     branching = (left_degree[left] > 1) & (right_degree[right] > 1)
     crowded_left, crowded_right = np.zeros(left_size, dtype=np.bool_), np.zeros(right_size, dtype=np.bool_)
     crowded_left[left[branching]] = True
@@ -386,7 +387,7 @@ def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> In
 
 
 def _match(left: Int, right: Int, edges: Int) -> Int:
-    """The same for some of the edges, one vertex after the other."""
+    """Match some of the edges, one vertex at a time."""
     graph: dict[int, list[int]] = {}
     number: dict[tuple[int, int], int] = {}
     for edge, one, other in zip(edges.tolist(), left[edges].tolist(), right[edges].tolist(), strict=True):
@@ -397,7 +398,7 @@ def _match(left: Int, right: Int, edges: Int) -> Int:
 
 
 def find_partners(graph: Graph) -> dict[int, int]:
-    """The left vertex that each matched right vertex of a graph is matched with.
+    """Find the left partner of each matched right vertex of a graph.
 
     Examples
     --------
@@ -432,7 +433,7 @@ class _PathSearch:
             layer = self._extend(graph, layer)
 
     def _extend(self, graph: Graph, layer: list[int]) -> list[int]:
-        """Find what lies behind a layer of left vertices, and return the next such layer."""
+        """Find the right vertices reached from a layer of left vertices, and return the next layer."""
         reached: dict[int, list[int]] = {}
         for one in layer:
             for other in graph[one]:
@@ -446,7 +447,7 @@ class _PathSearch:
         return [self.partner[other] for other in behind]
 
     def augment(self, end: int) -> None:
-        """Match along a path that leads to an unmatched right vertex, if one is left; each vertex is used up."""
+        """Match along a remaining path to an unmatched right vertex; each vertex is used once."""
         path: list[tuple[int, Iterator[int]]] = [(end, self._take(end))]
         lefts: list[int] = []
         while path:
@@ -468,15 +469,15 @@ class _PathSearch:
 
 
 _LARGE = 32
-"""Vertices that hang together are matched one after the other if there are more of them."""
+"""Size of connected components above which vertices are matched one by one."""
 
 
 def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
-    """The edges of a largest matching, ascending; their number is that of the separate parts of the graph.
+    """Find the edges of a largest matching, ascending; their number is the sum over connected components.
 
-    A vertex with a single edge can always be matched along it. Such edges are taken, and what they touch is removed,
-    until no such vertex is left; only the rest, if there is any, is matched by augmenting paths. Parameters are those
-    of `match_in_order`.
+    Vertices with a single edge can always be matched along it. Such edges are taken, and the edges that they touch
+    removed, until there are no such vertices; the rest is matched by augmenting paths. Parameters are those of
+    `match_in_order`.
 
     References
     ----------
@@ -505,12 +506,12 @@ def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
 
 
 def _lone(vertex: Int, size: int) -> Bool:
-    """Edges that are the only ones at their vertex."""
+    """Mask of edges that are the only ones at their vertex."""
     return np.asarray(np.bincount(vertex, minlength=size)[vertex] == 1)
 
 
 def _first_of(vertex: Int, size: int) -> Bool:
-    """Edges that are the first ones at their vertex."""
+    """Mask of edges that are the first ones at their vertex."""
     place = np.arange(len(vertex), dtype=np.int64)
     first = np.empty(size, dtype=np.int64)
     first[vertex[::-1]] = place[::-1]
@@ -524,9 +525,9 @@ def _touched(vertex: Int, removed: Int, size: int) -> Bool:
 
 
 def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
-    """The edges of a largest matching among some edges.
+    """Find a largest matching among some edges.
 
-    scipy is fast where what hangs together is small, and takes minutes where some thousands of vertices do.
+    scipy is fast for small connected components, but takes minutes for those with thousands of vertices.
     """
     from scipy.sparse import coo_array, csr_array
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
@@ -544,17 +545,17 @@ def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
 
 
 def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
-    """The edges of a largest matching whose weights have the largest sum among all largest matchings, ascending.
+    """Find the edges of the heaviest among all largest matchings, ascending.
 
-    Each connected part of the graph is solved by itself, so that what it gives does not depend on the other parts.
-    Sums that differ by rounding only count as equal.
+    Connected components are solved separately, so that the results do not depend on each other. Sums that differ only
+    by rounding count as equal.
 
     Parameters
     ----------
     left, right : int64 (edges,)
         The vertices that each edge joins, every edge once.
     weight : float64 (edges,)
-        From -1 to 1.
+        Weights from -1 to 1.
 
     References
     ----------
@@ -563,7 +564,7 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
 
     Examples
     --------
-    Two matchings have two edges; the one with the heaviest edge weighs less.
+    Two matchings have two edges; the one with the heaviest edge has the smaller sum.
 
     >>> left, right = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     >>> match_heaviest(left, right, np.array([0.9, 0.8, 0.8, 0.5])).tolist()
@@ -584,7 +585,7 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
 
 
 def _parts(left: Int, right: Int) -> Int:
-    """The number of the connected part that each edge belongs to."""
+    """Number of the connected component of each edge."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -596,14 +597,14 @@ def _parts(left: Int, right: Int) -> Int:
 
 
 def _solve(left: Int, right: Int, weight: Float) -> Int:
-    """The same for one connected part: places among its edges."""
+    """Solve one connected component; return indices of its edges."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     _, rows = np.unique(left, return_inverse=True)
     _, columns = np.unique(right, return_inverse=True)
     size, width = int(rows.max()) + 1, int(columns.max()) + 1
-    # Every left vertex may stay alone at a cost that no choice among real edges can make up for.
+    # Left vertices may stay unmatched at a cost that outweighs any choice of real edges.
     own = np.arange(size)
     cost = np.concatenate([2.0 - weight, np.full(size, 4.0 * size)])
     place = np.concatenate([rows, own]), np.concatenate([columns, own + width])

@@ -1,4 +1,4 @@
-"""Statistics of a distribution that are read off what was added up over many tracks: histograms and moments."""
+"""Statistics of distributions from sums over many tracks: histograms and moments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..ragged import Float
 
 
 def information_gain(histogram: Float) -> Float:
-    """Distance of histograms from uniform ones: log2 of the number of bins, less the entropy, in bits.
+    """Distance of histograms from uniform ones: log2 of the number of bins minus the entropy, in bits.
 
     Parameters
     ----------

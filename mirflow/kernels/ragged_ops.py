@@ -1,6 +1,6 @@
 """Operations on ragged rows: sorted search, sampling, order, sums, medians, common members.
 
-Columns are flat over rows, with int64 counts of items a row; times are float64, ascending within a row.
+Columns are flat over rows, with int64 counts of items per row; times are float64, ascending within a row.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 from ..ragged import Bool, Float, Int, offsets_of, rows_of
 
 _LARGEST = (1 << 25) - (1 << 15)
-"""Bytes: just below the largest size (32 MiB) that glibc's allocator adapts to."""
+"""Bytes, just below the largest size (32 MiB) to which glibc's allocator adapts."""
 
 
 def keep_freed_memory() -> None:
-    """Let the allocator keep what arrays of up to some megabytes leave behind, instead of giving it back each time.
+    """Let the allocator keep the memory of freed arrays of up to some megabytes.
 
-    A kernel drops its arrays at every batch. glibc returns such memory to the system, and every page of the next batch
-    costs a fault: half of the time of a small one. It adapts to the largest mapping that a process has freed, so one
-    that is made and dropped without being touched is enough (mallopt(3), M_MMAP_THRESHOLD), unless the environment sets
-    the thresholds. Other allocators take no notice.
+    Kernels free their arrays after every batch. glibc returns such memory to the system, so that page faults take half
+    of the time of a small batch. It adapts to the largest mapping freed by a process, so allocating and freeing one is
+    enough (mallopt(3), M_MMAP_THRESHOLD), unless the environment sets the thresholds. This has no effect on other
+    allocators.
     """
     np.empty(_LARGEST, dtype=np.uint8)
 
 
 def sum_by(index: Int, values: Float, size: int) -> Float:
-    """The sum of the values that share an index, from 0 to ``size - 1``, added one after the other: float64 (size,).
+    """Sum the values that share an index from 0 to ``size - 1`` sequentially: float64 (size,).
 
-    The order of the additions is that of the values, so that a sum is the same to the bit in any batch, and whatever
-    zeros are among the values. Where those of a row lie one after the other, `sum_rows` is ten times as fast.
+    Values are added in order, so that sums are equal to the bit in any batch and with any zeros in between. For
+    contiguous rows, `sum_rows` is ten times as fast.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def sum_by(index: Int, values: Float, size: int) -> Float:
 
 
 def sum_rows(values: Float, offsets: Int) -> Float:
-    """The sum of each row, added in pairs: float64 (rows,).
+    """Sum each row pairwise: float64 (rows,).
 
-    The order of the additions is decided by the number of values in the row, zeros included, so that a row's sum is the
-    same to the bit in any batch.
+    The order of additions depends only on the number of values in the row, so that sums are equal to the bit in any
+    batch.
 
     Parameters
     ----------
@@ -68,9 +68,9 @@ def sum_rows(values: Float, offsets: Int) -> Float:
 
 
 def ascending(values: Float) -> Int:
-    """The places of finite numbers from the smallest to the largest; equal ones keep their order: int64 (n,).
+    """Stable argsort of finite numbers: int64 (n,).
 
-    Several times as fast as numpy's stable sort, whose result it gives.
+    Equivalent to numpy's stable sort, but several times as fast.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def ascending(values: Float) -> Int:
     step = ordered[1:] != ordered[:-1]
     if step.all():
         return order
-    # Whole numbers that are in the order of the values and then of the places: they have no ties, and sort fast.
+    # Integers in the order of values and then indices have no ties and are sorted fast.
     ahead = np.zeros(len(values), dtype=np.int64)
     np.cumsum(step, out=ahead[1:])
     ahead *= len(values)
@@ -93,10 +93,10 @@ def ascending(values: Float) -> Int:
 
 
 def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
-    """The places of times by group, and by time in each; equal ones keep their order.
+    """Stable argsort of times by group and time.
 
-    Groups, times as whole numbers, and places are sorted as one integer each, in a fraction of the time that
-    ``np.lexsort`` takes. The times themselves decide: it is asked for those whose whole numbers are too coarse.
+    Group, time and index are packed into integers, which are sorted in a fraction of the time of ``np.lexsort``. The
+    latter is only used if the packed times are too coarse.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
     Returns
     -------
     order, group, times : (n,)
-        The places, and what is there.
+        Indices, and sorted groups and times.
 
     Examples
     --------
@@ -141,9 +141,9 @@ def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
 
 
 def medians(values: Float, counts: Int, upper: bool = False) -> Float:
-    """The median of each row, in any order: float64 (rows,), NaN for a row without values.
+    """Median of each unsorted row: float64 (rows,), NaN if empty.
 
-    With `upper` it is, of an even number of values, the upper one of the two in the middle, instead of their mean.
+    With `upper`, the median of an even number of values is the upper of the middle two instead of their mean.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def medians(values: Float, counts: Int, upper: bool = False) -> Float:
     offsets = offsets_of(counts)
     ascending = values.copy()
     bounds = offsets.tolist()
-    # One row at a time: numpy sorts a short contiguous array in less time than it takes to lay rows out for one call.
+    # One row at a time, as numpy sorts short contiguous arrays faster than rows can be laid out for one call.
     for start, stop in pairwise(bounds):
         ascending[start:stop].sort()
     filled = counts > 0
@@ -166,16 +166,16 @@ def medians(values: Float, counts: Int, upper: bool = False) -> Float:
 
 
 _LIMIT = 1 << 21
-"""Entries of the largest table of members."""
+"""Largest number of entries of a table of members."""
 
 
 def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
-    """The sizes of the intersections of all sets on the left with all on the right.
+    """Sizes of the intersections of all sets on the left with all sets on the right.
 
     Parameters
     ----------
     left, left_counts, right, right_counts
-        Members of the sets, one set after the other; what is in a set twice counts once.
+        Concatenated members of the sets; repeated members count once.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
 
 
 def _table(items: Int, counts: Int, members: Int) -> Float:
-    """1 where a set has a member, else 0: float64 (sets, members)."""
+    """Indicators of members: float64 (sets, members)."""
     place = np.searchsorted(members, items)
     known = place < len(members)
     known[known] = members[place[known]] == items[known]
@@ -209,24 +209,24 @@ Side = Literal["left", "right"]
 
 
 def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, side: Side = "left") -> Int:
-    """The places at which values belong in sorted rows, each row being searched for its own values.
+    """Find insertion points of values in sorted rows, with separate values for each row.
 
-    Integers that are in nearly the order of the values find a place that is never too far right; from there what
-    decides is the values themselves, so that the result is exact and does not depend on the other rows.
+    Integers in nearly the same order as the values give an index that is never too large; the values themselves are
+    compared from there on, so that the result is exact and independent of other rows.
 
     Parameters
     ----------
     times, counts
-        Rows of finite values; equal ones may repeat.
+        Rows of finite values, possibly repeated.
     queries, query_counts
-        Values in any order within their row; infinite ones are allowed.
+        Values in any order within their row, possibly infinite.
     side : {"left", "right"}
-        As in :func:`numpy.searchsorted`: before or after values that are equal.
+        As in :func:`numpy.searchsorted`: before or after equal values.
 
     Returns
     -------
     int64 (queries,)
-        Index into the flat `times`, from the start of the row to its end, both included.
+        Index into the flat `times`, from the start to the end of the row, inclusive.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, si
     >>> search_rows(times, np.array([3, 1]), np.array([1.0, 2.0, 0.5]), np.array([2, 1]), "right").tolist()
     [3, 3, 4]
     """
-    if len(counts) == 1:  # a row alone needs no keys
+    if len(counts) == 1:  # a single row needs no keys
         return times.searchsorted(queries, side).astype(np.int64, copy=False)
     offsets = offsets_of(counts)
     if not len(times) or not len(queries):
@@ -253,14 +253,14 @@ def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, si
 
 
 def _keys(values: Float, counts: Int, low: float, scale: float, bits: int) -> Int:
-    """Integers that ascend with the row and, as far as they differ, with the value."""
+    """Integers that ascend with the row and do not descend with the value."""
     return (rows_of(counts) << bits) + ((values - low) * scale).astype(np.int64)
 
 
 def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> Int:
-    """Move places to the right, at most to their ends, past all ascending values that are before a bound: int64 (n,).
+    """Move indices to the right, at most to their ends, past ascending values before a bound: int64 (n,).
 
-    On the left the search stops before values equal to the bound, on the right after them.
+    Stop before values equal to the bound with ``side="left"``, and after them with ``"right"``.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> In
     [1, 3]
     """
     before = np.less if side == "left" else np.less_equal
-    times = np.append(times, np.nan)  # so that every place, the last end too, has a value
+    times = np.append(times, np.nan)  # so that every index, including the last end, is valid
     first_step = before(times[place], bounds)
     first_step &= place < end
     place = place + first_step
@@ -283,7 +283,7 @@ def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> In
 
 
 def retreat(times: Float, start: Int, place: Int, bounds: Float) -> Int:
-    """Move places to the left, at most to their starts, as long as the value before is not before a bound: int64 (n,).
+    """Move indices to the left, at most to their starts, while the previous value is not before a bound: int64 (n,).
 
     Examples
     --------
@@ -304,7 +304,7 @@ def retreat(times: Float, start: Int, place: Int, bounds: Float) -> Int:
 
 
 def _bisect(times: Float, low: Int, high: Int, bounds: Float, side: Side) -> Int:
-    """The first places from `low` up to `high` whose value is not before the bound, by halving."""
+    """Bisect for the first indices from `low` to `high` whose value is not before the bound."""
     before = np.less if side == "left" else np.less_equal
     low, high = low.copy(), high.copy()
     while (low < high).any():
@@ -317,35 +317,30 @@ def _bisect(times: Float, low: Int, high: Int, bounds: Float, side: Side) -> Int
 
 @dataclass(frozen=True, slots=True)
 class SortedRows:
-    """Rows of ascending keys, each followed by an infinite one, with what the first guess needs.
+    """Rows of ascending keys, each followed by an infinite one, with data for a first guess.
 
-    Sample i of a row is in force from its key on, up to the next one. Use `holding` or `nearest` to make one.
-
-    Parameters
-    ----------
-    keys : float64 (samples + rows,)
-    first, last : int64 (rows,)
-        Places of the first and the last sample of each row among the keys; rows have at least one sample.
-    origin, rate : float64 (rows,)
-        Time of the first sample, and samples a second.
-    closed : bool
-        Whether a sample is in force at its own key already.
+    Sample i of a row is in force from its key to the next one. Instances are made by `holding` or `nearest`.
     """
 
     keys: Float
+    """float64 (samples + rows,)"""
     first: Int
     last: Int
+    """int64 (rows,): indices of the first and the last sample of each row in the keys; rows have at least one
+    sample."""
     origin: Float
     rate: Float
+    """Time of the first sample, and samples per second: float64 (rows,)."""
     closed: bool
+    """Whether a sample is in force exactly at its key."""
 
     def find(self, row: Int, times: Float, counts: Int) -> Int:
-        """The sample in force at each of some times; before a row's first sample that one.
+        """Find the sample in force at given times, which is the first one for earlier times.
 
         Parameters
         ----------
         row : int64 (groups,)
-            The row that each group of times is looked up in.
+            Row of each group of times.
         times, counts
             Groups of times.
 
@@ -359,7 +354,7 @@ class SortedRows:
             offset = first - self.origin[row] * self.rate[row]
             steps = times * np.repeat(self.rate[row], counts)
             steps += np.repeat(offset, counts)
-        for bound, limit in ((first, np.fmax), (last, np.fmin)):  # what is no number becomes the row's first
+        for bound, limit in ((first, np.fmax), (last, np.fmin)):  # NaN becomes the first of the row
             limit(steps, np.repeat(bound.astype(np.float64), counts), out=steps)
         guess = steps.astype(np.int64)
         reached: Callable[[Float, Float], Bool] = np.less_equal if self.closed else np.less
@@ -372,7 +367,7 @@ class SortedRows:
         return guess
 
     def _search(self, guess: Int, first: Int, last: Int, times: Float, reached: Callable[[Float, Float], Bool]) -> Int:
-        """Samples in force from guesses that are known to be wrong, or to lie before the first sample."""
+        """Find samples in force from guesses that are wrong or before the first sample."""
         up = reached(self.keys[guess + 1], times)
         place = np.clip(np.where(up, guess + 1, guess - 1), first, last)
         wrong = reached(self.keys[place + 1], times) | ~reached(self.keys[place], times)
@@ -387,13 +382,13 @@ class SortedRows:
 
 
 def holding(times: Float, counts: Int) -> SortedRows:
-    """The axis on which a sample holds from its time up to that of the next one.
+    """Make an axis on which a sample holds from its time to that of the next one.
 
     Parameters
     ----------
     times, counts
-        Rows with at least one sample, followed by an infinite one that is not counted. Of samples at one time the last
-        one holds.
+        Rows with at least one sample, followed by an infinite one that is not counted. The last of simultaneous samples
+        holds.
 
     Examples
     --------
@@ -407,9 +402,9 @@ def holding(times: Float, counts: Int) -> SortedRows:
 
 
 def nearest(times: Float, counts: Int) -> SortedRows:
-    """The axis on which the nearest sample is in force, of two that are equally near the earlier one.
+    """Make an axis on which the nearest sample is in force, the earlier of two equally near ones.
 
-    The middle between two samples is ``a / 2 + b / 2``, computed like that. Parameters are those of :func:`holding`.
+    The middle between two samples is computed as ``a / 2 + b / 2``. Parameters are those of :func:`holding`.
 
     Examples
     --------
@@ -430,7 +425,7 @@ def nearest(times: Float, counts: Int) -> SortedRows:
 
 
 def _pace(times: Float, first: Int, last: Int) -> tuple[Float, Float]:
-    """Time of the first sample and samples a second."""
+    """Time of the first sample, and samples per second."""
     origin = times[first]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return origin, np.where(last > first, (last - first) / (times[last] - origin), 0.0)

@@ -1,4 +1,4 @@
-"""Ranked lists: judged items by look-ups, areas under the ROC curve, precision along an order."""
+"""Ranked lists: look-up of judged items, areas under the ROC curve, precision along a ranking."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .ragged_ops import sum_by
 from .ratios import divide
 
 _TABLE = 2**20
-"""Entries of a table, so that it stays in the cache."""
+"""Entries of a table, so that it fits into the cache."""
 _ITEMS = 2**18
-"""Listed items that are looked up at once."""
+"""Listed items looked up at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """The judged items that lists hold, list after list, in the order of the lists: int64 (n,) each.
+    """The judged items in lists, concatenated in the order of the lists: int64 (n,) each.
 
     Parameters
     ----------
     pair : of judgements and a list
     place : in the list, counted from 0
-    judged : which of all judged items it is
+    judged : index among all judged items
     """
 
     pair: Int
@@ -37,15 +37,15 @@ class Met:
 def meet_judged(
     judged: Int, judged_counts: Int, listed: Int, listed_counts: Int, judged_row: Int, listed_row: Int
 ) -> Met:
-    """Find the judged items of some rows in lists.
+    """Find the judged items of rows in lists.
 
     Parameters
     ----------
     judged, listed : int64 (items,)
-        Codes of items, row after row, distinct within a row; -1 is an item that the other side does not know.
+        Concatenated codes of items, distinct within a row; -1 is an item unknown to the other side.
     judged_counts, listed_counts : int64 (rows,)
     judged_row, listed_row : int64 (pairs,)
-        The rows of each pair.
+        Rows of each pair.
 
     Returns
     -------
@@ -57,10 +57,10 @@ def meet_judged(
     >>> both.place.tolist(), both.judged.tolist()
     ([0, 2], [1, 0])
     """
-    # Numbers of the items that are judged at all, from 1, which are columns of a table; 0 for every other.
+    # Judged items are numbered from 1, as columns of a table; all others are 0.
     used = np.zeros(max(int(judged.max(initial=-1)), int(listed.max(initial=-1))) + 2, dtype=np.bool_)
     used[judged] = True
-    used[-1] = False  # where -1 is looked up
+    used[-1] = False  # for -1
     number = np.where(used, np.cumsum(used), 0)
     width, columns = int(used.sum()) + 1, number[judged]
     judged_offsets, listed_offsets = offsets_of(judged_counts), offsets_of(listed_counts)
@@ -73,7 +73,7 @@ def meet_judged(
         items = ranges(judged_offsets[own], judged_counts[own])
         cells = rows_of(judged_counts[own]) * width + columns[items]
         table[cells] = items + 1
-        table[: len(own) * width : width] = 0  # the column of whatever is not judged
+        table[: len(own) * width : width] = 0  # the column of items that are not judged
         sizes = listed_counts[lists]
         held = number[_consecutive(listed, listed_offsets, lists, sizes)]
         pair = rows_of(sizes)
@@ -87,20 +87,20 @@ def meet_judged(
 
 
 def _batches(sizes: Int, width: int) -> Iterator[slice]:
-    """Consecutive pairs whose table and whose lists are not too large."""
+    """Batches of consecutive pairs with limited sizes of table and lists."""
     most = max(_TABLE // width, 1)
     return batches(np.maximum(sizes, max(_ITEMS // most, 1)), _ITEMS)
 
 
 def _consecutive(values: Column, offsets: Int, rows: Int, sizes: Int) -> Column:
-    """The values of some rows; neighbours need no copy."""
+    """Take the values of rows; consecutive rows need no copy."""
     if len(rows) and (rows[1:] == rows[:-1] + 1).all():
         return values[offsets[rows[0]] : offsets[rows[-1]] + sizes[-1]]
     return values[ranges(offsets[rows], sizes)]
 
 
 def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
-    """The items that a row holds a second time, and where they occur first: positions among all items, int64 (n,) each.
+    """Find repeated items of rows, and their first occurrences: indices into all items, int64 (n,) each.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
             table = np.zeros((some.stop - some.start) * width, dtype=np.int64)
         start, stop = int(offsets[some.start]), int(offsets[some.stop])
         cell = rows_of(counts[some]) * width + items[start:stop]
-        # Written from the last to the first, so that the first stays.
+        # Written in reverse order, so that the first one stays.
         table[cell[::-1]] = np.arange(stop - 1, start - 1, -1)
         first = table[cell]
         again = np.flatnonzero(first != np.arange(start, stop))
@@ -127,7 +127,7 @@ def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
 
 
 def ideal(values: Float, counts: Int) -> Float:
-    """The values of each row from the largest to the smallest: float64 (items,).
+    """Sort the values of each row in descending order: float64 (items,).
 
     Examples
     --------
@@ -139,26 +139,20 @@ def ideal(values: Float, counts: Int) -> Float:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """The items of several rows, in each row from the highest affinity to the lowest; ties stay in their order.
-
-    Parameters
-    ----------
-    row : int64 (items,)
-        Ascending.
-    relevant : bool (items,)
-    last : bool (items,)
-        Where the last of several items of equal affinity is.
-    counts : int64 (rows,)
-    """
+    """The items of several rows, sorted by descending affinity within each row; ties keep their order."""
 
     row: Int
+    """Row of each item, ascending: int64 (items,)."""
     relevant: Bool
+    """bool (items,)"""
     last: Bool
+    """Whether the item is the last of several with equal affinity: bool (items,)."""
     counts: Int
+    """int64 (rows,)"""
 
     @classmethod
     def of(cls, row: Int, relevant: Bool, affinity: Float, rows: int) -> Ordered:
-        """Order items; affinities are not NaN, and minus infinity for what a system did not list."""
+        """Sort items; affinities must not be NaN, and are minus infinity for items that are not listed."""
         order = np.lexsort((-affinity, row))
         row, affinity = row[order], affinity[order]
         last = np.ones(len(row), dtype=np.bool_)
@@ -167,19 +161,19 @@ class Ordered:
 
     @property
     def positives(self) -> Float:
-        """Relevant items of each row: float64 (rows,)."""
+        """Number of relevant items of each row: float64 (rows,)."""
         return sum_by(self.row, self.relevant.astype(np.float64), len(self.counts))
 
     def roc_auc(self) -> Float:
         """Area under the ROC curve of each row: float64 (rows,), NaN without relevant or without other items.
 
-        It is the share of the pairs of a relevant and another item that are in the right order, equal ones counting
-        half (Mann and Whitney), so that every number below is whole or a half and exact.
+        It is the share of the pairs of a relevant and another item that are in the right order, with half the weight
+        for ties (Mann and Whitney), so that all numbers below are exact multiples of 1/2.
         """
         place = np.arange(len(self.row)) - offsets_of(self.counts)[self.row]
         start = np.flatnonzero(np.concatenate([[True], self.last[:-1]])) if len(self.row) else place
         size = np.diff(np.append(start, len(self.row)))
-        # Every item of a tie has the mean of their ranks, counted from the lowest affinity.
+        # Tied items have their mean rank, counted from the lowest affinity.
         rank = self.counts[self.row] - (place[start] + (size - 1) / 2).repeat(size)
         positive = self.positives
         negative = self.counts - positive
@@ -189,8 +183,8 @@ class Ordered:
     def average_precision(self) -> Float:
         """Average precision of each row: float64 (rows,), NaN without relevant items.
 
-        The mean of the precision at each relevant item; items of equal affinity are taken in at once, so that their
-        order does not matter.
+        It is the mean precision at the relevant items; items of equal affinity are added at once, so that their order
+        is irrelevant.
         """
         positive = self.positives
         size = np.arange(1, len(self.row) + 1) - offsets_of(self.counts)[self.row]
@@ -203,7 +197,7 @@ class Ordered:
         return divide(total, positive, np.nan)
 
     def precision_at(self, k: int) -> Float:
-        """Share of relevant items among the first `k`: float64 (rows,); over `k` also where there are fewer."""
+        """Number of relevant items among the first `k`, over `k` even if there are fewer items: float64 (rows,)."""
         place = np.arange(len(self.row)) - offsets_of(self.counts)[self.row]
         return sum_by(self.row, (self.relevant & (place < k)) / k, len(self.counts))
 
@@ -217,6 +211,6 @@ def roc_auc(having: Float, every: Float) -> Float:
 
 
 def average_precision(having: Float, every: Float) -> Float:
-    """The mean of the precision at each track that has the tag, those of one affinity taken in at once."""
+    """Mean precision at the tracks with the tag; tracks of equal affinity are added at once."""
     precision = divide(having, every)
     return divide((np.diff(having, axis=1, prepend=0.0) * precision).sum(axis=1), having[:, -1], np.nan)

@@ -1,4 +1,4 @@
-"""Quotients of arrays whose denominators may be 0, and harmonic means."""
+"""Quotients of arrays with denominators that may be 0, and harmonic means."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..ragged import Float
 
 
 def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: bool = False) -> Float:
-    """Divide arrays, with a given result where the denominator is not positive.
+    """Divide arrays, with a given result if the denominator is not positive.
 
     Parameters
     ----------
     part, whole : array of numbers, of shapes that broadcast
     otherwise : float or float64 array
-        Result where `whole` is not positive (or NaN).
+        Result if `whole` is not positive (or NaN).
     signed : bool
-        Divide by negative denominators too: `otherwise` is then the result only where `whole` is 0.
+        Also divide by negative denominators: `otherwise` is then the result only if `whole` is 0.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: boo
 
 
 def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
-    """Weighted harmonic mean of precision and recall: 0 where both are 0, NaN where one is NaN.
+    """Weighted harmonic mean of precision and recall: 0 if both are 0, NaN if one is NaN.
 
     Parameters
     ----------
@@ -56,5 +56,5 @@ def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
     >>> harmonic_mean(np.array([0.5, 0.0]), np.array([1.0, 0.0])).tolist()
     [0.6666666666666666, 0.0]
     """
-    # The order of operations is that of mir_eval, whose bits results have.
+    # The order of operations is that of mir_eval, so that results are equal to the bit.
     return divide((1 + beta**2) * precision * recall, beta**2 * precision + recall, signed=True)

@@ -1,6 +1,6 @@
 """Reliability of graders on ordered categories and on scales: weighted kappa, intraclass correlation, alpha.
 
-Every measure is a function of sums over the items, so that items can be drawn again without looking at them again.
+Every measure is a function of sums over the items, so that items can be resampled efficiently.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Form = Literal["1,1", "1,k", "2,1", "3,1"]
 
 
 class Sums(NamedTuple):
-    """Sums that a measure is computed from.
+    """Sums from which a measure is computed.
 
     Parameters
     ----------
     groups : float64 (groups, sums)
         Sums over the items of each group.
     value : callable
-        From such sums, float64 (n, sums), to the measure, float64 (n,).
+        Function of sums, float64 (n, sums), that returns the measure, float64 (n,).
     """
 
     groups: Float
     value: Callable[[Float], Float]
 
     def whole(self) -> float:
-        """The measure of all items."""
+        """Measure of all items."""
         return float(self.value(self.groups.sum(axis=0, keepdims=True))[0])
 
     def drawn(self, draws: Int) -> Float:
-        """The measure of groups that are drawn again, by their numbers: int64 (n, groups) to float64 (n,)."""
+        """Measure of resampled groups, given by their numbers: int64 (n, groups) to float64 (n,)."""
         number = len(self.groups)
         times = np.array([np.bincount(draw, minlength=number) for draw in draws], dtype=np.float64)
         return self.value(times @ self.groups)
@@ -49,22 +49,16 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Ratings of items that several graders may have rated.
-
-    Parameters
-    ----------
-    table : float64 (items, graders)
-        NaN: not rated.
-    group : int64 (items,)
-        Numbers, from 0 without a gap, of the groups that items are drawn in.
-    """
+    """Ratings of items by several graders."""
 
     table: Float
+    """float64 (items, graders): ratings; NaN if not rated."""
     group: Int
+    """Consecutive numbers, from 0, of the groups in which items are resampled: int64 (items,)."""
 
     @classmethod
     def of(cls, ratings: npt.ArrayLike) -> Ratings:
-        """All items as one group.
+        """Make one group of all items.
 
         Raises
         ------
@@ -73,44 +67,44 @@ class Ratings:
         """
         table = np.asarray(ratings, dtype=np.float64)
         if table.ndim != 2:
-            raise MetricError(f"ratings are a table of items and graders, not of shape {table.shape}")
+            raise MetricError(f"expected a table (items, graders) of ratings, got shape {table.shape}")
         if np.isinf(table).any():
-            raise MetricError("a rating is not finite; NaN stands for none")
+            raise MetricError("a rating is not finite; use NaN for missing ratings")
         return cls(table, np.zeros(len(table), dtype=np.int64))
 
     @property
     def groups(self) -> int:
-        """Number of groups; one without items."""
+        """Number of groups; 1 without items."""
         return int(self.group.max()) + 1 if len(self.group) else 1
 
     def several(self) -> Ratings:
-        """The items with at least two ratings; groups keep their numbers."""
+        """Select items with at least two ratings; groups keep their numbers."""
         kept = (~np.isnan(self.table)).sum(axis=1) > 1
         return Ratings(self.table[kept], self.group[kept])
 
     def added(self, values: Float, groups: int) -> Float:
-        """Values of the items (items, ...) added up in each group (groups, ...)."""
+        """Sum values of the items (items, ...) over each group (groups, ...)."""
         found: Float = np.zeros((groups, *values.shape[1:]))
         np.add.at(found, self.group, values)
         return found
 
 
 def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weights: Weights = "nominal") -> float:
-    """Cohen's kappa of two graders, weighted by how far apart two categories are.
+    """Compute Cohen's kappa of two graders, weighted by the distance of categories.
 
     Parameters
     ----------
     one, other : (items,)
-        Categories, from 0; NaN: not rated. Items that both rated count.
+        Categories, from 0; NaN if not rated. Items rated by both count.
     categories : int
-        How many there are.
+        Number of categories.
     weights : {"nominal", "linear", "quadratic"}
-        Of a disagreement: 1, the distance of the categories, its square.
+        Weight of a disagreement: 1, the distance of the categories, or its square.
 
     Returns
     -------
     float
-        1 - observed / expected disagreement; NaN where no disagreement is expected, or no item was rated by both.
+        1 - observed / expected disagreement; NaN if no disagreement is expected or no item was rated by both.
 
     References
     ----------
@@ -126,19 +120,19 @@ def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weigh
 
 
 def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quadratic") -> float:
-    """The mean of Cohen's kappa over the pairs of graders, each as often as there are items that both rated.
+    """Compute the mean of Cohen's kappa over pairs of graders, weighted by the number of items rated by both.
 
-    Where all graders rated all items this is Light's kappa.
+    If all graders rated all items, this is Light's kappa.
 
     Parameters
     ----------
     ratings : (items, graders)
-        Categories, from 0; NaN: not rated.
+        Categories, from 0; NaN if not rated.
 
     Returns
     -------
     float
-        NaN where it is defined for no two graders.
+        NaN if it is undefined for all pairs of graders.
 
     References
     ----------
@@ -154,7 +148,7 @@ def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quad
 
 
 def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
-    """The sums of `mean_kappa`: how often any two graders chose any two categories."""
+    """Sums of `mean_kappa`: counts of pairs of categories for pairs of graders."""
     groups, graders = ratings.groups, ratings.table.shape[1]
     if graders < 2:
         return Sums(np.zeros((groups, 1)), _undefined)
@@ -190,30 +184,30 @@ def _disagreement(categories: int, weights: Weights) -> Float:
 
 
 def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
-    """An intraclass correlation of ratings on a scale, named as by Shrout and Fleiss.
+    """Compute an intraclass correlation of ratings on a scale, named as by Shrout and Fleiss.
 
     Parameters
     ----------
     ratings : (items, graders)
-        NaN: not rated. Items with at least two ratings count; where their numbers differ, their mean number is that of
-        the unbalanced analysis of variance, (N - sum of n^2 / N) / (items - 1).
+        NaN if not rated. Items with at least two ratings count; if their numbers differ, their mean is that of the
+        unbalanced analysis of variance, (N - sum of n^2 / N) / (items - 1).
     form : {"1,1", "1,k", "2,1", "3,1"}
-        ``1,1``: of a single rating, if any graders may have rated an item (one-way random effects); ``1,k``: of the
-        mean of an item's ratings. ``2,1`` and ``3,1``: of a single rating, if the same graders rated all items:
-        absolute agreement (two-way random effects), and consistency, which leaves out that some rate higher (two-way
-        mixed effects).
+        ``1,1``: correlation of single ratings, if items may be rated by different graders (one-way random effects);
+        ``1,k``: of the mean of an item's ratings. ``2,1`` and ``3,1``: of single ratings, if the same graders rated all
+        items: absolute agreement (two-way random effects), and consistency, which ignores that some graders rate higher
+        (two-way mixed effects).
 
     Returns
     -------
     float
-        NaN for fewer than two items, where nothing varies, and of the last two forms unless all graders rated all
-        items. May be negative.
+        NaN for fewer than two items, without variance, and for the last two forms unless all graders rated all items.
+        May be negative.
 
     References
     ----------
     P. E. Shrout and J. L. Fleiss, "Intraclass correlations: uses in assessing rater reliability", Psychological
-    Bulletin 86(2), 1979; of unequal numbers: S. R. Searle, G. Casella and C. E. McCulloch, "Variance components", 1992,
-    section 3.6.
+    Bulletin 86(2), 1979; for unequal numbers: S. R. Searle, G. Casella and C. E. McCulloch, "Variance components",
+    1992, section 3.6.
 
     Examples
     --------
@@ -227,14 +221,14 @@ def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
 
 
 def intraclass_sums(ratings: Ratings, form: Form) -> Sums:
-    """The sums of `intraclass_correlation`: numbers, ratings, and squares."""
+    """Sums of `intraclass_correlation`: numbers, ratings, and squares."""
     groups = ratings.groups
     ratings = ratings.several()
     given: Bool = ~np.isnan(ratings.table)
     if not len(ratings.table) or (form in ("2,1", "3,1") and not given.all()):
         return Sums(np.zeros((groups, 1)), _undefined)
     number = given.sum(axis=1).astype(np.float64)
-    # Numbers near their mean lose no digits when they are squared.
+    # Centred numbers do not lose digits when they are squared.
     centred = np.where(given, ratings.table - ratings.table[given].mean(), 0.0)
     total = centred.sum(axis=1)
     parts = (np.ones(len(number)), number, number**2, total, total**2 / number, (centred**2).sum(axis=1))
@@ -266,20 +260,20 @@ def _two_way(sums: Float, form: Form) -> Float:
 
 
 def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> float:
-    """Krippendorff's alpha, for any number of graders, missing ratings and scales.
+    """Compute Krippendorff's alpha for any number of graders, missing ratings and scales.
 
     Parameters
     ----------
     ratings : (items, graders)
-        Numbers; NaN: not rated. Items with at least two ratings count.
+        Ratings; NaN if not rated. Items with at least two ratings count.
     scale : {"nominal", "ordinal", "interval"}
-        What a disagreement weighs: 1; the square of the ratings that lie between the two; the square of their
+        Weight of a disagreement: 1; the square of the number of ratings between the two; or the square of their
         difference.
 
     Returns
     -------
     float
-        1 - observed / expected disagreement; NaN where all ratings are the same, or no item has two.
+        1 - observed / expected disagreement; NaN if all ratings are equal or no item has two.
 
     References
     ----------
@@ -297,14 +291,14 @@ def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> flo
 
 
 def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
-    """The sums of `krippendorff_alpha`: how often a value meets another one in an item."""
+    """Sums of `krippendorff_alpha`: counts of pairs of values of an item."""
     groups = ratings.groups
     ratings = ratings.several()
     given: Bool = ~np.isnan(ratings.table)
     if not len(ratings.table):
         return Sums(np.zeros((groups, 1)), _undefined)
     values, code = np.unique(ratings.table[given], return_inverse=True)
-    # How often each item has each value.
+    # Counts of each value of each item.
     cell = np.nonzero(given)[0] * len(values) + code
     counts = np.bincount(cell, minlength=len(given) * len(values)).reshape(len(given), len(values)).astype(np.float64)
     scaled = counts / (counts.sum(axis=1) - 1)[:, np.newaxis]
@@ -331,7 +325,7 @@ def _alpha(sums: Float, apart: Float) -> Float:
 def _ordinal_alpha(sums: Float) -> Float:
     width = int((np.sqrt(1 + 4 * sums.shape[1]) - 1) / 2 + 0.5)
     share, met = sums[:, :width], sums[:, width:].reshape(len(sums), width, width)
-    # Ratings up to the middle of each value: what lies between two middles is their distance.
+    # Ratings up to the middle of each value, whose differences are distances.
     middle = np.cumsum(share, axis=1) - share / 2
     apart = (middle[:, :, np.newaxis] - middle[:, np.newaxis]) ** 2
     expected = np.einsum("ni,nij,nj->n", share, apart, share, optimize=True)

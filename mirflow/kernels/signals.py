@@ -10,22 +10,15 @@ import numpy as np
 from ..ragged import Float, Int
 
 Reader = Callable[[int, int], Float]
-"""Samples from one place to another of all rows of a recording: float64 (rows, stop - start)."""
+"""(start, stop) -> samples of all rows of a recording: float64 (rows, stop - start)."""
 
 _LONGEST = 2**14
-"""Samples of a block at most, so that the transforms of a block stay in the cache."""
+"""Largest number of samples of a block, so that its transforms fit into the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignalBlocks:
-    """Blocks of a signal for transforms, which depend on the length and the number of lags alone.
-
-    Parameters
-    ----------
-    frames, lags : int
-        Samples of the signal, and lags (or taps of filters).
-    block, size : int
-        Samples of a block, of which the last one may be shorter, and of the transforms: no block wraps around.
+    """Blocks of a signal for transforms, which only depend on its length and the number of lags.
 
     Examples
     --------
@@ -36,12 +29,14 @@ class SignalBlocks:
 
     frames: int
     lags: int
+    """Number of samples of the signal, and of lags (or filter taps)."""
     block: int
     size: int
+    """Number of samples of a block (the last one may be shorter), and of transforms, which do not wrap around."""
 
     @classmethod
     def of(cls, frames: int, lags: int) -> SignalBlocks:
-        """Blocks of nearly equal length."""
+        """Make blocks of nearly equal length."""
         from scipy.fft import next_fast_len
 
         longest = max(_LONGEST, 4 * lags)
@@ -55,12 +50,12 @@ class SignalBlocks:
 
 
 def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
-    """Correlations of all rows of two recordings, as if silence preceded and followed them.
+    """Correlate all rows of two recordings, as if silence preceded and followed them.
 
     Returns
     -------
     float64 (rows of first, rows of second, lags)
-        At ``[i, j, k]`` the sum over n of ``first[i, n] * second[j, n + k]``.
+        Element ``[i, j, k]`` is the sum over n of ``first[i, n] * second[j, n + k]``.
 
     Examples
     --------
@@ -75,7 +70,8 @@ def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
     total = np.zeros((*rows, blocks.size // 2 + 1), dtype=np.complex128)
     product = np.empty(total.shape[1:], dtype=np.complex128)
     for start, stop in blocks:
-        # The first recording is silent outside its block; what follows the block in the second meets its last samples.
+        # The first recording is silent outside its block; the last samples of the block overlap with the following ones
+        # of the second recording.
         left = rfft(first(start, stop), blocks.size, axis=-1, workers=1)
         right = rfft(second(start, min(stop + lags - 1, frames)), blocks.size, axis=-1, workers=1)
         np.conjugate(left, out=left)
@@ -86,7 +82,7 @@ def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
 
 
 Bank = tuple[slice, Float]
-"""The rows that go in, and the filters: float64 (outputs, rows that go in, taps)."""
+"""Input rows, and filters: float64 (outputs, input rows, taps)."""
 
 
 class Filters:
@@ -97,7 +93,7 @@ class Filters:
     frames : int
         Samples of the recordings.
     banks : sequence of (slice, float64 (outputs, inputs, taps))
-        All with the same number of taps.
+        Input rows and filters, with equal numbers of taps.
 
     Examples
     --------
@@ -117,21 +113,22 @@ class Filters:
     def run(
         self, read: Reader, groups: Sequence[Sequence[int]] | None = None
     ) -> Iterator[tuple[int, int, list[Float]]]:
-        """Outputs of the banks for consecutive stretches of time, the filters' ringing after the end included.
+        """Compute the outputs of the banks for consecutive stretches of time, including the filters' ringing at the
+        end.
 
         Parameters
         ----------
         read : callable
             Reader of the recording.
         groups : sequence of sequences of int or None
-            Banks that are transformed back together, with equally many outputs; None: all of them.
+            Groups of banks with equal numbers of outputs that are transformed back together; None: all banks.
 
         Yields
         ------
         start, stop : int
-            The last stretch goes on for one sample less than the filters have taps after the recording's end.
+            The last stretch extends beyond the recording by the number of taps minus one.
         outputs : list of float64 (banks, outputs, stop - start)
-            One for each group.
+            Outputs of each group.
         """
         from scipy.fft import irfft, rfft
 
@@ -150,7 +147,7 @@ class Filters:
             yield start, end, outputs
 
     def _meet(self, bank: int, spectra: np.ndarray[tuple[int, ...], np.dtype[np.complex128]]) -> Float:
-        """The spectra of the outputs of a bank."""
+        """Spectra of the outputs of a bank."""
         response, inputs = self._responses[bank], spectra[self._inputs[bank]]
         total = response[:, 0] * inputs[0]
         product = np.empty_like(total)
@@ -161,16 +158,16 @@ class Filters:
 
 
 class DelaySpan:
-    """The space spanned by some signals and their delays, ready for projections onto it.
+    """The space spanned by signals and their delays, for projections onto it.
 
-    The normal equations are solved by a Cholesky decomposition. Where signals are silent, repeat each other, or depend
-    on each other to rounding, it is pivoted, and the delays that the others reproduce get filters of 0: the filters of
-    such a system are not unique, but the projection is.
+    The normal equations are solved by a Cholesky decomposition. If signals are silent, equal or (up to rounding)
+    linearly dependent, it is pivoted, and redundant delays get filters of 0: the filters of such a system are not
+    unique, but the projection is.
 
     Parameters
     ----------
     correlations : float64 (rows, rows, lags)
-        As `correlate` gives them, of the signals with themselves.
+        Result of `correlate` for the signals with themselves.
 
     Examples
     --------
@@ -183,7 +180,7 @@ class DelaySpan:
     def __init__(self, correlations: Float) -> None:
         rows, _, self._lags = correlations.shape
         energy = correlations[np.arange(rows), np.arange(rows), 0]
-        # Unit energy: what depends on others differs from what is merely quiet.
+        # Unit energy distinguishes dependent signals from quiet ones.
         with np.errstate(invalid="ignore"):
             self._scale = np.where(energy > 0, 1 / np.sqrt(np.where(energy > 0, energy, 1.0)), 1.0)
         self._order: Int | None = None
@@ -191,7 +188,7 @@ class DelaySpan:
 
     @property
     def rank(self) -> int:
-        """Dimensions of the space."""
+        """Dimension of the space."""
         return len(self._factor) if self._order is None else len(self._order)
 
     def _decompose(self, correlations: Float) -> Float:
@@ -201,19 +198,20 @@ class DelaySpan:
         if not failed:
             whole: Float = factor
             return whole
-        del factor  # it may be large, and another one follows
+        del factor  # may be large, and another one follows
         factor, pivots, rank, _ = dpstrf(to_gram(correlations), lower=1, overwrite_a=1)
         self._order = pivots[:rank].astype(np.int64) - 1
         part: Float = np.asfortranarray(factor[:rank, :rank])
         return part
 
     def filters(self, products: Float) -> Float:
-        """The filters of the projections of recordings, from the signals' correlations with them (rows, others, lags).
+        """Compute filters of the projections of recordings from the signals' correlations with them (rows, others,
+        lags).
 
         Returns
         -------
         float64 (others, rows, lags)
-            The projection of a recording is the sum over the rows of the signals filtered with these.
+            The projection of a recording is the sum of the filtered signals over rows.
         """
         from scipy.linalg.lapack import dpotrs
 
@@ -241,7 +239,8 @@ def to_gram(correlations: Float) -> Float:
     gram = np.empty((rows * lags, rows * lags), order="F")
     for i in range(rows):
         for j in range(rows):
-            # Delay a of signal i meets delay b of signal j at lag a - b; at a negative lag the two change places.
+            # The product of delay a of signal i and delay b of signal j is the correlation at lag a - b; at negative
+            # lags, the signals are swapped.
             both = np.concatenate([correlations[j, i, :0:-1], correlations[i, j]])
             block = np.lib.stride_tricks.sliding_window_view(both, lags)[:, ::-1]
             gram[i * lags : (i + 1) * lags, j * lags : (j + 1) * lags] = block

@@ -107,11 +107,11 @@ class TestUnequalNumbersOfGraders:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([1, 2], "of shape"),
+        ([1, 2], "got shape"),
         ([[1.5, 2]], r"not a number of graders: 1.5 \(item 0, category 0\)"),
         ([[1, 2], [3, -1]], r"not a number of graders: -1 \(item 1, category 1\)"),
         ([[np.nan, 1]], "not a number of graders: nan"),
-        ([[]], "of shape"),
+        ([[]], "got shape"),
     ],
 )
 def test_what_is_no_table_of_graders(table: object, message: str) -> None:

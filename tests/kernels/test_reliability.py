@@ -169,7 +169,7 @@ class TestAlpha:
 
 
 def test_what_is_no_table_of_ratings() -> None:
-    with pytest.raises(MetricError, match=r"not of shape \(2,\)"):
+    with pytest.raises(MetricError, match=r"got shape \(2,\)"):
         krippendorff_alpha([1, 2])
     with pytest.raises(MetricError, match="not finite"):
         intraclass_correlation([[1, float("inf")]])
