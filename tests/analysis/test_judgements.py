@@ -170,7 +170,7 @@ class TestCommands:
         path = tmp_path / "grades.csv"
         path.write_text("query,candidate,grader,broad\nq,a,g1,VS\nq,a,g2,VS\nq,b,g1,NS\n")
         shown = invoke("grading", "agreement", path, code=0)
-        assert "graders of a pair of a query and a candidate: 1-2" in shown.output
+        assert "graders per pair of query and candidate: 1-2" in shown.output
         assert "fine judgements" not in shown.output
 
     def test_a_grader_who_judged_twice(self, tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The commands of campaigns, which enter the command line by the entry points of the package."""
+"""Commands of campaigns, registered by entry points of the package."""

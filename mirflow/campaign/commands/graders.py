@@ -38,18 +38,20 @@ _FACTORS = (
 @click.option(
     "--figure",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw the fine judgements within each category as box plots: .pdf, .png or .svg.",
+    help="Box plots of the fine judgements within each category: .pdf, .png or .svg.",
 )
-@click.option("--level", type=LEVEL, help="Intervals of weighted kappa, alpha and ICC, such as 0.95. Default: none.")
+@click.option(
+    "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
+)
 @output_options
 def agreement_command(
     paths: tuple[Path, ...], figure: Path | None, level: float | None, style: str | None, output: Path | None
 ) -> None:
-    """Agreement of the graders in a file, and the distribution of the fine judgements within each broad category.
+    """Compute the agreement of graders, and the distribution of fine judgements within each broad category.
 
-    Agreement is Fleiss's kappa, and of pairs with several graders Cohen's kappa with weights, Krippendorff's alpha and
-    intraclass correlation. The file has the columns query, candidate, grader, broad (NS, SS or VS) and fine. Several
-    files, such as those of several campaigns, have tables of their own and one figure.
+    Agreement is Fleiss's kappa; for pairs with several graders also Cohen's kappa with weights, Krippendorff's alpha
+    and intraclass correlation. Each FILE has the columns query, candidate, grader, broad (NS, SS or VS) and fine.
+    Several files, for example from several campaigns, get separate tables and a common figure.
     """
     from ...analysis.judgements import read_judgements
 
@@ -68,12 +70,12 @@ def agreement_command(
 
 
 def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
-    """Name files by their stems, or by as much of their paths as distinguishes them; a single one needs no name."""
+    """Name files by their stems, or by as much of their paths as distinguishes them; a single file gets no name."""
     if len(paths) == 1:
         return {"": paths[0]}
     whole = [path.absolute() for path in paths]
     if len(set(whole)) < len(whole):
-        raise click.UsageError(f"the same file twice: {next(path for path in paths if paths.count(path) > 1)}")
+        raise click.UsageError(f"duplicate file: {next(path for path in paths if paths.count(path) > 1)}")
     names, parts = [path.stem for path in paths], 1
     while len(set(names)) < len(names):
         names = ["/".join(path.parts[-parts:]) for path in whole]
@@ -82,16 +84,16 @@ def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
 
 
 def agreement_tables(judgements: Collection, people: bool, level: float | None = None, name: str = "") -> list[Table]:
-    """The agreement of the graders of one file, and, as far as there are fine judgements, their distribution.
+    """Tabulate the agreement of the graders in a file, and the distribution of fine judgements if there are any.
 
     Parameters
     ----------
     people : bool
-        True: for people, with notes; False: for programs.
+        True: formatted with notes; False: plain values.
     level : float or None
-        Of intervals.
+        Level of the intervals.
     name : str
-        Of the file, if there are several.
+        Name of the file, if there are several.
     """
     from ...analysis.judgements import fine_within_broad, grader_agreement
     from ..grading.rater_agreement import reliability
@@ -100,7 +102,7 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
     broad = "broad" in columns and bool((columns["broad"] != "").any())
     others = reliability(judgements, level)
     tables = []
-    if broad or not others["compared"].any():  # or says that there is nothing to compare
+    if broad or not others["compared"].any():  # also reports that there is nothing to compare
         agreement = grader_agreement(judgements)
         tables.append(_table(agreement, "agreement of graders", people, _graders(agreement), name))
     if others["compared"].any():
@@ -112,7 +114,7 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
 
 
 def _reliability_table(found: xr.Dataset, people: bool, whose: str) -> Table:
-    """A row for each measure, of the judgements that there are."""
+    """Make a row for each measure that the judgements allow."""
     from ...reports.tables import Table
 
     columns = ("measure", "of", *(name for name in ("value", "low", "high", "compared") if name in found))
@@ -137,16 +139,16 @@ def _reliability_table(found: xr.Dataset, people: bool, whose: str) -> Table:
 def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
     least, most = agreement.attrs["least_graders"], agreement.attrs["most_graders"]
     many = str(most) if least == most else f"{least}-{most}"
-    notes = [f"graders of a pair of a query and a candidate: {many}"]
+    notes = [f"graders per pair of query and candidate: {many}"]
     if least != most:
         notes.append(
-            "every pair counts the same, however many graders it has (Gwet); one with a single grader tells chance only"
+            "pairs have equal weight whatever their number of graders (Gwet); those with one only affect chance"
         )
     return tuple(notes)
 
 
 def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
-    """A row for each category or scheme; of several files with the name of the file."""
+    """Make a row for each category or scheme; with several files also the name of the file."""
     from ...reports.tables import Table
 
     (dim,) = found.dims
@@ -164,14 +166,14 @@ def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] =
 
 
 def show_number(value: Any, people: bool) -> Entry:
-    """A number with four digits for people, nothing for NaN; other entries as they are."""
+    """Format a number with four digits for people; NaN becomes empty, other entries are unchanged."""
     if isinstance(value, float) and people:
         return None if value != value else f"{value:z.4f}"
     return value  # type: ignore[no-any-return]  # text or a number, as datasets hold them
 
 
 def _plain(value: float, people: bool) -> Entry:
-    """A number as it is written, or as it is; whole ones without a point."""
+    """Format a number for people; whole numbers without a point."""
     if people:
         return f"{value:.10g}"
     return int(value) if value == int(value) else value
@@ -192,7 +194,7 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.FloatRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
-    help="Of one judgement.",
+    help="Minutes per judgement.",
 )
 @click.option(
     "--graders-per-pair",
@@ -200,20 +202,20 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.FloatRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
-    help="People who judge the same pair.",
+    help="Graders per pair.",
 )
 @click.option(
     "--limit",
     type=click.FloatRange(min=0, min_open=True),
     default=240.0,
     show_default=True,
-    help="Largest number of minutes of a grader.",
+    help="Most minutes per grader.",
 )
 @output_options
 def workload_command(style: str | None, output: Path | None, **factors: float) -> None:
-    """Compute the minutes of work of each grader, (A * Q * C * M * P) / G, and the limits that are feasible.
+    """Compute the minutes of work for each grader, (A * Q * C * M * P) / G, and the feasible limits.
 
-    Candidates that several systems return are judged once, so it takes at most so long.
+    Candidates returned by several systems are judged once, so this is an upper bound.
     """
     from ...analysis.judgements import Workload
     from ...reports.tables import Table

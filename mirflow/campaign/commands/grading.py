@@ -1,4 +1,4 @@
-"""Commands of ``mirflow grading``: from the lists of systems to judgements that are scored."""
+"""Commands of ``mirflow grading``: from the lists of systems to scored judgements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(dir_okay=False, path_type=Path)
 _SEED = 2**63
 _NAMED = 5
-"""Short lists that are named."""
+"""Number of short lists to report by name."""
 
 
 @click.group(
@@ -37,14 +37,14 @@ _NAMED = 5
     short_help="Draw queries, pool candidates, assign graders, close.",
 )
 def grading_command() -> None:
-    """From the lists of systems to judgements by people that are scored: draw, pool, assign, overview, close, groups.
+    """Grade the similarity of candidates: draw, pool, assign, overview, close, groups.
 
-    Each step reads and writes tables; the pages for graders (mirflow serve) read the same ones.
+    Each step reads and writes tables, which the pages for graders (mirflow serve) use as well.
     """
 
 
 def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
-    """A table of quantities on the standard error, as the output is a file."""
+    """Print a table of quantities to standard error, since the output is a file."""
     from ...reports.tables import Table, to_text
 
     echo(to_text(Table(("what", "value"), tuple(rows), title)), nl=False, err=True)
@@ -53,14 +53,16 @@ def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
 def _refuse_existing(*paths: Path, force: bool) -> None:
     for path in paths:
         if path.exists() and not force:
-            raise click.UsageError(f"{path} exists; graders may have begun with it: name another, or add --force")
+            raise click.UsageError(
+                f"{path} exists, and graders may already use it: choose another file, or add --force"
+            )
 
 
-_force = click.option("--force", is_flag=True, help="Write over files that exist.")
+_force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 
 
 def _numbers_of_each(ctx: click.Context, param: click.Parameter, given: str | None) -> int | Mapping[str, int] | None:
-    """One number, or one for each value."""
+    """Parse one number, or one for each value."""
     if given is None:
         return None
     from ..grading.query_draw import read_each
@@ -74,18 +76,18 @@ def _numbers_of_each(ctx: click.Context, param: click.Parameter, given: str | No
 @grading_command.command("draw", cls=Command, short_help="Draw queries from a collection.")
 @click.argument("pieces", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of the queries to write.")
-@click.option("--number", "-n", type=click.IntRange(1), help="How many queries, at random.")
+@click.option("--number", "-n", type=click.IntRange(1), help="Number of queries to draw at random.")
 @click.option(
     "--each",
     metavar="NUMBER|VALUE=NUMBER,...",
     callback=_numbers_of_each,
-    help="How many of each value of --by, in place of --number: 10, or Essen=6,RISM=5.",
+    help="Number of queries per value of --by, instead of --number: 10, or Essen=6,RISM=5.",
 )
 @click.option("--by", metavar="COLUMN", help="Column for --each, such as genre.")
-@click.option("--where", "-w", help="Only pieces for which it holds: \"genre == 'Rock' and year < 1980\".")
+@click.option("--where", "-w", help="Condition on the pieces: \"genre == 'Rock' and year < 1980\".")
 @click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces not to draw: a table or a list.")
 @click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
-@click.option("--seed", type=click.IntRange(0, _SEED), help="Of the random numbers. Default: a new one, printed.")
+@click.option("--seed", type=click.IntRange(0, _SEED), help="Seed. Default: a new one, which is printed.")
 @_force
 def draw_command(
     pieces: Path,
@@ -99,12 +101,12 @@ def draw_command(
     seed: int | None,
     force: bool,
 ) -> None:
-    """Draw queries from PIECES, a table with a row for each piece of the collection, and write their rows."""
+    """Draw queries from PIECES, a table with one row per piece of the collection, and write their rows."""
     from ..grading.query_draw import count_by, draw, drawing_notes, read_names, read_pieces, write_queries
 
     _refuse_existing(output, force=force)
     if (number is None) == (each is None) or (each is None) != (by is None):
-        raise click.UsageError("say --number, or --each with --by")
+        raise click.UsageError("give --number, or --each with --by")
     seed = _new_seed() if seed is None else seed
     collection = read_pieces(pieces, piece)
     left_out = {name for path in leave_out for name in read_names(path)} & set(collection.names)
@@ -125,16 +127,18 @@ def _new_seed() -> int:
 
 @grading_command.command("pool", cls=ReadingCommand, short_help="Pool the first candidates of all systems.")
 @click.argument("lists", nargs=-1, required=True, metavar="LISTS...")
-@click.option("--queries", "-q", type=_FILE, required=True, help="Table of the queries, as draw writes it.")
-@click.option("--output", "-o", type=_OUT, required=True, help="Table of the pairs to judge to write.")
-@click.option("--key", type=_OUT, help="Where to write who returned what. Default: OUTPUT with .key.csv.")
-@click.option("--top", "-n", type=click.IntRange(1), default=5, show_default=True, help="Candidates of each system.")
-@click.option("--pieces", type=_FILE, help="Table of the pieces, for --same and their names.")
+@click.option("--queries", "-q", type=_FILE, required=True, help="Table of queries written by draw.")
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of pairs to write.")
+@click.option(
+    "--key", type=_OUT, help="Key to write: which system returned which candidate. Default: OUTPUT with .key.csv."
+)
+@click.option("--top", "-n", type=click.IntRange(1), default=5, show_default=True, help="Candidates per system.")
+@click.option("--pieces", type=_FILE, help="Table of pieces, for --same and for their names.")
 @click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
 @click.option("--same", multiple=True, metavar="COLUMN", help="Leave out candidates with the query's value: artist.")
-@click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces that are no candidates.")
-@click.option("--judged-as", metavar="COLUMN", help="Column of --queries: the query that graders hear instead.")
-@click.option("--seed", help="Secret that the ids are made of. Default: a new one, kept in the key.")
+@click.option("--leave-out", multiple=True, type=_FILE, metavar="FILE", help="Pieces to exclude as candidates.")
+@click.option("--judged-as", metavar="COLUMN", help="Column of --queries with the query that graders hear instead.")
+@click.option("--seed", help="Secret for the ids. Default: a new one, kept in the key.")
 @_force
 def pool_command(
     lists: tuple[str, ...],
@@ -151,10 +155,10 @@ def pool_command(
     force: bool,
     options: Mapping[str, Any],
 ) -> None:
-    """Pool the first candidates of all systems for each query, each once, under ids that do not reveal the systems.
+    """Pool the first candidates of all systems for each query under ids that do not reveal the systems.
 
-    LISTS are what the task retrieval reads: "runs/{system}.csv", "{system}/{track}.txt", matrices of distances. The
-    query itself, and candidates that --same or --leave-out names, are left out, and the next in rank move up.
+    LISTS are files for the task retrieval: "runs/{system}.csv", "{system}/{track}.txt", distance matrices. The query
+    itself and candidates excluded by --same or --leave-out are skipped, and the next ones move up.
     """
     import secrets
 
@@ -162,7 +166,7 @@ def pool_command(
     from ..grading.query_draw import read_names, read_pieces, read_queries
 
     if same and pieces is None:
-        raise click.UsageError(f"--same {same[0]} needs --pieces, the table that has this column")
+        raise click.UsageError(f"--same {same[0]} needs --pieces, a table with this column")
     _refuse_existing(output, key or key_path(output), force=force)
     asked = read_queries(queries)
     heard = {} if judged_as is None else read_pieces(queries, "query").values(judged_as)
@@ -175,30 +179,30 @@ def pool_command(
     _print(summarise_pool(found, top), f"{output}: candidates pooled")
     short = found.short(top)
     for system, query, many in short[:_NAMED]:
-        echo(f"warning: system {system!r} has {many} of {top} candidates for {query!r}", err=True)
+        echo(f"warning: system {system!r} has only {many} of {top} candidates for {query!r}", err=True)
     if len(short) > _NAMED:
         echo(f"warning: {counted(len(short) - _NAMED, 'other list')} with fewer candidates than {top}", err=True)
-    echo(f"{place} names the systems: only for the organiser", err=True)
+    echo(f"{place} reveals the systems: do not give it to graders", err=True)
 
 
 @grading_command.command("clip", cls=Command, short_help="Cut clips from the middle of recordings.")
 @click.argument("recordings", nargs=-1, required=True, type=_FILE, metavar="RECORDINGS...")
 @click.option(
-    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the clips."
+    "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for the clips."
 )
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Length of a clip."
+    "--seconds", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Length of the clips."
 )
-@click.option("--to", type=click.Choice(("wav", "flac", "ogg", "mp3")), help="Format. Default: that of the recording.")
+@click.option("--to", type=click.Choice(("wav", "flac", "ogg", "mp3")), help="Format. Default: as the recording.")
 @_force
 def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to: str | None, force: bool) -> None:
-    """Cut the middle of each recording into a folder, under the same name; shorter recordings are copied whole."""
+    """Cut the middle of each recording into a folder, under the same name; shorter recordings are copied."""
     from ..grading.clips import clip
 
     clips = [output / (f"{path.stem}.{to}" if to else path.name) for path in recordings]
     twice = next((path for path, many in Counter(clips).items() if many > 1), None)
     if twice is not None:
-        raise click.UsageError(f"two recordings would be {twice}; cut them into different folders")
+        raise click.UsageError(f"two recordings would both be written to {twice}; use different folders")
     _refuse_existing(*clips, force=force)
     for recording, path in zip(recordings, clips, strict=True):
         clip(recording, path, seconds)
@@ -207,17 +211,23 @@ def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to:
 
 @grading_command.command("assign", cls=Command, short_help="Assign graders to pairs.")
 @click.argument("pool", type=_FILE)
-@click.option("--output", "-o", type=_OUT, required=True, help="Table of the assignments to write.")
-@click.option("--graders", "-g", required=True, metavar="NUMBER|FILE", help="How many, or a list of their names.")
-@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders of each pair.")
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of assignments to write.")
 @click.option(
-    "--by", type=click.Choice(("query", "pair")), default="query", show_default=True, help="What one turn is."
+    "--graders", "-g", required=True, metavar="NUMBER|FILE", help="Number of graders, or a list of their names."
 )
-@click.option("--repeats", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share judged again.")
+@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders per pair.")
 @click.option(
-    "--minutes", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Of a judgement."
+    "--by", type=click.Choice(("query", "pair")), default="query", show_default=True, help="Unit of assignment."
 )
-@click.option("--seed", type=click.IntRange(0, _SEED), help="Of the orders. Default: a new one, kept in the table.")
+@click.option(
+    "--repeats", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of judgements to repeat."
+)
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Minutes per judgement."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, _SEED), help="Seed for the orders. Default: a new one, stored in the table."
+)
 @_force
 def assign_command(
     pool: Path,
@@ -230,10 +240,10 @@ def assign_command(
     seed: int | None,
     force: bool,
 ) -> None:
-    """Assign graders to the pairs of POOL, the least judged first, and print how much work it is.
+    """Assign graders to the pairs of POOL, least judged first, and print the workload.
 
-    Whenever graders stop, the numbers of judgements of two pairs differ by at most one, if they keep pace. The pages
-    for graders assign by the same rule as they come, and need no table.
+    Whenever grading stops, the numbers of judgements of two pairs differ by at most one if graders keep pace. The pages
+    for graders assign by the same rule on arrival and need no table.
     """
     from ..grading.assignment import assign, summarise, tabulate_work, write_plan
     from ..grading.pool import key_path, read_key, read_pairs
@@ -258,10 +268,12 @@ def assign_command(
 
 @grading_command.command("overview", cls=Command, short_help="Show progress and agreement.")
 @click.argument("judgements", type=_FILE)
-@click.option("--key", type=_FILE, required=True, help="The key that pool wrote.")
-@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders of each pair.")
-@click.option("--events", type=_FILE, help="Log of events, JSON lines, for the time on task.")
-@click.option("--level", type=LEVEL, help="Intervals of weighted kappa, alpha and ICC, such as 0.95. Default: none.")
+@click.option("--key", type=_FILE, required=True, help="Key written by pool.")
+@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders per pair.")
+@click.option("--events", type=_FILE, help="Log of events (JSON lines), for the time on task.")
+@click.option(
+    "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
+)
 @output_options
 def overview_command(
     judgements: Path,
@@ -272,9 +284,9 @@ def overview_command(
     style: str | None,
     output: Path | None,
 ) -> None:
-    """Show a round's progress, the agreement of its graders, and the effect of the middle category, without names.
+    """Show the progress of a round, the agreement of its graders, and the effect of the middle category, without names.
 
-    JUDGEMENTS is a table as for close, of a round that may go on.
+    JUDGEMENTS is a table as for close; the round may be in progress.
     """
     from ..grading.judgement_tables import read_events, read_judgements
     from ..grading.pool import read_key
@@ -310,7 +322,7 @@ def _progress_table(found: RoundProgress) -> Table:
 
 
 def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], seed: str, people: bool) -> Table:
-    """A row for each grader, by number: work, agreement with the own repeats, and time."""
+    """Make a row for each numbered grader: work, agreement with own repeats, and time."""
     from ...reports.tables import Table
     from ..grading.judgement_tables import number_graders
     from ..grading.rater_agreement import grader_work
@@ -326,10 +338,10 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
         values = (again.same, again.weighted_kappa, again.difference, *spent, *heard)
         found.append((shown, work.judged, again.repeats, *(show_number(one, people) for one in values)))
     notes = (
-        "same: share of the hidden repeats with the same broad category; weighted_kappa: of both times, linear weights",
+        "same: share of the hidden repeats with the same broad category; weighted_kappa: of both, linear weights",
         "difference: mean absolute difference of the fine judgements of both times",
         *(("seconds: median of a pair; hours: in all",) if log else ()),
-        *(("heard: median share of a recording that was heard before its judgement",) if listened else ()),
+        *(("heard: median share of a recording played before its judgement",) if listened else ()),
     )
     columns = (
         "grader",
@@ -345,7 +357,7 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
 
 
 def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) -> Table:
-    """Scores and ranks of the systems by what the middle category counts."""
+    """Tabulate scores and ranks of the systems by the treatment of the middle category."""
     from ...reports.tables import Table
     from ..grading.rater_agreement import without_middle
 
@@ -367,17 +379,17 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
     taus = [show_number(one, people) for one in ranking["tau"].values.tolist()]
     found.append(("tau", *taus))
     notes = ("scores with ranks in brackets; tau: Kendall's tau-b with the ranking by all three categories",)
-    return Table(("system", *schemes), tuple(found), "systems, by what the middle category counts", notes)
+    return Table(("system", *schemes), tuple(found), "systems, by the weight of the middle category", notes)
 
 
 @grading_command.command("close", cls=Command, short_help="Write the tables that are scored.")
 @click.argument("judgements", type=_FILE)
 @click.argument("round_name", metavar="[ROUND]", default="")
-@click.option("--key", type=_FILE, help="The key that pool wrote; a campaign names it.")
+@click.option("--key", type=_FILE, help="Key written by pool; not needed for a campaign.")
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to write."
 )
-@click.option("--events", type=_FILE, help="Log of events, JSON lines, to copy beside without names.")
+@click.option("--events", type=_FILE, help="Log of events (JSON lines), to copy without names.")
 @click.option(
     "--withdrawn", multiple=True, metavar="GRADER", help="Forget this grader's judgements. Repeat for several."
 )
@@ -386,7 +398,7 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
     type=click.Choice(("keep", "leave out")),
     default="keep",
     show_default=True,
-    help="Judgements of pieces that the grader knew.",
+    help="Treatment of pieces that the grader knew.",
 )
 @click.option(
     "--unjudged",
@@ -396,10 +408,14 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
     help="How the pipeline scores candidates without a judgement.",
 )
 @click.option(
-    "--scale", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True, help="Largest fine judgement."
+    "--scale",
+    type=click.FloatRange(0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="Largest possible fine judgement.",
 )
-@click.option("--names", is_flag=True, help="Keep the graders' names in place of numbers.")
-@click.option("--interim", is_flag=True, help="Write the tables of a campaign's round of now, and let graders go on.")
+@click.option("--names", is_flag=True, help="Keep the graders' names instead of numbers.")
+@click.option("--interim", is_flag=True, help="Write the current tables of a campaign's round without closing it.")
 @_force
 def close_command(
     judgements: Path,
@@ -415,10 +431,10 @@ def close_command(
     interim: bool,
     force: bool,
 ) -> None:
-    """Close a round: write the judgements that count, the systems' lists and a pipeline that scores them.
+    """Close a round: write the valid judgements, the systems' lists and a pipeline that scores them.
 
-    JUDGEMENTS has the columns grader, query, candidate, broad and fine, and perhaps repeat, cannot_hear, known, time.
-    Or it is a campaign file, and ROUND one of its rounds: then graders' pages say that it is closed.
+    JUDGEMENTS has the columns grader, query, candidate, broad and fine, and optionally repeat, cannot_hear, known,
+    time. Alternatively it is a campaign file and ROUND one of its rounds, whose pages are then closed.
     """
     if judgements.suffix.lower() in (".yaml", ".yml"):
         _refuse_existing(output / "judgements.csv", force=force)
@@ -427,7 +443,9 @@ def close_command(
         _close_campaign(judgements, round_name, output, known=known, unjudged=unjudged, interim=interim)
         return
     if round_name or interim or key is None:
-        raise click.UsageError(f"a round and --interim are of a campaign file, and {judgements.name} needs --key")
+        raise click.UsageError(
+            f"a round and --interim need a campaign file; {judgements.name} is a table and needs --key"
+        )
     from ..grading.judgement_tables import close, read_judgements, write_closed
     from ..grading.pool import read_key
 
@@ -435,7 +453,7 @@ def close_command(
     rows = read_judgements(judgements)
     for name in withdrawn:
         if not any(one.grader == name for one in rows):
-            raise GradingError(f"{judgements}: no judgement of a grader {name!r}, who is to be forgotten")
+            raise GradingError(f"{judgements}: no judgements of grader {name!r}, given by --withdrawn")
     pool = read_key(key)
     closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)
     pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)
@@ -445,9 +463,9 @@ def close_command(
 def _refuse_of_campaign(campaign: Path, round_name: str, given: Mapping[str, object]) -> None:
     wrong = next((name for name, value in given.items() if value), None)
     if wrong:
-        raise click.UsageError(f"{wrong} is for a table of judgements: a campaign's database knows it")
+        raise click.UsageError(f"{wrong} is for a table of judgements; a campaign takes it from its database")
     if not round_name:
-        raise click.UsageError(f"name the round of {campaign.name} that is to be closed")
+        raise click.UsageError(f"name the round of {campaign.name} to close")
 
 
 def _close_campaign(
@@ -468,7 +486,7 @@ def _close_campaign(
     finally:
         if service.database is not None:
             service.database.close()
-    title = "tables of now, graders go on" if interim else "round closed"
+    title = "current tables, grading continues" if interim else "round closed"
     _print_closed(closed, pipeline, output, unjudged, title)
 
 
@@ -477,45 +495,45 @@ def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str, t
     if closed.unjudged and unjudged == "refuse":
         query, piece = closed.unjudged[0]
         more = f"{len(closed.unjudged)} pairs, such as {piece!r} of {query!r}"
-        echo(f"warning: nobody judged {more}: lists with them are not scored; see --unjudged", err=True)
+        echo(f"warning: no judgements of {more}: lists with them are not scored; see --unjudged", err=True)
     echo(f"mirflow run {pipeline}", err=True)
 
 
-@grading_command.command("groups", cls=Command, short_help="Make the ground truth of ADR.")
+@grading_command.command("groups", cls=Command, short_help="Make the groups for average dynamic recall.")
 @click.argument("judgements", type=_FILE)
-@click.option("--output", "-o", type=_OUT, required=True, help="Table of the ground truth to write.")
-@click.option("--level", type=LEVEL, default=0.05, show_default=True, help="Of the tests: p-values up to it differ.")
+@click.option("--output", "-o", type=_OUT, required=True, help="Table of groups to write.")
+@click.option("--level", type=LEVEL, default=0.05, show_default=True, help="Significance level of the tests.")
 @click.option(
-    "--by", type=click.Choice(("fine", "rank", "broad")), default="fine", show_default=True, help="What is compared."
+    "--by", type=click.Choice(("fine", "rank", "broad")), default="fine", show_default=True, help="Values to compare."
 )
 @click.option(
     "--test",
     type=click.Choice(("rank-sum", "signed-rank")),
     default="rank-sum",
     show_default=True,
-    help="Wilcoxon's test of two samples, or of the differences of each grader.",
+    help="Wilcoxon's test for independent samples, or for the paired differences of graders.",
 )
 @click.option(
     "--differs-from",
     type=click.Choice(("all", "any", "previous")),
     default="all",
     show_default=True,
-    help="Candidates of its group from which one has to differ to begin the next group.",
+    help="Predecessors in the group from which a candidate must differ to start the next group.",
 )
 @click.option(
     "--above",
     type=float,
     default=0.0,
     show_default=True,
-    help="Candidates with a median level (NS 0, SS 1, VS 2) above this are similar.",
+    help="Median level (NS 0, SS 1, VS 2) above which candidates are similar.",
 )
 @_force
 def groups_command(
     judgements: Path, output: Path, level: float, by: str, test: str, differs_from: str, above: float, force: bool
 ) -> None:
-    """Make the ground truth of average dynamic recall: groups of candidates that graders did not tell apart.
+    """Make the reference of average dynamic recall: groups of candidates that graders did not distinguish.
 
-    JUDGEMENTS is a table as close writes it, with several graders of each pair. A pipeline reads OUTPUT as the
+    JUDGEMENTS is a table written by close, with several graders per pair. A pipeline reads OUTPUT as the
     reference of average_dynamic_recall@0(by=fine).
     """
     from ..grading.ground_truth import group_candidates, write_ground_truth
@@ -539,7 +557,9 @@ def groups_command(
     _print(rows, f"{output}: groups of equally similar candidates")
     if found.undecided:
         few = f"{len(found.undecided)} of {len(queries)} queries, such as {found.undecided[0]!r}"
-        echo(f"warning: too few graders for a difference at {level:g}: {few}: each is one group", err=True)
+        echo(
+            f"warning: too few graders for differences at level {level:g}: {few}, which become one group each", err=True
+        )
 
 
 for _command in (agreement_command, workload_command):

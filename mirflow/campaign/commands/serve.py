@@ -1,4 +1,4 @@
-"""Commands ``serve`` and below it: a server of results, submissions and graders' pages."""
+"""Commands of ``mirflow serve``: a server for results, submissions and grading."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _PACKAGES = (
 
 
 class _Serve(CommandFamily):
-    """Commands whose common name alone starts a server: ``mirflow serve STORE`` is ``mirflow serve start STORE``."""
+    """Command group that starts a server by default: ``mirflow serve STORE`` is ``mirflow serve start STORE``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the name of the command that starts a server where none is named."""
+        """Insert the name of the default command."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args.insert(0, _START)
         return super().parse_args(ctx, args)
 
 
 def demand_packages() -> None:
-    """Refuse to go on without the packages of the server."""
+    """Check that the packages of the server are installed."""
     for name in _PACKAGES:
         if find_spec(name) is None:
             raise MirflowError(f"the server needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
@@ -64,7 +64,7 @@ def demand_packages() -> None:
 def serve_command() -> None:
     """Serve STORE..., or a campaign: mirflow serve STORE..., mirflow serve CAMPAIGN.yaml.
 
-    Options of the server, such as --port, are those of `mirflow serve start`.
+    The options of the server, such as --port, are listed by `mirflow serve start --help`.
     """
 
 
@@ -72,32 +72,34 @@ def serve_command() -> None:
 @click.argument("paths", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True, metavar="STORE...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port to listen on.")
-@click.option("--base-url", default="", help="Address by which people reach the server through a proxy.")
+@click.option("--base-url", default="", help="Public address of the server, if it is behind a proxy.")
 @click.option(
     "--trust-proxy", "proxies", multiple=True, metavar="ADDRESS", help="Address or network of a proxy; repeatable."
 )
-@click.option("--trust-proxy-user", "user_header", default="", metavar="HEADER", help="Where it names the account.")
-@click.option("--without-references", is_flag=True, help="Withhold the references and what quotes them.")
-@click.option("--only-aggregates", is_flag=True, help="Withhold all scores by track, with names and pages of tracks.")
+@click.option(
+    "--trust-proxy-user", "user_header", default="", metavar="HEADER", help="Header in which it names the account."
+)
+@click.option("--without-references", is_flag=True, help="Withhold references and messages that may quote them.")
+@click.option("--only-aggregates", is_flag=True, help="Withhold scores by track, and names and pages of tracks.")
 @click.option(
     "--archive",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A table of years, as for `mirflow archive`. Default: the years of the systems, where stores have them.",
+    help="A table of years, as for `mirflow archive`. Default: the years of the systems, if stores have them.",
 )
 @click.option(
     "--root",
     "roots",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     multiple=True,
-    help="Where the annotations are, if they were moved or no run of yours wrote the store. Of several stores one for "
-    "all, or one for each.",
+    help="Folder of the annotations, if they were moved or the store comes from elsewhere. One for all "
+    "stores, or one for each.",
 )
-@click.option("--cors", is_flag=True, help="Let scripts of other sites read public data.")
+@click.option("--cors", is_flag=True, help="Let scripts on other sites read public data.")
 @click.option("--access-log", is_flag=True, help="Print a line for every request.")
 @click.option(
-    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Workers that check and score at a time."
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of workers that check and score."
 )
-@click.option("--no-worker", is_flag=True, help="Start no worker: another process or host checks and scores.")
+@click.option("--no-worker", is_flag=True, help="Start no worker, if another process or host checks and scores.")
 def start_command(
     paths: tuple[Path, ...],
     host: str,
@@ -114,10 +116,10 @@ def start_command(
     workers: int,
     no_worker: bool,
 ) -> None:
-    """Serve stores to be browsed, or a campaign, until interrupted.
+    """Serve stores or a campaign until interrupted.
 
-    A proxy that is trusted says in X-Forwarded-For from where a request comes, and in the HEADER of --trust-proxy-user
-    whom it has let in.
+    A trusted proxy reports the address of the client in X-Forwarded-For, and the name of the authenticated account in
+    the HEADER of --trust-proxy-user.
     """
     demand_packages()
     from ...store.generations import resolve
@@ -130,7 +132,7 @@ def start_command(
         if not is_campaign(path):
             resolve(path)
     if user_header and not proxies:
-        raise click.UsageError("--trust-proxy-user needs --trust-proxy: anybody could send the header")
+        raise click.UsageError("--trust-proxy-user needs --trust-proxy, or anyone could send the header")
     with listen(host, port) as listening, nullcontext() if no_worker else _attached(paths, workers):
         port = listening[0].getsockname()[1]
         known = load_campaign(paths[0]).url if is_campaign(paths[0]) else ""
@@ -153,7 +155,7 @@ def start_command(
 
 
 def _attached(paths: tuple[Path, ...], workers: int) -> AbstractContextManager[object]:
-    """Workers beside the server, if there is something that can be submitted."""
+    """Run workers beside the server, if the campaign takes submissions."""
     from ..file import is_campaign, load_campaign
 
     if not is_campaign(paths[0]) or not load_campaign(paths[0]).evaluations:
@@ -175,7 +177,7 @@ campaign_argument = click.argument("campaign", type=click.Path(exists=True, dir_
 @campaign_argument
 @click.option("--attached", is_flag=True, hidden=True)
 def worker_command(campaign: Path, attached: bool) -> None:
-    """Check and score the submissions to CAMPAIGN until interrupted; `mirflow serve` starts one by itself.
+    """Check and score the submissions to CAMPAIGN until interrupted; `mirflow serve` starts a worker by default.
 
     A worker on another host needs the campaign file, its folder, its database and the references; the server needs no
     references.
@@ -196,7 +198,7 @@ _role = click.option(
     type=click.Choice(("reader", "submitter", "grader", "organiser")),
     default="reader",
     show_default=True,
-    help="What the account may do.",
+    help="Role of the account.",
 )
 _days = click.option(
     "--days", type=click.IntRange(1), default=365, show_default=True, help="Days until the link or token expires."
@@ -204,13 +206,13 @@ _days = click.option(
 _base_url = click.option(
     "--base-url",
     default="",
-    help="Address of the server, for the link. Default: `url` of the campaign file, or that of the running server.",
+    help="Address of the server for the link. Default: `url` of the campaign file, or the running server.",
 )
 
 
 @serve_command.group("users", cls=CommandFamily)
 def users_command() -> None:
-    """Accounts of a campaign: add, list and revoke them, and make links and tokens."""
+    """Manage accounts of a campaign: add, list and revoke them, and make links and tokens."""
 
 
 @users_command.command("add")
@@ -218,20 +220,20 @@ def users_command() -> None:
 @click.argument("name")
 @_role
 @click.option("--lab", default="", help="Lab or team, whose members share quota, ladder and systems. Default: none.")
-@click.option("--token", is_flag=True, help="Make a token for programs too.")
-@click.option("--count", type=click.IntRange(1, 10_000), help="Add so many accounts: NAME1, NAME2, ...")
+@click.option("--token", is_flag=True, help="Also make a token for programs.")
+@click.option("--count", type=click.IntRange(1, 10_000), help="Add several accounts: NAME1, NAME2, ...")
 @click.option("--mail", default="", help="Address for mail about the account's submissions. Default: none.")
 @_days
 @_base_url
 def add_command(
     campaign: Path, name: str, role: Any, lab: str, token: bool, count: int | None, mail: str, days: int, base_url: str
 ) -> None:
-    """Add an account; print its personal link, which is kept nowhere."""
+    """Add an account and print its personal link, which is not stored."""
     from ..server.accounts import add_user
     from ..server.submissions.notifications import change_mail
 
     if mail and count is not None:
-        raise click.UsageError("--mail is the address of one account; leave out --count")
+        raise click.UsageError("--mail applies to a single account: leave out --count")
     names = [name] if count is None else [f"{name}{number:0{len(str(count))}}" for number in range(1, count + 1)]
     with _accounts(campaign) as (service, session):
         for one in names:
@@ -244,11 +246,11 @@ def add_command(
 @users_command.command("link")
 @campaign_argument
 @click.argument("name")
-@click.option("--token", is_flag=True, help="Make a token for programs instead; what there was stays.")
+@click.option("--token", is_flag=True, help="Make a token for programs instead, without revoking anything.")
 @_days
 @_base_url
 def link_command(campaign: Path, name: str, token: bool, days: int, base_url: str) -> None:
-    """Print a new personal link of an account; the one before and its sessions are revoked."""
+    """Print a new personal link for an account, and revoke the previous link with its sessions."""
     from ..server.accounts import find_user
 
     with _accounts(campaign) as (service, session):
@@ -262,7 +264,7 @@ def link_command(campaign: Path, name: str, token: bool, days: int, base_url: st
 @click.argument("name")
 @click.argument("lab")
 def lab_command(campaign: Path, name: str, lab: str) -> None:
-    """Name the LAB of an account, "" for none; what it has submitted stays with the lab that it had then."""
+    """Set the LAB of an account ("" for none); earlier submissions stay with the lab that it had then."""
     from ..server.accounts import find_user, lab_named
 
     with _accounts(campaign) as (service, session):
@@ -275,7 +277,7 @@ def lab_command(campaign: Path, name: str, lab: str) -> None:
 @click.argument("name")
 @click.argument("address")
 def mail_command(campaign: Path, name: str, address: str) -> None:
-    """Set the ADDRESS for mail about an account's submissions, "" for none."""
+    """Set the ADDRESS for mail about an account's submissions ("" for none)."""
     from ..server.accounts import find_user
     from ..server.submissions.notifications import change_mail
 
@@ -288,7 +290,7 @@ def mail_command(campaign: Path, name: str, address: str) -> None:
 @campaign_argument
 @output_options
 def list_command(campaign: Path, style: str | None, output: Path | None) -> None:
-    """List accounts, with the number of links, sessions and tokens that are good."""
+    """List accounts with their numbers of valid links, sessions and tokens."""
     from ...reports.tables import Table
     from ..server.accounts import users, valid_tokens
 
@@ -308,7 +310,7 @@ def list_command(campaign: Path, style: str | None, output: Path | None) -> None
 @campaign_argument
 @click.argument("name")
 def revoke_command(campaign: Path, name: str) -> None:
-    """Revoke an account with all its links, sessions and tokens; what it did stays."""
+    """Revoke an account with all its links, sessions and tokens; its submissions and judgements stay."""
     from ..server.accounts import find_user, revoke
 
     with _accounts(campaign) as (service, session):
@@ -322,7 +324,7 @@ def revoke_command(campaign: Path, name: str) -> None:
 @click.argument("name")
 @click.confirmation_option(prompt="Delete the account and its personal data?")
 def delete_command(campaign: Path, name: str) -> None:
-    """Delete an account with its personal data; scored submissions that others see stay, without its name."""
+    """Delete an account and its personal data; scored submissions that others can see stay, without its name."""
     from ..server.accounts import find_user
     from ..server.deletion import delete_account
 
@@ -333,9 +335,9 @@ def delete_command(campaign: Path, name: str) -> None:
 
 @serve_command.command("notify")
 @campaign_argument
-@click.option("--mail", default="", metavar="ADDRESS", help="Send mail to this address, too.")
+@click.option("--mail", default="", metavar="ADDRESS", help="Send mail to this address as well.")
 def notify_command(campaign: Path, mail: str) -> None:
-    """Send a test to the webhook of CAMPAIGN, with the secrets of this environment."""
+    """Send a test message to the webhook of CAMPAIGN, with the secrets of this environment."""
     demand_packages()
     from ..server.delivery import send_test
     from ..server.service import open_service
@@ -343,23 +345,23 @@ def notify_command(campaign: Path, mail: str) -> None:
     service = open_service([campaign])
     settings = None if service.campaign is None else service.campaign.notifications
     if settings is None:
-        raise click.UsageError(f"{campaign}: has no notifications")
+        raise click.UsageError(f"{campaign}: no notifications are configured")
     if mail and settings.mail is None:
-        raise click.UsageError(f"{campaign}: notifications have no mail server")
+        raise click.UsageError(f"{campaign}: no mail server is configured for notifications")
     if not mail and settings.webhook is None:
-        raise click.UsageError(f"{campaign}: notifications have no webhook; give --mail")
+        raise click.UsageError(f"{campaign}: no webhook is configured for notifications: give --mail")
     errors = send_test(service, mail)
     for channel, error in errors.items():
         echo(f"{channel}: {error or 'delivered'}", err=True)
     if any(errors.values()):
-        raise MirflowError("the test was not delivered")
+        raise MirflowError("the test message was not delivered")
 
 
 @serve_command.command("backup")
 @campaign_argument
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help="A .tar.gz file.")
 def backup_command(campaign: Path, output: Path) -> None:
-    """Write a backup of accounts, submissions, judgements and stores, also while the server runs."""
+    """Back up accounts, submissions, judgements and stores, even while the server is running."""
     demand_packages()
     from ..server.backup import make_backup
     from ..server.service import open_service
@@ -375,7 +377,7 @@ def backup_command(campaign: Path, output: Path) -> None:
 @click.argument("backup", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @campaign_argument
 def restore_command(backup: Path, campaign: Path) -> None:
-    """Put a backup in place of the folder of a campaign, which must not be there."""
+    """Restore a backup to the folder of a campaign, which must not exist."""
     demand_packages()
     from ..file import load_campaign
     from ..server.backup import restore_backup
@@ -383,9 +385,9 @@ def restore_command(backup: Path, campaign: Path) -> None:
 
     folder = campaign.resolve().parent / load_campaign(campaign).folder
     manifest = restore_backup(backup, folder)
-    echo(f"{folder}: as of {manifest['date']}", err=True)
+    echo(f"{folder}: restored as of {manifest['date']}", err=True)
     if manifest["schema"] != newest():
-        echo(f"the tables are those of an older version: run mirflow serve upgrade {campaign}", err=True)
+        echo(f"the tables have an older revision: run mirflow serve upgrade {campaign}", err=True)
 
 
 @serve_command.command("upgrade")
@@ -396,11 +398,11 @@ def restore_command(backup: Path, campaign: Path) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Backup to write first. Default: before-REVISION.tar.gz beside the campaign file.",
 )
-@click.option("--no-backup", is_flag=True, help="Write no backup: there is one, such as by pg_dump.")
+@click.option("--no-backup", is_flag=True, help="Skip the backup, if there is another one, for example by pg_dump.")
 def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> None:
-    """Bring the database of a campaign to this version of mirflow, after a backup; stop server and workers before.
+    """Upgrade the database of a campaign to this version of mirflow, after a backup; stop server and workers first.
 
-    An upgrade that fails changes nothing.
+    A failed upgrade changes nothing.
     """
     demand_packages()
     from ..server.backup import make_backup
@@ -418,13 +420,13 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
     if not no_backup:
         if not service.database.is_sqlite:
             raise MirflowError(
-                f"{campaign}: back up a PostgreSQL database with pg_dump (docs/safety.md), and then give --no-backup"
+                f"{campaign}: back up a PostgreSQL database with pg_dump (docs/safety.md), then use --no-backup"
             )
         output = output or campaign.with_name(f"before-{after}.tar.gz")
         if output.exists():
-            raise MirflowError(f"{output}: exists; name another file for the backup with --output")
+            raise MirflowError(f"{output}: file exists; choose another file for the backup with --output")
         make_backup(service, output)
-        echo(f"{output}: backup as of revision {before}", err=True)
+        echo(f"{output}: backup of revision {before}", err=True)
     service.database.upgrade()
     service.audit.record(operator(), "upgrade", before=before, after=after)
     echo(f"{campaign}: upgraded from revision {before} to {after}", err=True)
@@ -432,7 +434,7 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
 
 @contextmanager
 def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
-    """The campaign's service and a session that changes accounts."""
+    """Open a campaign's service and a session to change accounts."""
     demand_packages()
     from ..server.service import open_service
 
@@ -444,7 +446,7 @@ def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
 
 
 def operator() -> str:
-    """Name the user of this machine, for the audit log."""
+    """Return the name of the local user, for the audit log."""
     try:
         return f"{getpass.getuser()} at the command line"
     except (KeyError, OSError):
@@ -463,11 +465,11 @@ def _print_secrets(
         echo(f"{base_url.rstrip('/')}/login/{renew_link(session, user, now, lifetime)}")
     if token:
         echo(f"token {issue(session, user, 'token', now, lifetime)}")
-    echo(f"for {user.name} ({user.role}), until {(now + lifetime).date()}; shown only now", err=True)
+    echo(f"for {user.name} ({user.role}), until {(now + lifetime).date()}; it will not be shown again", err=True)
 
 
 def check(path: Path) -> None:
-    """Print what a campaign file leads to: the check of `mirflow check` for such files."""
+    """Print the contents of a campaign file, for `mirflow check`."""
     from ...store.packs import open_pack
     from ..file import check_campaign, load_campaign
 
@@ -488,7 +490,7 @@ def check(path: Path) -> None:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of campaign files, for `mirflow schema --campaign`."""
+    """Return the JSON Schema of campaign files, for `mirflow schema --campaign`."""
     from ..file import json_schema
 
     return json_schema()

@@ -1,4 +1,4 @@
-"""Commands about results sites: ``site``, and ``archive``, the years of a campaign."""
+"""Commands for results sites: ``site``, and ``archive`` for the years of a campaign."""
 
 from __future__ import annotations
 
@@ -25,30 +25,33 @@ from ...cli.output import choose_format, echo, emit, output_options
     type=click.Path(path_type=Path),
     default=Path("site"),
     show_default=True,
-    help="The folder; a site that is there is replaced.",
+    help="Output folder; an existing site is replaced.",
 )
-@click.option("--title", default="Evaluation results", show_default=True, help="Of the site.")
-@click.option("--url", default="", help="Address that the site will have, for its feed.")
-@click.option("--note", default="", help="What the foot of every page says, such as the licence of the data.")
-@option("label", "A name for each of several STOREs in the addresses of its pages. Default: the folder's.")
+@click.option("--title", default="Evaluation results", show_default=True, help="Title of the site.")
+@click.option("--url", default="", help="Future address of the site, for its feed.")
+@click.option("--note", default="", help="Footer of every page, such as the licence of the data.")
+@option("label", "Name for each of several STOREs in addresses of pages. Default: name of the folder.")
 @click.option(
-    "--timelines", default="auto", show_default=True, help="Of the reports: all, worst, none, a number, or auto."
+    "--timelines",
+    default="auto",
+    show_default=True,
+    help="Timelines of the reports: all, worst, none, a number, or auto.",
 )
 @click.option(
     "--root",
     "roots",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
+    help="Folder of the annotations, if they were moved. One for all stores, or one for each.",
 )
 @click.option(
     "--archive",
     type=click.Path(path_type=Path),
-    help="A table of years, as for `mirflow archive`. Default: the years of the systems, where stores have them.",
+    help="A table of years, as for `mirflow archive`. Default: the years of the systems, if stores have them.",
 )
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
-@click.option("--without-references", is_flag=True, help="Leave out the references and what quotes them.")
-@click.option("--only-aggregates", is_flag=True, help="Leave out all scores by track, with names and pages of tracks.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Confidence level of the intervals.")
+@click.option("--without-references", is_flag=True, help="Leave out references and messages that may quote them.")
+@click.option("--only-aggregates", is_flag=True, help="Leave out scores by track, and names and pages of tracks.")
 def site_command(
     stores: tuple[Path, ...],
     output: Path,
@@ -63,10 +66,10 @@ def site_command(
     without_references: bool,
     only_aggregates: bool,
 ) -> None:
-    """Write pages about each STORE to a folder that opens from disk and from any web server.
+    """Write a site about each STORE to a folder that works from disk and from any web server.
 
-    A front page with the leaders, what changed and all systems by all evaluations; a report for each store; a page for
-    every evaluation, system and track; every table as JSON; and a feed of changes.
+    The site has a front page with the leaders, recent changes and all systems by all evaluations; a report for each
+    store; a page for every evaluation, system and track; every table as JSON; and a feed of changes.
     """
     from ...progress import progress_for
     from ..site.build import write_site
@@ -102,14 +105,14 @@ def site_command(
     cls=Command,
     section="campaign",
     place=2,
-    short_help="Tabulate the years of a campaign: tasks, runs, the best.",
+    short_help="Tabulate the years of a campaign: tasks, runs, best values.",
 )
 @click.argument("table", type=click.Path(path_type=Path))
 @output_options
 def archive_command(table: Path, style: str | None, output: Path | None) -> None:
-    """Show the years in TABLE: task sets and runs of each, and the best value of each task by its primary metric.
+    """Show the years in TABLE: task sets and runs, and the best value of each task by its primary metric.
 
-    TABLE is a csv file with a header, or a YAML list: a year and a store in each row, or what was published elsewhere.
+    TABLE is a CSV file with a header, or a YAML list: a year and a store in each row, or results published elsewhere.
     """
     from ..site.archive import read_archive
 

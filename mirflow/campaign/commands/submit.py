@@ -1,4 +1,4 @@
-"""The command ``submit``, which sends estimates to a server and prints what comes of them."""
+"""The command ``submit``, which sends estimates to a server and prints the findings and scores."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from ..server.client import Client
 
 _LONG, _BETWEEN = 30.0, 180.0
-"""Seconds of waiting until a line in a log says so, and until the next."""
+"""Seconds of waiting before the first line in a log, and between further lines."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
 @click.command(
-    "submit", cls=Command, section="campaign", place=4, short_help="Send estimates to a server, and wait for the score."
+    "submit", cls=Command, section="campaign", place=4, short_help="Send estimates to a server and wait for the scores."
 )
 @click.argument("url")
 @click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="FOLDER|FILE")
-@click.option("--token", envvar="MIRFLOW_TOKEN", help="Of your account. Default: MIRFLOW_TOKEN, else ~/.netrc.")
-@click.option("--name", help="Of the system. Default: that of the folder or file.")
-@click.option("--split", "splits", multiple=True, help="Repeat for several. Default: those that are not hidden.")
+@click.option("--token", envvar="MIRFLOW_TOKEN", help="Token of your account. Default: MIRFLOW_TOKEN, else ~/.netrc.")
+@click.option("--name", help="Name of the system. Default: name of the folder or file.")
+@click.option("--split", "splits", multiple=True, help="Split; repeatable. Default: all that are not hidden.")
 @click.option(
     "--visibility",
     type=click.Choice(("private", "lab", "public")),
-    help="Seen by you, your lab, or all; organisers see it in any case. Default: the campaign's.",
+    help="Visible to you, your lab, or all; always to organisers. Default: set by the campaign.",
 )
-@click.option("--description", default="", help="Of the system, for all who see it.")
+@click.option("--description", default="", help="Description of the system, for all who see it.")
 @click.option("--paper", default="", metavar="URL", help="Address of a paper about it.")
 @click.option("--code", default="", metavar="URL", help="Address of its code.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it is scored.")
@@ -59,9 +59,9 @@ def submit_command(
     style: str | None,
     output: Path | None,
 ) -> None:
-    """Send the estimates in a folder, or in a zip or tar file, to the server at URL.
+    """Submit the estimates in a folder, zip or tar file to the server at URL.
 
-    Prints what is found in the files as `mirflow check` does, and the scores once there are some.
+    Prints the findings in the files like `mirflow check`, and the scores when available.
     """
     from ..server.client import Client, find_token
 
@@ -77,7 +77,7 @@ def submit_command(
     found = _wait(client, str(sent["id"]))
     _print_findings(found)
     if found.get("same_as"):
-        echo(f"{chosen}: the same files as {clean_text(found['same_as'])}", err=True)
+        echo(f"{chosen}: identical to the files of {clean_text(found['same_as'])}", err=True)
     if found["state"] != "scored":
         reason = f": {found['reason']}" if found.get("reason") else ""
         echo(f"{chosen}: {found['words']}{reason}", err=True)
@@ -103,7 +103,7 @@ def _send(
 
 
 def _wait(client: Client, id: str) -> dict[str, Any]:
-    """Wait for a submission, on a terminal with a line about where it is; elsewhere with one now and then."""
+    """Wait for a submission; show its state in a line on a terminal, and as occasional lines in a log."""
     if not sys.stderr.isatty():
         return client.wait(id, _WaitingLines())
     from rich.console import Console
@@ -113,21 +113,21 @@ def _wait(client: Client, id: str) -> dict[str, Any]:
 
 
 def _where(progress: Mapping[str, Any]) -> str:
-    """Where a submission is, in words."""
+    """Describe the state of a submission."""
     done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
     before = f", {progress['before']} before it" if progress["before"] else ""
     return f"{progress['words']}{done}{before}"
 
 
 class _WaitingLines:
-    """Lines for logs about a submission that is waited for: one when that becomes long, then one in some minutes."""
+    """Occasional lines for logs while waiting for a submission: the first one after some time."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._next = _LONG
 
     def __call__(self, progress: Mapping[str, Any]) -> None:
-        """Print a line, if it is time for one."""
+        """Print a line if it is time for one."""
         waited = time.monotonic() - self._began
         if progress["open"] and waited >= self._next:
             self._next = waited + _BETWEEN
@@ -144,7 +144,7 @@ def _print_findings(found: Mapping[str, Any]) -> None:
             click.echo(line, err=True)
     listed, counts = len(found["findings"]), found["counts"]
     if sum(counts.values()) > listed:
-        echo(f"{sum(counts.values()) - listed} more in the table on the page", err=True)
+        echo(f"{sum(counts.values()) - listed} more findings in the table on the page", err=True)
     if listed:
         echo(", ".join(counted(number, severity) for severity, number in counts.items()), err=True)
 
@@ -180,7 +180,7 @@ def _comparisons(found: Mapping[str, Any], people: bool) -> Table:
 
 
 def _shown(value: float | None, decimals: int | None = None) -> Entry:
-    """A number; one that was rounded has no more digits for people than it was released with."""
+    """Format a score; a rounded one with as many digits as were released."""
     from ...reports.tables import ShownValue
 
     if value is None or decimals is None:

@@ -136,7 +136,7 @@ class TestChain:
         text = Path("judged.csv").read_text().splitlines()
         Path("judged.csv").write_text("\n".join(text[:3]) + "\n")
         shown = invoke("grading", "close", "judged.csv", "--key", "pool.key.csv", "-o", "closed", code=0)
-        assert "warning: nobody judged" in shown.output
+        assert "warning: no judgements of" in shown.output
         assert "see --unjudged" in shown.output
 
 
@@ -163,4 +163,4 @@ class TestRefused:
         to_the_plan()
         judge()
         words = ("grading", "close", "judged.csv", "--key", "pool.key.csv", "-o", "closed", "--withdrawn", "zoe")
-        assert "no judgement of a grader 'zoe'" in refused(*words)
+        assert "no judgements of grader 'zoe'" in refused(*words)

@@ -85,7 +85,7 @@ def test_findings_of_no_file_are_those_of_the_submission(answer: Callable[..., N
     shown = invoke("submit", Answers.url, tmp_path, "--token", "x", "--name", "oak", code=3).stderr
     assert "oak: error: 1 track has no estimate [missing]" in shown
     assert "oak: refused: mend it" in shown
-    assert "oak: the same files as draft-1" in shown
+    assert "oak: identical to the files of draft-1" in shown
 
 
 def test_a_log_is_told_now_and_then_that_it_takes_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -159,4 +159,4 @@ class TestScores:
         assert out.read_text().startswith("# level: 0.05\n# by: fine\n# test: rank-sum\n")
         assert "truth.csv exists" in invoke("grading", "groups", table, "-o", out, code=2).output
         few = invoke("grading", "groups", table, "-o", out, "--force", "--level", "0.001", code=0)
-        assert "too few graders for a difference at 0.001: 1 of 1 queries, such as 'q'" in few.output
+        assert "too few graders for differences at level 0.001: 1 of 1 queries, such as 'q'" in few.output

@@ -170,7 +170,7 @@ def test_interim_tables_leave_a_round_open(service: Service, tmp_path: Path) -> 
     assert len(closed.judgements) == 1
     arguments = ("similarity", "--interim", "--unjudged", "skip", "-o", tmp_path / "later")
     told = invoke("grading", "close", tmp_path / "campaign.yaml", *arguments, code=0).stderr
-    assert "tables of now, graders go on" in told
+    assert "current tables, grading continues" in told
     assert "round closed" not in told
     assert grader.judge(grader.asked()[1], broad="NS").status_code == 200
 
@@ -192,7 +192,7 @@ def test_a_round_that_nobody_judged_is_not_closed(service: Service, tmp_path: Pa
     [
         (("campaign.yaml",), "name the round of campaign.yaml"),
         (("campaign.yaml", "similarity", "--names"), "--names is for a table of judgements"),
-        (("grading/pool.csv", "similarity"), "are of a campaign file"),
+        (("grading/pool.csv", "similarity"), "need a campaign file"),
     ],
 )
 def test_closing_takes_a_campaign_with_a_round_or_a_table(

@@ -236,7 +236,7 @@ def test_the_command_backs_up_and_upgrades(old_campaign: Path, tmp_path: Path) -
     assert "run mirflow serve upgrade CAMPAIGN" in refused("serve", "users", "list", str(old_campaign))
     done = invoke("serve", "upgrade", str(old_campaign))
     kept = tmp_path / f"before-{migrations.newest()}.tar.gz"
-    assert f"{kept}: backup as of revision 0001" in done.stderr
+    assert f"{kept}: backup of revision 0001" in done.stderr
     assert f"upgraded from revision 0001 to {migrations.newest()}" in done.stderr
     assert "gil" in invoke("serve", "users", "list", str(old_campaign)).stdout
     again = invoke("serve", "upgrade", str(old_campaign))
@@ -248,14 +248,14 @@ def test_postgresql_is_backed_up_by_its_own_command(server: str, tmp_path: Path)
     load(url, "0001")
     path = tmp_path / "campaign.yaml"
     path.write_text(f"{CAMPAIGN}database: {url!r}\n")
-    assert "with pg_dump (docs/safety.md), and then give --no-backup" in refused("serve", "upgrade", path)
+    assert "with pg_dump (docs/safety.md), then use --no-backup" in refused("serve", "upgrade", path)
     assert "upgraded from revision 0001" in invoke("serve", "upgrade", path, "--no-backup", code=0).stderr
 
 
 def test_a_backup_that_is_there_is_not_overwritten(old_campaign: Path, tmp_path: Path) -> None:
     kept = tmp_path / f"before-{migrations.newest()}.tar.gz"
     kept.write_text("mine")
-    assert "name another file for the backup with --output" in refused("serve", "upgrade", str(old_campaign))
+    assert "choose another file for the backup with --output" in refused("serve", "upgrade", str(old_campaign))
     assert kept.read_text() == "mine"
     assert open_service([old_campaign], any_revision=True).database.revision() == "0001"  # type: ignore[union-attr]
 

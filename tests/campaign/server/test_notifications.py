@@ -624,7 +624,7 @@ def test_organisers_set_addresses_by_commands(tmp_path: Path, post: Post) -> Non
     invoke("serve", "users", "mail", path, "ada", "", code=0)
     assert not invoke("serve", "users", "list", path, "--format", "csv", code=0).stdout.rstrip().endswith("yes")
     assert "needs an address such as" in refused("serve", "users", "mail", path, "ada", "nowhere")
-    assert "--mail is the address of one account" in refused(
+    assert "--mail applies to a single account" in refused(
         "serve", "users", "add", path, "x", "--count", "2", "--mail", ADDRESS
     )
 
@@ -645,7 +645,7 @@ def test_a_test_is_sent_by_a_command(tmp_path: Path, hook: Hook, post: Post) -> 
     with post.running():
         text = refused("serve", "notify", path)
     assert "webhook: 127.0.0.1: cannot be reached" in text
-    assert "the test was not delivered" in text
+    assert "the test message was not delivered" in text
 
 
 @pytest.mark.parametrize(

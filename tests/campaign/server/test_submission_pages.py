@@ -122,7 +122,7 @@ def test_a_form_is_sent_and_leads_to_the_page(service: Service) -> None:
         ("<b>x</b>", {}, None, "invalid system name &#39;&lt;b&gt;x"),
         ("x", {"split": "tset"}, None, "did you mean &#39;test&#39;"),
         ("x", {"visibility": "secret"}, None, "unknown visibility"),
-        ("x", {}, b"x" * 150_000, "larger than 0.1 MB"),
+        ("x", {}, b"x" * 150_000, "too large: at most 0.1 MB"),
     ],
 )
 def test_what_cannot_be_taken_is_said_in_the_form(

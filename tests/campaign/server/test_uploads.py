@@ -423,7 +423,7 @@ def test_what_is_not_admitted_is_not_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "kind", "status", "message"),
     [
-        (b"x" * 1_000_001, "application/zip", 413, "larger than 1 MB"),
+        (b"x" * 1_000_001, "application/zip", 413, "too large: at most 1 MB"),
         (b"x", "text/html", 415, "send a form with files, or one of application/zip"),
         (b"x", "multipart/form-data", 415, "send a form with files"),
         (form(("files", "a.lab", b"x"), end=False), MULTIPART, 400, "the form"),

@@ -133,7 +133,7 @@ class TestCommand:
 
     def test_refuses_the_same_file_twice_and_a_suffix_that_is_no_picture(self, tmp_path: Path) -> None:
         grades = write_grades(tmp_path / "grades.csv", random_fine(0))
-        assert "the same file twice" in self.graders(grades, grades).output
+        assert "duplicate file" in self.graders(grades, grades).output
         refused = self.graders(grades, "--figure", tmp_path / "fine.txt")
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert "cannot write .txt; known: .pdf, .png, .svg" in refused.stderr
