@@ -57,27 +57,27 @@ def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
         ("  dev: dev\n", "  dev-1: dev\n", r"splits\.dev-1: must be an identifier"),
         ("splits:\n  dev: dev\n", "splts:\n  dev: dev\n", r"splts: unknown key; did you mean 'splits'"),
         ("task: chord", "task: cord", r"unknown task 'cord'; did you mean 'chord'\?"),
-        ("task: chord", "task: separation", "its estimates are audio, which is not taken from strangers"),
+        ("task: chord", "task: separation", "estimates are audio, which cannot be submitted"),
         (
             '"{track}.lab"',
             '"{system}/{track}.lab"',
-            r"is relative to a submission, which is the \{system\}; leave it out",
+            r"relative to a submission, which is the \{system\}: leave out \{system\}",
         ),
-        ('"{track}.lab"', '"../{track}.lab"', "must lie within what is submitted"),
-        ('"{track}.lab"', '"all.zarr"', "packs are not taken from strangers"),
-        ('"{track}.lab"\n', '"{track}.lab"\n    systems: [a]\n', "the systems are the submissions; leave it out"),
+        ('"{track}.lab"', '"../{track}.lab"', "must be inside the submission"),
+        ('"{track}.lab"', '"all.zarr"', "packs cannot be submitted; use files"),
+        ('"{track}.lab"\n', '"{track}.lab"\n    systems: [a]\n', "not allowed here: the systems are the submissions"),
         (
             "splits:",
             "opens: 2027-02-01\ncloses: 2027-01-01\nsplits:",
             "closes at 2027-01-01 23:59 UTC, before it opens",
         ),
-        ("splits:", "limits: {size: 5 parsecs}\nsplits:", "needs a size such as 100 MB, not '5 parsecs'"),
+        ("splits:", "limits: {size: 5 parsecs}\nsplits:", "invalid size '5 parsecs': expected a size such as 100 MB"),
         (
             "splits:",
             "closes: soon\nsplits:",
-            "needs a time with its zone such as .*, or a day such as 2026-12-31, not 'soon'",
+            "invalid time 'soon': expected a time with its zone such as .*, or a day such as 2026-12-31",
         ),
-        ("splits:", "audio: x.flac\nsplits:", r"audio: has no \{track\}: 'x.flac'|audio.pattern: has no"),
+        ("splits:", "audio: x.flac\nsplits:", r"audio: missing \{track\}: 'x.flac'|audio.pattern: missing"),
         ("splits:", "rules: 2027\nsplits:", "rules: needs text, not 2027; put it in quotes"),
     ],
 )
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_said_with_its_place(old: str, new: str, message: str, 
 
 def test_two_evaluations_need_two_names(tmp_path: Path) -> None:
     entry = CAMPAIGN[CAMPAIGN.index("  - task") : CAMPAIGN.index("splits:")]
-    with pytest.raises(PipelineError, match=r"evaluations\[1\]\.name: another evaluation has the name 'chord'"):
+    with pytest.raises(PipelineError, match=r"evaluations\[1\]\.name: duplicate name 'chord'"):
         load_campaign(written(tmp_path, CAMPAIGN.replace(entry, entry * 2)))
 
 
@@ -160,11 +160,15 @@ def test_a_whole_campaign_is_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("root: test", "root: tset", r"splits\.test\.root: there is no folder '.*tset'"),
+        ("root: test", "root: tset", r"splits\.test\.root: folder '.*tset' does not exist"),
         ("reference/{track}", "refs/{track}", r"evaluations\[0\]\.reference.*matches nothing.*\(split dev\)"),
-        ("root: test", "root: dev", "has 2 tracks of the split dev: 'dev0', 'dev1'; a track belongs to one split"),
-        ("splits:", "stores: [old.zarr]\nsplits:", r"stores\[0\]: there is no store 'old.zarr'"),
-        ("splits:", "folder: dev/reference/dev0.lab/x\nsplits:", "folder: .* cannot be written"),
+        (
+            "root: test",
+            "root: dev",
+            "has 2 tracks in common with the split dev: 'dev0', 'dev1'; use each track in one split",
+        ),
+        ("splits:", "stores: [old.zarr]\nsplits:", r"stores\[0\]: store 'old.zarr' does not exist"),
+        ("splits:", "folder: dev/reference/dev0.lab/x\nsplits:", "folder: cannot write to .*"),
     ],
 )
 def test_what_is_not_there_is_said_with_its_place(old: str, new: str, message: str, tmp_path: Path) -> None:

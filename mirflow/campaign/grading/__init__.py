@@ -1,4 +1,4 @@
-"""Judgements of similarity by people: from the lists of systems to tables that are scored."""
+"""Judgements of similarity by people: from the lists of systems to scored tables."""
 
 from ...registration import modules_on_use
 

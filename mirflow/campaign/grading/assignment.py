@@ -1,4 +1,4 @@
-"""Assignments: which grader judges which candidate of which query, least judged first."""
+"""Assignment of graders to candidates of queries, least judged first."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .csv_tables import read_table, write_table
 
 By = Literal["query", "pair"]
 APART = 10
-"""Judgements, at least, between a judgement and its repeat, where a grader has as many."""
+"""Least number of judgements between a judgement and its repeat, if the grader has as many."""
 _COLUMNS = ("grader", "place", "query", "candidate", "repeat")
 
 
 class Pair(NamedTuple):
-    """A query and a candidate, which are judged together."""
+    """A query and a candidate to judge."""
 
     query: str
     candidate: str
 
 
 class Assignment(NamedTuple):
-    """A pair that is given to a grader; a repeat was judged by the same grader before."""
+    """A pair assigned to a grader; a repeat was judged by the same grader before."""
 
     query: str
     candidate: str
@@ -44,7 +44,7 @@ class Assignment(NamedTuple):
 
 
 def grader_seed(seed: int, grader: str) -> int:
-    """The seed of a grader's own order, from 0 to 2^63 - 1, by that of the round and the grader's name.
+    """Derive a grader's seed, from 0 to 2^63 - 1, from that of the round and the grader's name.
 
     Examples
     --------
@@ -64,36 +64,37 @@ def next_assignments(
     seed: int = 0,
     spread: int = 1,
 ) -> tuple[Assignment, ...]:
-    """Give a grader the least judged of the pairs that the grader has not had.
+    """Assign to a grader the least judged pairs that the grader has not had.
 
-    Whoever comes and in whatever order, the counts of any two pairs differ by at most `spread` at any moment, and by 0
-    when all have as many judgements as they should.
+    In whatever order graders arrive, the counts of any two pairs differ by at most `spread` at any time, and by 0 when
+    all pairs have the required number of judgements.
 
     Parameters
     ----------
     counts : mapping of Pair to int
-        Of every pair of the round (0 where there is none) the judgements that count, and those that graders have been
-        given and have not returned yet. What somebody left without judging is not counted, once that is certain.
+        For every pair of the round (0 without any) the number of valid judgements, plus those assigned and not returned
+        yet. Assignments that were abandoned are not counted.
     history : sequence of Assignment
-        All that this grader has been given, in that order, judged or not.
+        All assignments of this grader so far in order, judged or not.
     graders_per_pair : int
-        How many are to judge a pair.
+        Required number of graders per pair.
     by : {"query", "pair"}
-        ``query``: all candidates of one query at once, as MIREX gave them (of a query that somebody left half done
-        those that lack a judgement). ``pair``: a single one, of the query of the last one if that has any to give.
+        ``query``: all candidates of a query at once, as in MIREX (or the unjudged ones of a query left unfinished).
+        ``pair``: a single one, preferably of the last query.
     repeats : float
-        Share of the judgements that a grader makes again, from 0 to 1, for the grader's own reliability. They count for
-        no pair. There are `APART` others between the two if possible, and queries are not shown twice in a row.
+        Share of judgements that a grader repeats, from 0 to 1, to measure self-agreement. Repeats do not count for the
+        pair. If possible they are `APART` judgements apart, and no query is shown twice in a row.
     seed : int
-        Of the grader's own order: `grader_seed`.
+        Seed of the grader's own order: `grader_seed`.
     spread : int
-        Largest difference of the counts of two pairs. With 1 a grader who has judged all of the least judged pairs has
-        to wait for the others, and everybody if nobody can hear a recording; 2 and more let them go ahead.
+        Largest difference between the counts of two pairs. With 1, a grader who has judged all of the least judged
+        pairs waits for the others, and so does everyone if a recording cannot be played; with 2 or more, graders may
+        go ahead.
 
     Returns
     -------
     tuple of Assignment
-        In the order in which they are shown; empty: nothing (for now).
+        Assignments in the order of display; empty if there are none (for now).
 
     Examples
     --------
@@ -112,13 +113,13 @@ def next_assignments(
 def _check(graders_per_pair: int, repeats: float, spread: int) -> None:
     for name, value in (("graders_per_pair", graders_per_pair), ("spread", spread)):
         if value < 1:
-            raise GradingError(f"{name} must be 1 at least, not {value}")
+            raise GradingError(f"{name} must be at least 1, not {value}")
     if not 0 <= repeats <= 1:
         raise GradingError(f"repeats must be a share from 0 to 1, not {repeats!r}")
 
 
 class _Pairs:
-    """The pairs of a round in an order that does not depend on that of the table, with the numbers of their queries."""
+    """The pairs of a round in an order independent of the table, with the numbers of their queries."""
 
     def __init__(self, pairs: Collection[Pair]) -> None:
         self.pairs = sorted(Pair(*pair) for pair in pairs)
@@ -130,7 +131,7 @@ class _Pairs:
 
 
 class _Grader:
-    """A grader's history, and own order of queries and pairs; `largest_first`: queries of more pairs come first."""
+    """A grader's history and order of queries and pairs; `largest_first`: queries with more pairs come first."""
 
     def __init__(self, pairs: _Pairs, history: Sequence[Assignment], seed: int, *, largest_first: bool = False) -> None:
         self.pairs = pairs
@@ -145,9 +146,9 @@ class _Grader:
             self.note(Assignment(*one))
 
     def note(self, one: Assignment) -> None:
-        """Add what the grader has been given."""
+        """Add an assignment to the history."""
         self.history.append(one)
-        if one.pair in self.pairs.place:  # a pair may have been taken out of the pool since
+        if one.pair in self.pairs.place:  # a pair may have been removed from the pool since
             self.had[self.pairs.place[one.pair]] = True
 
     def next(self, count: Int, graders_per_pair: int, by: By, repeats: float, spread: int) -> tuple[Assignment, ...]:
@@ -156,7 +157,7 @@ class _Grader:
         return self._repeats(repeats, by, bool(fresh)) or fresh
 
     def _fresh(self, count: Int, graders_per_pair: int, by: By, spread: int) -> tuple[Assignment, ...]:
-        """The least judged of the pairs that the grader may be given."""
+        """Return the least judged pairs available to the grader."""
         free = (count < graders_per_pair) & ~self.had
         if not free.any():
             return ()
@@ -175,7 +176,7 @@ class _Grader:
         return bool(self.history) and self.history[-1].query in self.pairs.queries
 
     def _repeats(self, share: float, by: By, more: bool) -> tuple[Assignment, ...]:
-        """Repeats that are due, of one query; `more`: whether there are other pairs to give."""
+        """Return repeats that are due, all of one query; `more`: whether other pairs are available."""
         again = sum(one.repeat for one in self.history)
         owed = math.floor(share * (len(self.history) - again) + 1e-9) - again
         if owed < 1:
@@ -185,7 +186,7 @@ class _Grader:
         recent = {one.pair for one in self.history[-APART:]}
         choice = [pair for pair in known if pair not in repeated | recent]
         elsewhere = [pair for pair in choice if pair.query != self.history[-1].query]
-        # Of a grader's only query the repeats come last; a pair among others of its query gives nothing away.
+        # If a grader has a single query, its repeats come last; among other pairs of the query they are not noticed.
         choice = elsewhere or ([] if more and by == "query" else choice)
         if not choice:
             return ()
@@ -196,16 +197,16 @@ class _Grader:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Assignments of a whole round, made beforehand."""
+    """Assignments of a whole round, made in advance."""
 
     given: tuple[tuple[str, Assignment], ...]
-    """The grader and what is judged, in the order of the turns: counts differ by at most one after any of them."""
+    """Graders and their pairs in the order of turns; counts differ by at most one after each turn."""
     graders: tuple[str, ...]
     graders_per_pair: int
     seed: int
 
     def of(self, grader: str) -> tuple[Assignment, ...]:
-        """The assignments of a grader, in the order in which they are shown."""
+        """Return the assignments of a grader in the order of display."""
         return tuple(one for who, one in self.given if who == grader)
 
 
@@ -218,16 +219,16 @@ def assign(
     repeats: float = 0.0,
     seed: int = 0,
 ) -> Plan:
-    """Assign graders to all pairs: turn by turn the grader with the least to judge is given the least judged pairs.
+    """Assign graders to all pairs: in each turn the grader with the least work gets the least judged pairs.
 
-    By query the largest ones are given first, so that the last, small ones even out the work.
+    By query, the largest queries are assigned first, so that small ones balance the work at the end.
 
     Parameters
     ----------
     graders_per_pair, by, repeats
         See `next_assignments`.
     seed : int
-        Of the round; graders have seeds of their own, `grader_seed`.
+        Seed of the round; graders have derived seeds, see `grader_seed`.
 
     Examples
     --------
@@ -237,11 +238,11 @@ def assign(
     """
     _check(graders_per_pair, repeats, 1)
     if not pairs:
-        raise GradingError("there are no pairs to judge")
+        raise GradingError("no pairs to judge")
     if len(set(graders)) < len(graders):
-        raise GradingError(f"a grader is named twice: {next(one for one in graders if graders.count(one) > 1)!r}")
+        raise GradingError(f"duplicate grader: {next(one for one in graders if graders.count(one) > 1)!r}")
     if len(graders) < graders_per_pair:
-        raise GradingError(f"each pair needs {counted(graders_per_pair, 'grader')}, and there are {len(graders)}")
+        raise GradingError(f"each pair needs {counted(graders_per_pair, 'grader')}, but there are only {len(graders)}")
     own = _Pairs(pairs)
     count: Int = np.zeros(len(own.pairs), dtype=np.int64)
     first = by == "query"
@@ -262,12 +263,12 @@ def assign(
 
 
 def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -> None:
-    """Write a plan as csv: a row for each grader and pair, in the order in which a grader judges them.
+    """Write a plan as CSV: one row per grader and pair, in the order of judging.
 
     Parameters
     ----------
     minutes : float
-        How long a judgement takes, which is noted with the seed.
+        Duration of a judgement, written as a note like the seed.
     """
     places: Counter[str] = Counter()
     rows = []
@@ -280,21 +281,21 @@ def write_plan(plan: Plan, path: str | os.PathLike[str], minutes: float = 1.0) -
 
 
 def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
-    """The plan in a table, by grader, and the minutes that a judgement takes."""
+    """Read a plan by grader from a table, and the minutes per judgement."""
     table = read_table(path)
     notes = {"seed": "0", "graders per pair": "1", "minutes": "1", **table.notes}
     try:
         seed, each, minutes = int(notes["seed"]), int(notes["graders per pair"]), float(notes["minutes"])
     except ValueError as error:
-        raise InvalidAnnotationError(f"its notes say what is no number: {error}", path=table.name) from None
+        raise InvalidAnnotationError(f"invalid number in the notes: {error}", path=table.name) from None
     given = []
     columns = [table.filled(name) for name in ("grader", "query", "candidate", "repeat")]
     for line, grader, query, candidate, repeat in zip(table.lines, *columns, strict=True):
         if repeat not in ("0", "1"):
-            raise InvalidAnnotationError(f"repeat is 0 or 1, not {repeat!r}", path=table.name, line=line)
+            raise InvalidAnnotationError(f"invalid repeat {repeat!r}: expected 0 or 1", path=table.name, line=line)
         given.append((grader, Assignment(query, candidate, repeat == "1")))
     if not given:
-        raise InvalidAnnotationError("assigns nothing to anybody", path=table.name)
+        raise InvalidAnnotationError("contains no assignments", path=table.name)
     return Plan(tuple(given), tuple(dict.fromkeys(grader for grader, _ in given)), each, seed), minutes
 
 
@@ -309,27 +310,27 @@ class PlanSummary:
     graders_per_pair: int
     judgements: int
     repeats: int
-    """Those that count, and those that are made again."""
+    """Judgements that count, and repeats."""
     queries_per_grader: tuple[int, float, int]
     pairs_per_grader: tuple[int, float, int]
-    """The least, the mean and the most of a grader; repeats are not among them."""
+    """Least, mean and most pairs per grader, without repeats."""
     hours: float
     most_hours: float
-    """Of all graders together, and of the one with most to do, with repeats."""
+    """Hours of all graders together, and of the busiest one, with repeats."""
     feasible: bool
-    """Whether this is at most `limit` minutes."""
+    """Whether the busiest grader needs at most `limit` minutes."""
     limit: float
 
 
 def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSummary:
-    """The quantities of a plan.
+    """Summarise the work of a plan.
 
     Parameters
     ----------
     minutes : float
-        How long a judgement takes.
+        Duration of a judgement.
     limit : float
-        Minutes that a grader can be asked for.
+        Most minutes that a grader can be asked for.
 
     Examples
     --------
@@ -362,7 +363,7 @@ def _extent(numbers: Sequence[int]) -> tuple[int, float, int]:
 
 
 def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
-    """The quantities of a plan with their names, for people.
+    """Tabulate the quantities of a plan for people.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Clips of recordings for graders: some seconds from the middle, as systems were given them."""
+"""Clips for graders: some seconds from the middle of recordings, as they were given to the systems."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from pathlib import Path
 from ...errors import GradingError, UnreadableError
 
 _BLOCK = 65536
-"""Frames that are copied at once."""
+"""Frames to copy at a time."""
 
 
 def clip(recording: Path, output: Path, seconds: float) -> float:
-    """Write the middle of a recording, or all of a shorter one; the format follows the suffix of `output`.
+    """Write the middle of a recording, or all of a shorter one, in the format of the suffix of `output`.
 
     Parameters
     ----------
     recording : Path
         Any format that libsndfile reads.
     output : Path
-        Written over if it exists.
+        Overwritten if it exists.
 
     Returns
     -------
     float
-        Seconds of the recording before the clip.
+        Start of the clip in the recording, in seconds.
 
     References
     ----------
@@ -33,11 +33,11 @@ def clip(recording: Path, output: Path, seconds: float) -> float:
     import soundfile
 
     if output.exists() and output.samefile(recording):
-        raise GradingError(f"{output} is the recording; name another folder")
+        raise GradingError(f"{output} is the recording itself: choose another folder")
     try:
         source = soundfile.SoundFile(recording)
     except (OSError, soundfile.SoundFileError) as error:
-        raise UnreadableError(f"cannot be read as a recording: {error}", path=recording) from None
+        raise UnreadableError(f"cannot read the recording: {error}", path=recording) from None
     with source:
         wanted = min(round(seconds * source.samplerate), source.frames)
         start = (source.frames - wanted) // 2
@@ -48,5 +48,5 @@ def clip(recording: Path, output: Path, seconds: float) -> float:
                 for at in range(0, wanted, _BLOCK):
                     written.write(source.read(min(_BLOCK, wanted - at)))
         except (OSError, TypeError, ValueError, soundfile.SoundFileError) as error:
-            raise GradingError(f"{output} cannot be written: {error}") from None
+            raise GradingError(f"cannot write {output}: {error}") from None
         return float(start / source.samplerate)

@@ -1,4 +1,4 @@
-"""The tables of a round of grading as files: csv with a header, and notes in comments above it."""
+"""Tables of grading rounds as files: CSV with a header, and notes in comments above it."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from ...readers.options import MAX_BYTES, DelimitedOptions
 
 COMMENT = "#"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of texts that spreadsheets take for formulas."""
+"""First characters of texts that spreadsheets interpret as formulas."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """Rows of texts under named columns."""
+    """Rows of texts with named columns."""
 
     name: str
-    """Of the file in messages."""
+    """Name of the file for messages."""
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    """Each has a field for every column, without blanks around it."""
+    """Rows with a field for every column, stripped of whitespace."""
     lines: tuple[int, ...]
-    """Lines of the rows in the file, from 1."""
+    """Line numbers of the rows in the file, from 1."""
     notes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What the comments above the header say, as ``# seed: 7``."""
+    """Contents of the comments above the header, such as ``# seed: 7``."""
 
     def column(self, name: str) -> list[str]:
-        """The fields of a column, one a row."""
+        """Return the fields of a column, one per row."""
         if name not in self.columns:
             raise InvalidAnnotationError(f"no column {name!r}; {suggest(name, self.columns)}", path=self.name)
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
     def optional(self, name: str) -> list[str]:
-        """The same; empty texts where there is no such column."""
+        """Return the fields of a column; empty texts if it does not exist."""
         return self.column(name) if name in self.columns else [""] * len(self.rows)
 
     def filled(self, name: str) -> list[str]:
-        """The fields of a column in which none is empty."""
+        """Return the fields of a column, none of which may be empty."""
         found = self.column(name)
         for line, text in zip(self.lines, found, strict=True):
             if not text:
-                raise InvalidAnnotationError(f"the row names no {name}", path=self.name, line=line)
+                raise InvalidAnnotationError(f"missing value in column {name!r}", path=self.name, line=line)
         return found
 
 
 def read_table(path: str | os.PathLike[str]) -> CsvTable:
-    """The table in a csv or tsv file."""
+    """Read a table from a CSV or TSV file."""
     name = os.fspath(path)
     text = decode(read_bytes(name, MAX_BYTES), name)
     head, start, notes = text.split("\n"), 0, {}
@@ -70,16 +70,16 @@ def read_table(path: str | os.PathLike[str]) -> CsvTable:
     try:
         found = [(start + reader.line_num, [one.strip() for one in row]) for row in reader if any(map(str.strip, row))]
     except csv.Error as error:
-        raise UnreadableError(f"is not a table: {error}", path=name, line=start + reader.line_num) from None
+        raise UnreadableError(f"not a table: {error}", path=name, line=start + reader.line_num) from None
     if not found:
-        raise UnreadableError("has no rows: the first names the columns", path=name)
+        raise UnreadableError("empty table: expected a header with the names of the columns", path=name)
     (line, header), rows = found[0], found[1:]
     twice = next((one for one in header if header.count(one) > 1), None)
     if twice is not None:
-        raise InvalidAnnotationError(f"two columns are called {twice!r}", path=name, line=line)
+        raise InvalidAnnotationError(f"duplicate column {twice!r}", path=name, line=line)
     for line, row in rows:
         if len(row) != len(header):
-            message = f"has {len(row)} columns, and the header has {len(header)}: {', '.join(row)!r}"
+            message = f"has {len(row)} columns, but the header has {len(header)}: {', '.join(row)!r}"
             raise InvalidAnnotationError(message, path=name, line=line)
     return CsvTable(name, tuple(header), tuple(tuple(row) for _, row in rows), tuple(line for line, _ in rows), notes)
 
@@ -92,24 +92,24 @@ def write_table(
     *,
     private: bool = False,
 ) -> None:
-    """Write rows as csv, with notes in comments above the header; the folder is made where there is none.
+    """Write rows as CSV, with notes in comments above the header; creates the folder if necessary.
 
-    A file of that name stays as it is until the whole table is written.
+    An existing file stays intact until the whole table is written.
 
     Parameters
     ----------
     rows : iterable of sequences
-        Texts, numbers, or None for nothing.
+        Texts, numbers, or None for empty fields.
     notes : mapping of str to object
-        Names without a colon.
+        Notes; names must not contain a colon.
     private : bool
-        True: only the owner may read the file, from its first byte on.
+        Restrict reading to the owner, from the creation of the file on.
     """
     text = io.StringIO(newline="")
     for name, value in notes.items():
         text.write(f"{COMMENT} {name}: {' '.join(str(value).split())}\n")
     plain = csv.writer(text, lineterminator="\n")
-    # A name that begins like a comment is told from one by its quotes.
+    # Quotes distinguish a name that begins like a comment from a comment.
     quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     for row in (columns, *rows):
         (quoted if str(row[0]).startswith(COMMENT) else plain).writerow(row)

@@ -146,9 +146,9 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("grader,query,candidate,repeat\na,q,c,2\n", r"plan\.csv:2: repeat is 0 or 1, not '2'"),
-            ("# seed: x\ngrader,query,candidate,repeat\na,q,c,0\n", "is no number: .*'x'"),
-            ("grader,query,candidate,repeat\n", "assigns nothing"),
+            ("grader,query,candidate,repeat\na,q,c,2\n", r"plan\.csv:2: invalid repeat '2': expected 0 or 1"),
+            ("# seed: x\ngrader,query,candidate,repeat\na,q,c,0\n", "invalid number in the notes: .*'x'"),
+            ("grader,query,candidate,repeat\n", "contains no assignments"),
             ("grader,query,candidate\n", "no column 'repeat'"),
         ],
     )
@@ -160,9 +160,9 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("pairs", "graders", "settings_", "message"),
         [
-            ([], ["a"], {}, "there are no pairs"),
-            ([Pair("q", "a")], ["a", "a"], {}, "named twice: 'a'"),
-            ([Pair("q", "a")], ["a"], {"graders_per_pair": 2}, "each pair needs 2 graders, and there are 1"),
+            ([], ["a"], {}, "no pairs to judge"),
+            ([Pair("q", "a")], ["a", "a"], {}, "duplicate grader: 'a'"),
+            ([Pair("q", "a")], ["a"], {"graders_per_pair": 2}, "each pair needs 2 graders, but there are only 1"),
             ([Pair("q", "a")], ["a"], {"graders_per_pair": 0}, "graders_per_pair must be 1 at least"),
             ([Pair("q", "a")], ["a"], {"repeats": 1.5}, r"a share from 0 to 1, not 1\.5"),
         ],

@@ -40,9 +40,7 @@ def test_another_length_and_format(audio: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_cut_is_named(audio: Path, tmp_path: Path) -> None:
     (tmp_path / "no.wav").write_text("no sound")
-    assert "no.wav: cannot be read as a recording" in refused(
-        "grading", "clip", tmp_path / "no.wav", "-o", tmp_path / "c"
-    )
+    assert "no.wav: cannot read the recording" in refused("grading", "clip", tmp_path / "no.wav", "-o", tmp_path / "c")
     assert "is the recording" in refused("grading", "clip", audio / "long.wav", "-o", audio, "--force")
     (tmp_path / "c").mkdir(exist_ok=True)
     (tmp_path / "c" / "long.wav").touch()

@@ -258,9 +258,9 @@ def test_a_frozen_split_takes_no_submissions(service: Service) -> None:
 @pytest.mark.parametrize(
     ("final", "message"),
     [
-        ('{frozen: 2027-01-10, published: "2027-02-01T00:00Z"}', "needs a time with its zone"),
-        ('{frozen: "2027-01-10T00:00", published: "2027-02-01T00:00Z"}', "needs a time with its zone"),
-        ('{frozen: "2027-02-10T00:00Z", published: "2027-02-01T00:00Z"}', "while submissions are taken until"),
+        ('{frozen: 2027-01-10, published: "2027-02-01T00:00Z"}', "expected a time with its zone"),
+        ('{frozen: "2027-01-10T00:00", published: "2027-02-01T00:00Z"}', "expected a time with its zone"),
+        ('{frozen: "2027-02-10T00:00Z", published: "2027-02-01T00:00Z"}', "before submissions end at"),
         ('{frozen: "2027-01-10T00:00Z"}', "published"),
     ],
 )
@@ -270,7 +270,7 @@ def test_a_final_ranking_names_times_with_zones(tmp_path: Path, final: str, mess
     with pytest.raises(PipelineError, match=message):
         load_campaign(path)
     path.write_text(CAMPAIGN.replace("dev: dev", f"dev: {{root: dev, final: {final}}}"))
-    with pytest.raises(PipelineError, match=message if "needs" in message or "while" in message else "published"):
+    with pytest.raises(PipelineError, match=message if "expected" in message or "before" in message else "published"):
         load_campaign(path)
 
 
@@ -278,7 +278,7 @@ def test_an_open_split_has_no_final_ranking(tmp_path: Path) -> None:
     path = tmp_path / "campaign.yaml"
     final = 'final: {frozen: "2027-01-10T00:00Z", published: "2027-02-01T00:00Z"}'
     path.write_text(CAMPAIGN.replace("dev: dev", f"dev: {{root: dev, {final}}}"))
-    with pytest.raises(PipelineError, match="final: is for hidden splits"):
+    with pytest.raises(PipelineError, match="final: only for hidden splits"):
         load_campaign(path)
 
 

@@ -349,11 +349,11 @@ def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(
     text = service.path.read_text()
     edited = text.replace("[majmin, root]", "[majmin]")
     service.path.write_text(edited)
-    with pytest.raises(PipelineError, match="was edited since the worker began: start server and worker again"):
+    with pytest.raises(PipelineError, match="was edited since the worker started: restart server and worker"):
         worker.step()
     # Between the worker's look and the job's own.
     monkeypatch.setattr("mirflow.campaign.server.submissions.worker.demand_unedited", lambda **_: None)
-    with pytest.raises(SystemTroubleError, match="was edited since the worker began"):
+    with pytest.raises(SystemTroubleError, match="was edited since the worker started"):
         worker.step()
     assert state(service, id).state == "accepted"
     assert not (service.stores_folder / "dev.zarr").exists()
