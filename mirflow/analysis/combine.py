@@ -319,7 +319,7 @@ def _reader(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) 
 
 
 def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
-    """Positions among what is wanted, and in the part, of what is in both."""
+    """Positions of common labels, among the wanted ones and in the part."""
     at = np.full(max(int(wanted.max(initial=-1)), int(places.max(initial=-1))) + 1, -1, dtype=np.int64)
     known = np.flatnonzero(places >= 0)
     at[places[known]] = known

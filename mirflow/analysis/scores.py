@@ -87,8 +87,7 @@ def coords_of(ds: xr.Dataset, dim: str) -> dict[str, Array]:
 def arrays_of(ds: Scores) -> Loaded:
     """Score and weight float64 (systems, tracks, metrics), status int8 (systems, tracks), duration float64 (tracks,).
 
-    Seconds are NaN where they are not known. Cells that xarray filled when it joined or masked datasets are those that
-    nobody has computed.
+    Unknown durations are NaN. Cells that xarray filled when it joined or masked datasets are not computed.
     """
     if isinstance(ds, GroupContent):
         dense = dense_cells(ds, [*_VARIABLES, "duration"])
@@ -236,8 +235,7 @@ def by_annotator(ds: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     xr.Dataset
-        Over the annotations that any system has a score for: what nobody scored is known of the whole track only. A
-        track's duration and its statuses are those of the whole track.
+        Over the annotations that any system has a score for. Durations and statuses are those of the whole tracks.
     """
     if not has_annotators(ds):
         raise QueryError(f"by {ANNOTATOR!r}: this evaluation keeps no scores by annotator; run it with combine: each")

@@ -89,7 +89,7 @@ def compare(
         Over (system, other, metric) ``difference``, ``low``, ``high``, ``p``, ``p_corrected``, ``significant``,
         ``superiority``, ``dz``, ``rank_biserial``, ``cliffs_delta``, ``n``, ``wins`` and ``ties``; over (system,
         metric) ``value`` and ``letters``; over (metric) ``least_p_corrected``. Values of classes and tags (``recall``,
-        ...) and those along dims, which the attribute ``along`` names, are metrics of their own, and have neither wins
+        ...) and those along dims, which the attribute ``along`` names, are separate metrics, and have neither wins
         nor effect sizes. Without sizes, intervals and effect sizes
         are NaN and all counts but ``n`` 0.
 

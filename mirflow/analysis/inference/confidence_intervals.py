@@ -85,9 +85,8 @@ def intervals(
     Raises
     ------
     QueryError
-        For a level or a number of replicates that is none, another metric with extra dims than one of which an
-        aggregate is read off all tracks together (of scores their mean), values across groups of tracks, and as a plain
-        query.
+        For an invalid level or number of replicates, a metric with extra dims of which no aggregate is read off all
+        tracks together (of scores their mean), values across groups of tracks, and as a plain query.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """

@@ -438,9 +438,9 @@ def step_down(
 ) -> Float:
     """Simultaneous p-values of all pairs: step-down by the largest difference in standard deviations (max-T).
 
-    In each replicate the same clusters are swapped in every pair, so that what the pairs have in common is in the
-    distribution of the largest one. A swap leaves the sum of a pair's squared differences as it is: of means, the
-    difference in such deviations orders the replicates as Student's t does.
+    In each replicate the same clusters are swapped in every pair, so that the distribution of the largest difference
+    holds their dependence. A swap does not change the sum of a pair's squared differences: of means, the difference in
+    such deviations orders the replicates as Student's t does.
 
     Parameters
     ----------

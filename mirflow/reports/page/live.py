@@ -47,8 +47,8 @@ class LivePage:
         stores/NAME/report/tracks/TRACK.json    timeline(TRACK, metric=...)    application/json
 
     Shell and contents may be cached by the generation (`ETag`). Addresses of blocks begin with the generation, so that
-    what is there never changes and may be kept for good; None means 404, as of a generation that is gone, and the page
-    then asks its reader to load it anew. Blocks are compressed (zlib) and no server needs to compress them again;
+    blocks never change and may be cached without limit; None means 404, as for a generation that was removed, and the
+    page then asks its reader to reload it. Blocks are compressed (zlib) and no server needs to compress them again;
     contents and timelines are JSON that it should. Scripts and styles are `asset`; the page works under the policy
     ``default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self'`` and needs
     ``img-src`` for nothing. All methods may be called by several threads at once; what several of them ask for is
@@ -67,8 +67,8 @@ class LivePage:
     only_aggregates : bool
         Whether no scores by track are sent, as for :func:`mirflow.reports.page.write_page`.
     trusted : bool
-        Whether the caller itself wrote the pipeline of the store, as a campaign does: its text is then followed as it
-        is in a run of one's own.
+        Whether the caller itself wrote the pipeline of the store, as a campaign does: its text is then followed
+        as in a run of the user.
     cache : int
         Bytes of blocks and timelines that are kept.
 
