@@ -152,8 +152,8 @@ def test_a_whole_campaign_is_checked(tmp_path: Path) -> None:
     (tmp_path / "dev" / "dev0.ogg").write_bytes(b"")
     heard = written(tmp_path, f'{CAMPAIGN}audio: "{{track}}.ogg"\n')
     assert check_campaign(heard).notes == (
-        "audio: 1 of 2 tracks of dev have no recording here: 'dev1'",
-        "audio: 2 of 2 tracks of test have no recording here: 'test0', 'test1'",
+        "audio: 1 of 2 tracks of dev have no recording on this host: 'dev1'",
+        "audio: 2 of 2 tracks of test have no recording on this host: 'test0', 'test1'",
     )
 
 

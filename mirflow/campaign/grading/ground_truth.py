@@ -1,4 +1,4 @@
-"""Ground truth of average dynamic recall: groups of equally similar candidates, by tests of what graders judged."""
+"""Reference of average dynamic recall: groups of equally similar candidates, by tests of graders' judgements."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ From = Literal["all", "any", "previous"]
 
 @dataclass(frozen=True, slots=True)
 class GroupedCandidate:
-    """A candidate in the ground truth of a query."""
+    """A candidate in the groups of a query."""
 
     query: str
     candidate: str
     group: int
-    """From 1, the most similar; 0: not similar, and in no group."""
+    """Number of the group from 1, the most similar; 0: not similar, and in no group."""
     grade: int
-    """The larger, the more similar: groups from here to the last one; 0: not similar."""
+    """Grade, larger for more similar candidates: the number of groups from this one to the last; 0: not similar."""
     median: float
-    """Of the judgements that are compared."""
+    """Median of the compared judgements."""
     graders: int
-    """How many judged it."""
+    """Number of graders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class GroundTruth:
     """Groups of equally similar candidates for each query."""
 
     candidates: tuple[GroupedCandidate, ...]
-    """By query, the most similar first."""
+    """Candidates by query, most similar first."""
     undecided: tuple[str, ...]
-    """Queries with so few judgements that no test could tell two candidates apart."""
+    """Queries with too few judgements for a test to distinguish two candidates."""
 
     def groups(self, query: str) -> list[list[str]]:
-        """The groups of a query, the most similar first."""
+        """Return the groups of a query, most similar first."""
         found: dict[int, list[str]] = defaultdict(list)
         for one in self.candidates:
             if one.query == query and one.group:
@@ -66,29 +66,29 @@ def group_candidates(
     differs_from: From = "all",
     above: float = 0.0,
 ) -> GroundTruth:
-    """Group the candidates of each query that graders did not tell apart.
+    """Group the candidates of each query that graders did not distinguish.
 
-    Candidates are put in order by the median of their judgements, of equal ones by their mean. From the most similar on
-    each is compared with its predecessors in the group; where it differs, a new group begins.
+    Candidates are sorted by the median of their judgements, and ties by the mean. Starting from the most similar, each
+    is compared with its predecessors in the group; if it differs, a new group begins.
 
     Parameters
     ----------
     judgements : Collection or path
-        Of several graders; see :func:`mirflow.analysis.judgements.fine_within_broad`.
+        Judgements of several graders; see :func:`mirflow.analysis.judgements.fine_within_broad`.
     level : float
-        Of the two-sided tests: p-values up to it are differences.
+        Significance level of the two-sided tests: smaller or equal p-values are differences.
     by : {"fine", "rank", "broad"}
-        What is compared: fine judgements, the ranks that each grader's fine judgements give to the candidates (as the
-        experts of SMS 2005 gave them; all graders of a query have to have judged the same candidates), or levels.
+        Values to compare: fine judgements, the ranks of candidates by each grader's fine judgements (as given by the
+        experts of SMS 2005; all graders of a query must have judged the same candidates), or levels.
     test : {"rank-sum", "signed-rank"}
-        Wilcoxon's test of two independent samples, as the chapter has it, or of the differences of graders who judged
-        both candidates.
+        Wilcoxon's test of two independent samples, as in the chapter, or of the differences of graders who judged both
+        candidates.
     differs_from : {"all", "any", "previous"}
-        Predecessors in the group from which the first candidate of the next one differs. The chapter does not say
-        which; ``all`` makes the fewest groups.
+        Predecessors in the group from which a candidate must differ to start a new group. The chapter does not specify
+        this; ``all`` gives the fewest groups.
     above : float
-        Candidates are in a group if the median level of their broad judgements is above this, by default above NS;
-        without broad judgements the median of what is compared. The others are not similar.
+        Candidates are similar, and in a group, if the median level of their broad judgements is above this (default:
+        above NS); without broad judgements, the median of the compared values.
 
     References
     ----------
@@ -117,7 +117,7 @@ def group_candidates(
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """The judgements of a query: by candidate and grader, and the broad levels of each candidate."""
+    """The judgements of a query by candidate and grader, and the broad levels of each candidate."""
 
     values: Mapping[str, Mapping[str, float]]
     levels: Mapping[str, Sequence[float]]
@@ -130,11 +130,11 @@ class _Sample:
 
 
 def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
-    """Values to compare of the candidates of each query."""
+    """Collect the values to compare by query."""
     judged = all_judged(collection)
     compared = judged.level if by == "broad" else judged.fine
     if np.isnan(compared).all():
-        raise GradingError(f"there is no {'broad' if by == 'broad' else 'fine'} judgement to make groups by")
+        raise GradingError(f"no {'broad' if by == 'broad' else 'fine'} judgements to group by")
     names = [collection.rows.labels[code] for code in collection.rows.columns["label"].tolist()]
     values: dict[str, dict[str, dict[str, float]]] = {}
     levels: dict[str, dict[str, list[float]]] = {}
@@ -144,7 +144,7 @@ def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
     for number, (query, name, grader, value, level) in enumerate(rows):
         track = collection.tracks[query]
         if not math.isnan(value):
-            # Judgements without a name are by somebody else each.
+            # Each unnamed judgement counts as a separate grader.
             values.setdefault(track, {}).setdefault(name, {})[grader or f"\0{number}"] = value
         if not math.isnan(level):
             levels.setdefault(track, {}).setdefault(name, []).append(level)
@@ -154,7 +154,7 @@ def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
 
 
 def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """The ranks that each grader gave, negative, so that the larger is the more similar; equal ones have their mean."""
+    """Rank candidates for each grader, negative so that larger is more similar; ties get their mean."""
     from scipy import stats
 
     names = list(values)
@@ -162,7 +162,7 @@ def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, d
     for name in names:
         lacking = [grader for grader in graders if grader not in values[name]]
         if lacking:
-            message = f"query {query!r}: not all of its graders judged {name!r}, so that their ranks say nothing"
+            message = f"query {query!r}: not all of its graders judged {name!r}, so their ranks cannot be compared"
             raise GradingError(f"{message}; compare the fine judgements (by fine)")
     table = np.array([[values[name][grader] for grader in graders] for name in names])
     ranks = stats.rankdata(-table, axis=0)
@@ -170,11 +170,11 @@ def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, d
 
 
 def _in_order(sample: _Sample, by: By, above: float) -> tuple[list[str], list[str]]:
-    """Candidates from the most similar on, and those that are not similar."""
+    """Sort the candidates, most similar first, and separate those that are not similar."""
 
     def place(name: str) -> tuple[float, float, str]:
         numbers = sample.numbers(name)
-        # Sums of the same judgements may round differently.
+        # Sums of equal judgements may differ by rounding.
         return -round(float(np.median(numbers)), 9), -round(float(numbers.mean()), 9), name
 
     def similar(name: str) -> bool:
@@ -193,7 +193,7 @@ def _cut(
     test: Callable[[Mapping[str, float], Mapping[str, float]], float],
     differs_from: From,
 ) -> list[list[str]]:
-    """Candidates in order, in groups."""
+    """Divide sorted candidates into groups."""
 
     def differ(one: str, other: str) -> bool:
         return test(sample.values[one], sample.values[other]) <= level
@@ -211,7 +211,7 @@ def _cut(
 
 
 def _rank_sum(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """The two-sided p-value of Wilcoxon's rank sum test; 1 where nothing differs."""
+    """Return the two-sided p-value of Wilcoxon's rank sum test; 1 if nothing differs."""
     from scipy import stats
 
     left, right = list(one.values()), list(other.values())
@@ -221,7 +221,7 @@ def _rank_sum(one: Mapping[str, float], other: Mapping[str, float]) -> float:
 
 
 def _signed_rank(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """The two-sided p-value of Wilcoxon's signed-rank test of the graders of both; 1 where nothing differs."""
+    """Return the two-sided p-value of Wilcoxon's signed-rank test for graders of both; 1 if nothing differs."""
     from scipy import stats
 
     differences = [round(one[grader] - other[grader], 9) for grader in one if grader in other]
@@ -236,12 +236,12 @@ _TESTS: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], float]
 
 
 def _least_p(test: Test, one: int, other: int) -> float:
-    """The smallest p-value of a test of two samples of these sizes."""
+    """Return the smallest p-value that a test can give for samples of these sizes."""
     return 2 / math.comb(one + other, one) if test == "rank-sum" else 2.0 ** (1 - min(one, other))
 
 
 def write_ground_truth(found: GroundTruth, path: str | os.PathLike[str], notes: Mapping[str, object]) -> None:
-    """Write a ground truth as csv, which ``average_dynamic_recall`` reads with ``by=fine``."""
+    """Write groups as CSV, which ``average_dynamic_recall`` reads with ``by=fine``."""
     rows = (
         (one.query, one.candidate, one.grade, one.group or "", f"{one.median:g}", one.graders)
         for one in found.candidates

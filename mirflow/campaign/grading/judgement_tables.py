@@ -1,4 +1,4 @@
-"""Judgements of graders as they were made, and the tables that remain when a round is closed."""
+"""Tables of judgements as made by graders, and those written when a round is closed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .pool import JUDGED_AS, Pool
 Known = Literal["keep", "leave out"]
 Unjudged = Literal["refuse", "zero", "skip"]
 COLUMNS = ("grader", "query", "candidate", "repeat", "broad", "fine", "cannot_hear", "known", "time", "heard")
-"""Of a table of judgements as they were made; only the first three and one of broad and fine have to be there."""
+"""Columns of a table of raw judgements; only the first three and one of broad and fine are required."""
 _CLOSED = ("query", "candidate", "grader", "broad", "fine")
 _SUMS = ("psum", "wcsum", "sdsum", "greater0", "greater1")
-"""Measures of the broad judgements, of table 4."""
+"""Metrics for broad judgements, of table 4."""
 _PIPELINE = """\
 name: {name}
 evaluations:
@@ -43,25 +43,25 @@ _FALSE = frozenset({"", "0", "false", "no"})
 
 @dataclass(frozen=True, slots=True)
 class GraderJudgement:
-    """Judgement of a candidate by a grader; later rows of the same assignment take its place."""
+    """Judgement of a candidate by a grader; later rows for the same assignment replace it."""
 
     grader: str
     query: str
     candidate: str
     broad: str = ""
-    """NS, SS or VS; empty: not judged (yet)."""
+    """NS, SS or VS; empty if not judged (yet)."""
     fine: float | None = None
-    """None: not judged (yet)."""
+    """None if not judged (yet)."""
     repeat: bool = False
-    """True if it is a hidden repeat of another assignment."""
+    """Whether this is a hidden repeat of another assignment."""
     cannot_hear: bool = False
-    """The recording could not be played."""
+    """Whether the recording could not be played."""
     known: bool = False
-    """The grader recognised the piece."""
+    """Whether the grader recognised the piece."""
     time: datetime | None = None
-    """When it was made, with its time zone."""
+    """Time of the judgement, with its zone."""
     heard: float | None = None
-    """Share of the candidate's recording that the grader had heard by then, from 0 to 1; None: not known."""
+    """Share of the candidate's recording played by then, from 0 to 1; None if unknown."""
 
     @property
     def pair(self) -> Pair:
@@ -70,7 +70,7 @@ class GraderJudgement:
 
     @property
     def counts(self) -> bool:
-        """True if it says how similar the two are."""
+        """True if it contains a judgement of similarity."""
         return not self.cannot_hear and (self.broad != "" or self.fine is not None)
 
     @property
@@ -80,7 +80,7 @@ class GraderJudgement:
 
 
 def latest(judgements: Iterable[GraderJudgement]) -> list[GraderJudgement]:
-    """The last judgement of each assignment: by time, and of the same time or without times the later row.
+    """Return the last judgement of each assignment by time; for equal or missing times, the later row.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def latest(judgements: Iterable[GraderJudgement]) -> list[GraderJudgement]:
 
 
 def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
-    """The judgements in a table with the columns `COLUMNS`, in the order of the rows."""
+    """Read the judgements in a table with the columns `COLUMNS`, in the order of rows."""
     table = read_table(path)
     found = []
     needed = [table.filled(name) for name in COLUMNS[:3]]
     others = [table.optional(name) for name in COLUMNS[3:]]
     if not {"broad", "fine"} & set(table.columns):
-        raise InvalidAnnotationError("neither a column broad nor fine", path=table.name)
+        raise InvalidAnnotationError("missing column: expected broad, fine, or both", path=table.name)
     for line, grader, query, candidate, *rest in zip(table.lines, *needed, *others, strict=True):
         repeat, broad, fine, cannot_hear, known, time, heard = rest
         try:
@@ -128,7 +128,7 @@ def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
 
 def _category(text: str) -> str:
     if text and text.upper() not in BROAD:
-        raise ValueError(f"not a broad category: {text!r}; known: {', '.join(BROAD)}")
+        raise ValueError(f"invalid broad category {text!r}: choose from {', '.join(BROAD)}")
     return text.upper()
 
 
@@ -150,18 +150,18 @@ def _share(text: str) -> float | None:
     except ValueError:
         value = math.nan
     if value is not None and not 0 <= value <= 1:
-        raise ValueError(f"heard is a share from 0 to 1, not {text!r}")
+        raise ValueError(f"invalid heard {text!r}: expected a share from 0 to 1")
     return value
 
 
 def _truth(name: str, text: str) -> bool:
     if text.lower() not in _TRUE | _FALSE:
-        raise ValueError(f"{name} is 0 or 1, not {text!r}")
+        raise ValueError(f"invalid {name} {text!r}: expected 0 or 1")
     return text.lower() in _TRUE
 
 
 def to_time(text: str) -> datetime:
-    """A time as ISO 8601 writes it; UTC if it has no zone.
+    """Parse a time in ISO 8601; UTC if it has no zone.
 
     Examples
     --------
@@ -171,12 +171,12 @@ def to_time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"not a time: {text!r}; write it like 2027-03-01T12:03:41Z") from None
+        raise ValueError(f"invalid time {text!r}: expected a form like 2027-03-01T12:03:41Z") from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathLike[str]) -> None:
-    """Write judgements as they were made, with all `COLUMNS`."""
+    """Write raw judgements with all `COLUMNS`."""
     rows = []
     for one in judgements:
         flags = int(one.cannot_hear), int(one.known)
@@ -188,19 +188,19 @@ def write_judgements(judgements: Iterable[GraderJudgement], path: str | os.PathL
 
 @dataclass(frozen=True, slots=True)
 class GradingEvent:
-    """Something that a grader did."""
+    """An action of a grader."""
 
     time: datetime
     grader: str
     event: str
-    """The event is a word, such as came, went, played, paused, judged."""
+    """Kind of the event, such as came, went, played, paused, judged."""
     query: str = ""
     candidate: str = ""
-    """Empty where it is about none."""
+    """Empty if the event concerns no candidate."""
 
 
 def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
-    """The events in a file of JSON, an object a line with at least ``time``, ``grader`` and ``event``."""
+    """Read events from a file of JSON lines, which are objects with at least ``time``, ``grader`` and ``event``."""
     return [
         GradingEvent(one["time"], *(str(one.get(key) or "") for key in ("grader", "event", "query", "candidate")))
         for one in _objects(path, times=True)
@@ -208,7 +208,7 @@ def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
 
 
 def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[dict[str, Any]]:
-    """The objects in a file of JSON lines; each has a time and a grader."""
+    """Yield the objects in a file of JSON lines; each has a time and a grader."""
     name = os.fspath(path)
     for number, line in enumerate(decode(read_bytes(name, MAX_BYTES), name).split("\n"), 1):
         if not line.strip():
@@ -216,9 +216,9 @@ def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[d
         try:
             one = json.loads(line)
         except ValueError:
-            raise UnreadableError(f"is not JSON: {line[:80]!r}", path=name, line=number) from None
+            raise UnreadableError(f"invalid JSON: {line[:80]!r}", path=name, line=number) from None
         if not isinstance(one, dict) or not {"time", "grader"} <= one.keys():
-            message = f"an event is an object with a time and a grader: {line[:80]!r}"
+            message = f"invalid event {line[:80]!r}: expected an object with a time and a grader"
             raise InvalidAnnotationError(message, path=name, line=number)
         try:
             time = to_time(str(one["time"]))
@@ -229,16 +229,16 @@ def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[d
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The judgements of a round that is closed."""
+    """The judgements of a closed round."""
 
     judgements: tuple[GraderJudgement, ...]
-    """One a grader and pair, with pieces in the place of ids; for each of the queries that are judged as another."""
+    """One judgement per grader and pair, with names of pieces instead of ids; copied for queries judged as others."""
     counts: Mapping[str, int]
-    """How many judgements, graders and pairs there are, and what was left out for which reason."""
+    """Numbers of judgements, graders and pairs, and of excluded judgements by reason."""
     unjudged: tuple[Pair, ...]
-    """Pairs of the pool without a judgement, with pieces in the place of ids."""
+    """Pairs of the pool without a judgement, with names of pieces instead of ids."""
     called: Mapping[str, str]
-    """What graders are called in the tables; empty: they withdrew."""
+    """Names of graders in the tables; empty for those who withdrew."""
 
 
 def close(
@@ -249,24 +249,24 @@ def close(
     known: Known = "keep",
     names: bool = False,
 ) -> Closed:
-    """Close a round: of each assignment the last judgement, of those that count.
+    """Close a round: select the last valid judgement of each assignment.
 
-    Left out are the judgements of graders who withdrew; those of recordings that could not be heard; assignments
-    without a judgement; and hidden repeats, of which the first judgement counts. That a grader knew a piece is counted,
-    and a reason to leave the judgement out only if that is wished.
+    Excluded are judgements of graders who withdrew, of recordings that could not be heard, assignments without a
+    judgement, and hidden repeats (the first judgement counts). Judgements of pieces known to the grader are counted,
+    but only excluded on request.
 
     Parameters
     ----------
     judgements : iterable of GraderJudgement
-        As they were made.
+        Raw judgements.
     key : Pool
-        With the pieces behind the ids.
+        Key with the pieces behind the ids.
     withdrawn : collection of str
-        Graders whose judgements are to be forgotten.
+        Graders whose judgements are excluded.
     known : {"keep", "leave out"}
-        What becomes of judgements of pieces that the grader knew.
+        Treatment of judgements of pieces that the grader knew.
     names : bool
-        True: graders keep their names; False: they are grader 1, 2, ... in an order that has nothing to do with them.
+        Keep the names of graders; otherwise they are grader 1, 2, ... in an order independent of their names.
     """
     rows = latest(judgements)
     pieces = {one.pair: one.piece for one in key.returned}
@@ -281,10 +281,10 @@ def close(
             continue
         if one.pair not in pieces:
             message = f"candidate {one.candidate!r} of query {one.query!r} is not in the key"
-            raise GradingError(f"grader {one.grader!r}: {message}; is it that of another pool?")
+            raise GradingError(f"grader {one.grader!r}: {message}; is it the key of another pool?")
         kept.append(replace(one, candidate=pieces[one.pair]))
     if not kept:
-        raise GradingError("no judgement is left: nobody has judged, or all were left out")
+        raise GradingError("no judgements are left: none were made, or all were excluded")
     numbered = number_graders((one.grader for one in kept), key.seed)
     graders = list(numbered)
     called = {name: name for name in graders} if names else numbered
@@ -309,7 +309,7 @@ def close(
 
 
 def _left_out(one: GraderJudgement, withdrawn: Collection[str], known: Known) -> str:
-    """The reason for which a judgement does not count; empty if it counts."""
+    """Return the reason why a judgement does not count; empty if it counts."""
     if one.grader in withdrawn:
         return "of graders who withdrew"
     if one.repeat:
@@ -322,7 +322,7 @@ def _left_out(one: GraderJudgement, withdrawn: Collection[str], known: Known) ->
 
 
 def number_graders(names: Iterable[str], seed: str) -> dict[str, str]:
-    """Call graders ``grader 1``, ``grader 2``, ... in an order that a secret decides, not their names.
+    """Name graders ``grader 1``, ``grader 2``, ... in an order determined by a secret.
 
     Examples
     --------
@@ -343,32 +343,33 @@ def write_closed(
     unjudged: Unjudged = "refuse",
     scale: float = 10.0,
 ) -> Path:
-    """Write what is scored into a folder, and return the pipeline file that scores it.
+    """Write the tables to score into a folder, and return the pipeline file that scores them.
 
-    ``judgements.csv`` has the columns query, candidate, grader, broad and fine, and judged_as where there are queries
-    that are judged as others, whose judgements are copies; ``lists`` the candidates of each system that were judged, in
-    the order of rank; ``similarity.yaml`` scores them with FINE and the sums of table 4, into a store that is named
-    after the folder, in the folder where mirflow runs.
-    ``events.jsonl`` is a copy of the log of events.
+    ``judgements.csv`` has the columns query, candidate, grader, broad and fine, and judged_as if some queries are
+    judged as others (with copies of their judgements). ``lists`` contains the judged candidates of each system in the
+    order of rank. ``similarity.yaml`` scores them with FINE and the sums of table 4, into a store named after the
+    folder, in the working directory of mirflow. ``events.jsonl`` is a copy of the log of events.
 
     Parameters
     ----------
     unjudged : {"refuse", "zero", "skip"}
-        How candidates without a judgement are scored: see the task ``similarity``.
+        Treatment of candidates without a judgement: see the task ``similarity``.
     scale : float
-        The largest fine judgement.
+        Largest possible fine judgement.
     """
     place = Path(folder)
     fine = [one.fine for one in closed.judgements if one.fine is not None]
     odd = next((value for value in fine if not 0 <= value <= scale), None)
     if odd is not None:
-        raise GradingError(f"a fine judgement of {odd:g} is not from 0 to {scale:g}; say its scale")
+        raise GradingError(f"fine judgement out of range: {odd:g} is not from 0 to {scale:g}; give the scale")
     for system in key.systems:
         if "/" in system or system.startswith("."):
-            raise GradingError(f"system {system!r} cannot be the name of a file; rename it in the key")
+            raise GradingError(f"invalid file name for system {system!r}; rename it in the key")
     other = next((path for path in sorted(place.glob("lists/*.csv")) if path.stem not in key.systems), None)
     if other is not None:
-        raise GradingError(f"{other} is of another system, and would be scored; name another folder, or remove it")
+        raise GradingError(
+            f"{other} belongs to another system and would be scored; choose another folder, or remove it"
+        )
     log = [] if events is None else list(_without_names(events, closed.called))
     heard = {one.query: one.judged_as for one in key.returned if one.judged_as}
     columns = (*_CLOSED, JUDGED_AS) if heard else _CLOSED
@@ -401,11 +402,11 @@ def _settings(top: int, unjudged: Unjudged, scale: float = 10.0) -> str:
 
 
 def _without_names(path: str | os.PathLike[str], called: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The events of a file, without those of graders who withdrew, and with the others' numbers for their names."""
+    """Yield the events of a file with numbers instead of names, and without graders who withdrew."""
     more: dict[str, str] = {}
     for one in _objects(path):
         name = str(one.get("grader") or "")
         if called.get(name) != "":
-            # Who came and judged nothing is told from the others, and from nobody else.
+            # Graders without judgements only need to be distinct.
             own = called.get(name) or more.setdefault(name, f"guest {len(more) + 1}")
             yield {**one, "grader": own}

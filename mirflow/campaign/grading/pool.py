@@ -1,4 +1,4 @@
-"""Pools: the first candidates of all systems for each query, each once and without the names of systems."""
+"""Pools: the first candidates of all systems for each query, without duplicates and names of systems."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SYSTEM = "system"
 _POOL = ("query", "candidate")
 _KEY = ("query", "candidate", "piece", "system", "rank")
 JUDGED_AS = "judged_as"
-"""Column of a key and of closed judgements, where there are queries that are judged as others."""
+"""Column of keys and closed judgements for queries that are judged as others."""
 _LEFT_OUT = "left out, "
 _LETTERS = 8
-"""Of an id: 40 bits."""
+"""Length of an id: 40 bits."""
 
 Rankings = Mapping[str, Mapping[str, Sequence[str]]]
 """Pieces in the order of rank, by system and query."""
@@ -38,9 +38,9 @@ Rankings = Mapping[str, Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A piece that a system returned for a query, with its id and its rank among those that count, from 1.
+    """A piece returned by a system for a query, with its id and its rank among valid candidates, from 1.
 
-    A mutated query has the query that graders hear in its place as `judged_as`, which is empty for others.
+    For a mutated query, `judged_as` is the query that graders hear instead; it is empty for others.
     """
 
     query: str
@@ -52,32 +52,32 @@ class Returned:
 
     @property
     def pair(self) -> Pair:
-        """The query that graders hear and the id."""
+        """The query that graders hear, and the id."""
         return Pair(self.judged_as or self.query, self.candidate)
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates to judge, and the key: the piece, system and rank behind each."""
+    """Candidates to judge, and the key: piece, system and rank of each."""
 
     queries: tuple[str, ...]
     returned: tuple[Returned, ...]
-    """By query, system and rank."""
+    """Returned pieces by query, system and rank."""
     seed: str
-    """The secret that ids are made with. Whoever has it and the collection finds the pieces behind them."""
+    """Secret for the ids; together with the collection it reveals the pieces behind the ids."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """How many returned pieces were passed over before the pool was full, by the reason."""
+    """Number of returned pieces that were skipped, by reason."""
 
     @property
     def pairs(self) -> list[Pair]:
-        """Queries with the ids of their candidates, each pair once: by query, and by id, which is in no order."""
+        """Queries with the ids of their candidates, without duplicates, sorted by query and (random) id."""
         pairs = {one.pair: None for one in self.returned}
         place = {query: number for number, query in enumerate(dict.fromkeys(pair.query for pair in pairs))}
         return sorted(pairs, key=lambda one: (place[one.query], one))
 
     @property
     def judged_for(self) -> dict[str, list[str]]:
-        """The queries that are judged by each query that graders hear."""
+        """The queries judged by each query that graders hear."""
         found: dict[str, dict[str, None]] = {}
         for one in self.returned:
             found.setdefault(one.pair.query, {})[one.query] = None
@@ -90,11 +90,11 @@ class Pool:
 
     @property
     def pieces(self) -> dict[str, str]:
-        """The piece behind each id."""
+        """The piece of each id."""
         return {one.candidate: one.piece for one in self.returned}
 
     def overlap(self) -> dict[int, int]:
-        """Numbers of pairs that were returned by one system, by two, and so on."""
+        """Return the number of pairs returned by one system, by two, and so on."""
         times = Counter(len({one.system for one in own}) for own in self._by_pair().values())
         return dict(sorted(times.items()))
 
@@ -105,14 +105,14 @@ class Pool:
         return found
 
     def short(self, top: int) -> list[tuple[str, str, int]]:
-        """Systems and queries with fewer candidates than `top`, and how many they have."""
+        """List systems and queries with fewer candidates than `top`, and their number of candidates."""
         found = Counter((one.system, one.query) for one in self.returned)
         pairs = ((system, query) for system in self.systems for query in self.queries)
         return [(*pair, found[pair]) for pair in pairs if found[pair] < top]
 
 
 def name_candidate(seed: str, query: str, piece: str, salt: int = 0) -> str:
-    """The id of a candidate of a query, which reveals nothing about it without the seed.
+    """Return the id of a candidate, which reveals nothing without the seed.
 
     Examples
     --------
@@ -135,32 +135,32 @@ def pool(
     exclude: Collection[str] = (),
     judged_as: Mapping[str, str] = MappingProxyType({}),
 ) -> Pool:
-    """Pool the first candidates of each system for each query; what is left out makes room for the next in rank.
+    """Pool the first candidates of each system for each query; excluded pieces are replaced by the next in rank.
 
     Parameters
     ----------
     rankings : mapping of str to mapping of str to sequence of str
-        By system and query; queries that a system has no list for have no candidates of it.
+        By system and query; a system may lack lists for some queries.
     top : int
-        Candidates of a system and query.
+        Number of candidates per system and query.
     seed : str
-        Ids are made of it, the query and the piece alone, so that they depend neither on the systems nor on their
-        order, and stay as they are when a system is added.
+        Secret for the ids, which depend only on it, the query and the piece: they stay the same when systems are
+        reordered or added.
     pieces : PieceTable or None
-        Has the columns of `same`.
+        Table with the columns of `same`.
     same : sequence of str
-        Columns: a candidate that has the value of the query in one of them is left out, as ``artist`` in MIREX. Pieces
-        without a value have none in common.
+        Columns: candidates that share the query's value in one of them are excluded, like ``artist`` in MIREX. Missing
+        values are never shared.
     exclude : collection of str
-        Pieces that are no candidates, as those of the collection of covers in AMS 2006.
+        Pieces that are not candidates, such as the collection of covers in AMS 2006.
     judged_as : mapping of str to str
-        For mutated queries the query that graders hear in their place. What is returned for any of its mutations is
-        judged once, beside its own candidates, so that graders do not know which is of which.
+        Query that graders hear, by mutated query. Candidates of all its mutations are judged once, together with its
+        own, so graders cannot tell them apart.
 
     Raises
     ------
     GradingError
-        Without queries or candidates, and for a piece that the table lacks, with its system and query.
+        Without queries or candidates, and for a piece that is not in the table, with its system and query.
 
     References
     ----------
@@ -177,11 +177,11 @@ def pool(
     (3, {1: 2, 2: 1}, {'the query itself': 1})
     """
     if top < 1:
-        raise GradingError(f"at least one candidate of each system has to be judged, not {top}")
+        raise GradingError(f"invalid top {top}: expected at least one candidate per system")
     if not queries:
-        raise GradingError("there are no queries")
+        raise GradingError("no queries")
     if same and pieces is None:
-        raise GradingError(f"to leave out pieces with the same {same[0]}, name the table of the pieces")
+        raise GradingError(f"leaving out pieces with the same {same[0]} needs the table of pieces")
     traits = {} if pieces is None else {column: pieces.values(column) for column in same}
     ids = _Ids(seed)
     left_out: Counter[str] = Counter()
@@ -201,14 +201,14 @@ def pool(
                 other = heard if heard != query else ""
                 returned.append(Returned(query, ids.of(heard, piece), piece, system, rank, other))
     if not returned:
-        raise GradingError("no system returns a candidate for any of the queries")
+        raise GradingError("no system returned candidates for any of the queries")
     return Pool(tuple(queries), tuple(returned), seed, dict(left_out))
 
 
 def _reason(
     query: str, piece: str, traits: Mapping[str, Mapping[str, str]], exclude: Collection[str], system: str
 ) -> str:
-    """The reason for which a piece is no candidate; empty if it is one."""
+    """Return the reason to exclude a piece; empty if it is a candidate."""
     if piece == query:
         return "the query itself"
     if piece in exclude:
@@ -216,7 +216,7 @@ def _reason(
     for column, values in traits.items():
         for one in (query, piece):
             if one not in values:
-                message = f"{one!r} is not in the table of pieces, so that its {column} is not known"
+                message = f"{one!r} is not in the table of pieces, so its {column} is unknown"
                 raise GradingError(f"system {system!r}, query {query!r}: {message}")
         if values[query] and values[query] == values[piece]:
             return f"same {column}"
@@ -224,7 +224,7 @@ def _reason(
 
 
 class _Ids:
-    """Ids of candidates, no two of which are alike."""
+    """Unique ids of candidates."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -232,7 +232,7 @@ class _Ids:
         self._known: dict[tuple[str, str], str] = {}
 
     def of(self, query: str, piece: str) -> str:
-        """The id of a candidate."""
+        """Return the id of a candidate."""
         own, salt = (query, piece), 0
         while own not in self._known:
             name = name_candidate(self._seed, query, piece, salt)
@@ -250,19 +250,19 @@ def read_rankings(
     trusted: bool = True,
     **options: Any,
 ) -> dict[str, dict[str, list[str]]]:
-    """The lists of systems for some queries, in any format that the task ``retrieval`` reads.
+    """Read the lists of systems for some queries, in any format of the task ``retrieval``.
 
     Parameters
     ----------
     paths : iterable of str
-        Files or patterns with ``{system}``, and with ``{track}`` for the query where each has a file of its own. A file
-        without ``{system}`` is of the system that it is called after.
+        Files or patterns with ``{system}``, and with ``{track}`` if each query has a separate file. A file without
+        ``{system}`` belongs to the system that it is named after.
     pieces : collection of str
-        All pieces. Where a system has none of their names, folders and suffixes are left out on both sides.
+        Names of all pieces. If none occurs in a system's lists, folders and suffixes are ignored in the comparison.
     trusted : bool
-        False: names that a spreadsheet takes for formulas are refused, unless `pieces` or `queries` has them.
+        False: refuse names that a spreadsheet would interpret as formulas, unless `pieces` or `queries` has them.
     **options
-        Of reading, such as ``format="matrix"``.
+        Reading options, such as ``format="matrix"``.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def read_rankings(
     Raises
     ------
     AnnotationError
-        With the file and line of what is wrong, and for a pattern that matches nothing.
+        With the file and line of invalid contents, and for a pattern without matches.
     """
     found: dict[str, dict[str, list[str]]] = {}
     formulas: dict[str, list[tuple[str, str, int | None]]] = {}
@@ -280,7 +280,7 @@ def read_rankings(
         for system, query, source in _sources(Path(path).as_posix(), queries, Reading.of("retrieval", **options)):
             lists = found.setdefault(system, {})
             if query in lists:
-                raise InvalidAnnotationError(f"a second list of system {system!r} for {query!r}", path=source.label)
+                raise InvalidAnnotationError(f"duplicate list of system {system!r} for {query!r}", path=source.label)
             lists[query], lines = _pieces_of(source)
             names = [(one, source.label, line) for one, line in lines.items()]
             formulas.setdefault(system, []).extend([*names, (system, source.label, None)] if not trusted else ())
@@ -290,13 +290,13 @@ def read_rankings(
         found[system] = {query: [called[piece] for piece in one] for query, one in lists.items()}
         for name, label, line in formulas[system]:
             if name.startswith(FORMULA) and called.get(name) not in own:
-                message = f"{name!r}: a spreadsheet takes a name that begins with {name[0]!r} for a formula; rename it"
+                message = f"{name!r}: spreadsheets read names that begin with {name[0]!r} as formulas; rename it"
                 raise InvalidAnnotationError(message, path=label, line=line)
     return found
 
 
 def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
-    """The pieces of a list in the order of rank, each of which occurs once, and the lines of those like formulas."""
+    """Return the pieces of a list in the order of rank, and the lines of those that resemble formulas."""
     annotation = source.read()[0]
     labels = list(annotation.labels or ())
     first: dict[str, int] = {}
@@ -308,7 +308,7 @@ def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
 
 
 def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[str, str, Source]]:
-    """System, query and list of each list of the queries in the files of a path."""
+    """List system, query and source of each list in the files of a path."""
     pattern, root = Pattern(path.lstrip("/")), "/" if path.startswith("/") else "."
     matches = pattern.find(root)
     if not matches:
@@ -327,7 +327,7 @@ def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[
             ]
         return found
     if "track" not in pattern.names:
-        raise AnnotationError(f"has no {{track}}: write it where the query is named: {path!r}")
+        raise AnnotationError(f"missing {{track}} in place of the query: {path!r}")
     values = [dict(zip(pattern.names, match.values, strict=True)) for match in matches]
     called = call_tracks((one["track"] for one in values), queries)
     return [
@@ -343,7 +343,7 @@ def _system(pattern: Pattern, match: Match) -> str:
 
 
 def key_path(path: str | os.PathLike[str]) -> Path:
-    """Path of the key of a pool, beside it: ``pool.key.csv`` of ``pool.csv``.
+    """Return the path of the key of a pool: ``pool.key.csv`` for ``pool.csv``.
 
     Examples
     --------
@@ -354,9 +354,9 @@ def key_path(path: str | os.PathLike[str]) -> Path:
 
 
 def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> Path:
-    """Write what is judged, and its key into another file, which only organisers may read; return that file.
+    """Write the pairs to judge, and the key into another file readable only by its owner; returns the path of the key.
 
-    The file of the pool has neither names of systems nor of candidates, nor the seed.
+    The pool's file contains neither names of systems and candidates nor the seed.
     """
     place = Path(key) if key is not None else key_path(path)
     write_table(path, _POOL, found.pairs)
@@ -368,12 +368,12 @@ def write_pool(found: Pool, path: str | os.PathLike[str], key: str | os.PathLike
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[Pair]:
-    """The pairs of a pool without its key.
+    """Read the pairs of a pool without its key.
 
     Raises
     ------
     InvalidAnnotationError
-        For a pair that occurs twice, with its line.
+        For a duplicate pair, with its line.
     """
     table = read_table(path)
     pairs = [Pair(*row) for row in zip(*map(table.filled, _POOL), strict=True)]
@@ -391,12 +391,12 @@ def _demand_distinct(table: CsvTable, rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def read_key(path: str | os.PathLike[str]) -> Pool:
-    """The pool of a key.
+    """Read a pool from its key.
 
     Raises
     ------
     InvalidAnnotationError
-        With the line: for a rank that is no number, a row that occurs twice, an id of two pieces.
+        For invalid ranks, duplicate rows, and ids with several pieces, with the line.
     """
     table = read_table(path)
     returned = []
@@ -405,7 +405,7 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
     for line, other, *fields in zip(table.lines, judged_as, *map(table.filled, _KEY), strict=True):
         query, candidate, piece, system, rank = fields
         if not rank.isdecimal() or int(rank) < 1:
-            raise InvalidAnnotationError(f"not a rank: {rank!r}", path=table.name, line=line)
+            raise InvalidAnnotationError(f"invalid rank: {rank!r}", path=table.name, line=line)
         one = Returned(query, candidate, piece, system, int(rank), other)
         if pieces.setdefault(one.pair, piece) != piece:
             message = f"{candidate!r} is {pieces[one.pair]!r} elsewhere, and here {piece!r}"
@@ -422,7 +422,7 @@ def read_key(path: str | os.PathLike[str]) -> Pool:
 
 
 def summarise_pool(found: Pool, top: int) -> list[tuple[str, int]]:
-    """Quantities of a pool, as in table 5 of the MIREX chapter, and what was left out."""
+    """Summarise a pool as in table 5 of the MIREX chapter, with the excluded pieces."""
     return [
         ("systems", len(found.systems)),
         ("queries", len(found.queries)),

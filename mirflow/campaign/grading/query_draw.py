@@ -1,4 +1,4 @@
-"""Queries: pieces drawn from a collection, at random or as many of each genre."""
+"""Queries: pieces drawn from a collection at random, or as many from each genre."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ...pipeline.load import typed
 from .csv_tables import CsvTable, read_table, write_table
 
 NAMES = ("piece", "track", "track_id", "item", "query", "candidate", "song", "file", "path", "id")
-"""Headings of the column that names pieces, the likeliest first."""
+"""Possible names of the column with pieces, most likely first."""
 _COUNT = re.compile(r"0*[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True)
 class PieceTable:
-    """The pieces of a collection, and what is known of each."""
+    """The pieces of a collection with their metadata."""
 
     table: CsvTable
     key: str
-    """The column of their names."""
+    """Column with the names of the pieces."""
 
     @property
     def names(self) -> list[str]:
@@ -34,18 +34,18 @@ class PieceTable:
         return self.table.column(self.key)
 
     def values(self, column: str) -> dict[str, str]:
-        """The values of a column by piece; empty where there is none."""
+        """Return the values of a column by piece; empty if missing."""
         return dict(zip(self.names, self.table.column(column), strict=True))
 
     def chosen(self, expression: str) -> set[str]:
-        """The pieces for which an expression over the columns holds, as ``genre == 'Rock' and year < 1980``."""
+        """Select pieces by an expression over the columns, such as ``genre == 'Rock' and year < 1980``."""
         columns: dict[str, Column] = {name: _typed(self.table.column(name)) for name in self.table.columns}
         found = holds(expression, columns, len(self.names))
         return {name for name, true in zip(self.names, found.tolist(), strict=True) if true}
 
 
 def _typed(texts: Sequence[str]) -> Column:
-    """A column as expressions take it: of numbers where all that is filled is one, else of texts."""
+    """Convert a column for expressions: to numbers if all non-empty values are numbers, else to texts."""
     found = typed(texts)
     if all(one is None or isinstance(one, int | float) for one in found) and any(texts):
         return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
@@ -53,17 +53,17 @@ def _typed(texts: Sequence[str]) -> Column:
 
 
 def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTable:
-    """The pieces in a table, one a row.
+    """Read a table with one piece per row.
 
     Parameters
     ----------
     key : str or None
-        The column of their names; None: the first of `NAMES` that there is.
+        Column with the names of the pieces; None: the first of `NAMES` in the table.
     """
     table = read_table(path)
     found = key or next((name for name in NAMES if name in table.columns), None)
     if found is None:
-        message = f"no column names the pieces: call it {NAMES[0]}, or say which one does: {', '.join(table.columns)}"
+        message = f"no column with names of pieces: name it {NAMES[0]}, or choose from {', '.join(table.columns)}"
         raise InvalidAnnotationError(message, path=table.name)
     first: dict[str, int] = {}
     for line, name in zip(table.lines, table.filled(found), strict=True):
@@ -76,7 +76,7 @@ def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTa
 
 
 def read_each(text: str) -> int | dict[str, int]:
-    """How many queries are drawn of each value of a column: one number, or one for each value.
+    """Parse the number of queries per value of a column: one number, or one for each value.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def read_each(text: str) -> int | dict[str, int]:
         raise GradingError(f"{text!r} is neither a number from 1 nor VALUE=NUMBER,...")
     numbers = {value: int(number) for value, number in pairs}
     if len(numbers) < len(pairs):
-        raise GradingError(f"{text!r}: each value is named once, as in Essen=6,RISM=5")
+        raise GradingError(f"duplicate value in {text!r}: expected a form like Essen=6,RISM=5")
     return numbers
 
 
@@ -104,27 +104,27 @@ def draw(
     where: str | None = None,
     exclude: Collection[str] = (),
 ) -> list[str]:
-    """Draw queries from a collection, each at most once.
+    """Draw queries from a collection without replacement.
 
     Parameters
     ----------
     number : int or None
-        How many, at random.
+        Number of queries to draw at random.
     each : int, mapping of str to int, or None
-        How many of each value of the column `by`, in place of `number`; of a mapping: how many of each value that it
-        names. Pieces without a value, or with one that the mapping does not name, are not drawn.
+        Number of queries per value of the column `by`, instead of `number`; a mapping gives it for each value. Pieces
+        without a value, or with a value missing from the mapping, are not drawn.
     by : str or None
         A column, such as ``genre``.
     where : str or None
-        Only pieces for which this holds.
+        Condition on the pieces.
     exclude : collection of str
-        Names of pieces that are not drawn.
+        Names of excluded pieces.
 
     Returns
     -------
     list of str
-        In the order of the table, as the order of queries should say nothing. It does not depend on the order of the
-        rows which pieces are drawn.
+        In the order of the table, so that the order reveals nothing. The selection does not depend on the order of
+        rows.
 
     References
     ----------
@@ -133,12 +133,12 @@ def draw(
     genres in AMS 2007 (section 4.3).
     """
     if (number is None) == (each is None) or (each is None) != (by is None):
-        raise GradingError("say how many queries are drawn, or how many of each value of a column")
+        raise GradingError("give the number of queries, or the number per value of a column")
     names = pieces.names
     known = set(names)
     unknown = next((name for name in exclude if name not in known), None)
     if unknown is not None:
-        raise GradingError(f"{unknown!r} is to be left out, and is no piece of {pieces.table.name}")
+        raise GradingError(f"cannot leave out {unknown!r}: not a piece of {pieces.table.name}")
     free = (pieces.chosen(where) if where else known) - set(exclude)
     values = pieces.values(by) if by is not None else dict.fromkeys(names, "")
     groups: dict[str, list[str]] = {}
@@ -146,7 +146,7 @@ def draw(
         if by is None or values[name]:
             groups.setdefault(values[name], []).append(name)
     if not groups:
-        raise GradingError(f"no piece is left to draw from {pieces.table.name}")
+        raise GradingError(f"no pieces left to draw from {pieces.table.name}")
     if isinstance(each, Mapping):
         unknown = next((value for value in each if value not in groups), None)
         if unknown is not None:
@@ -159,7 +159,7 @@ def draw(
     for value, many in sorted(wanted.items()):
         group = groups[value]
         if many < 1:
-            raise GradingError(f"at least one query has to be drawn, not {many}")
+            raise GradingError(f"invalid number of queries {many}: expected at least one")
         if len(group) < many:
             of = f" of {by} {value!r}" if by is not None else ""
             raise GradingError(f"{counted(len(group), 'piece')}{of} to draw {many} from: draw fewer, or leave it out")
@@ -176,7 +176,7 @@ def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[st
 def drawing_notes(
     drawn_from: str, seed: int, each: int | Mapping[str, int] | None, by: str | None, where: str | None
 ) -> dict[str, object]:
-    """Notes of a table of queries on how they were drawn."""
+    """Describe how queries were drawn, for the notes of their table."""
     many = ", ".join(f"{value}={number}" for value, number in each.items()) if isinstance(each, Mapping) else each
     notes = {"seed": seed, "drawn from": drawn_from, "of each": f"{many} by {by}" if by else None, "where": where}
     return {name: value for name, value in notes.items() if value not in (None, "")}
@@ -185,7 +185,7 @@ def drawing_notes(
 def write_queries(
     pieces: PieceTable, names: Sequence[str], path: str | os.PathLike[str], notes: Mapping[str, object]
 ) -> None:
-    """Write the rows of some pieces, the column of their names first as ``query``; how they were drawn as notes."""
+    """Write the rows of some pieces with their names first, as ``query``, and notes on how they were drawn."""
     others = [column for column in pieces.table.columns if column not in (pieces.key, "query")]
     columns = [pieces.values(column) for column in others]
     rows = [(name, *(values[name] for values in columns)) for name in names]
@@ -193,13 +193,13 @@ def write_queries(
 
 
 def read_queries(path: str | os.PathLike[str]) -> list[str]:
-    """The queries in a table, in its order; see `read_pieces` for the names of their column."""
+    """Read the queries in a table in order; see `read_pieces` for the names of their column."""
     table = read_table(path)
     return read_pieces(path, "query" if "query" in table.columns else None).names
 
 
 def read_names(path: str | os.PathLike[str]) -> list[str]:
-    """Names of pieces in a file: of a table, or one a line."""
+    """Read names of pieces from a table, or from a file with one name per line."""
     table = read_table(path)
     if len(table.columns) == 1 and table.columns[0] not in NAMES:
         return [table.columns[0], *table.column(table.columns[0])]

@@ -1,4 +1,4 @@
-"""Agreement of graders with each other and with themselves, their time, and what the middle category decides."""
+"""Agreement of graders with each other and with themselves, time on task, and the effect of the middle category."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 REPLICATES = 1000
 IDLE = 120.0
-"""Seconds without an event after which a grader is taken to be away."""
+"""Seconds without an event after which a grader counts as absent."""
 
 
 class _Measure(NamedTuple):
-    """A measure of agreement, of the broad or the fine judgements."""
+    """A measure of agreement for broad or fine judgements."""
 
     of: str
     about: str
@@ -77,27 +77,27 @@ MEASURES: Mapping[str, _Measure] = {
     "icc2": _Measure("fine", f"ICC(2,1): one judgement, absolute agreement, {_BOTH}", _icc("2,1")),
     "icc3": _Measure("fine", f"ICC(3,1): one judgement, consistency, {_BOTH}", _icc("3,1")),
 }
-"""Measures of agreement beside Fleiss's kappa, see :func:`mirflow.analysis.judgements.grader_agreement`."""
+"""Measures of agreement in addition to Fleiss's kappa, see :func:`mirflow.analysis.judgements.grader_agreement`."""
 _NAMED = frozenset({"cohen_kappa", "weighted_kappa", "quadratic_kappa", "icc2", "icc3"})
-"""Those that need to know which judgements are of the same grader."""
+"""Measures that need to know the grader of each judgement."""
 
 
 def reliability(judgements: Judgements, level: float | None = None, *, seed: int = 0) -> xr.Dataset:
-    """Measure the agreement of graders, for ordered categories and for numbers.
+    """Measure the agreement of graders on ordered categories and on numbers.
 
     Parameters
     ----------
     judgements : Collection or path
         See :func:`mirflow.analysis.judgements.fine_within_broad`.
     level : float or None
-        Of percentile intervals by a bootstrap over the queries, whose pairs are drawn together; None: none.
+        Level of percentile intervals by a bootstrap over queries with all their pairs; None: no intervals.
 
     Returns
     -------
     xr.Dataset
-        Over ``measure`` (`MEASURES`): ``of`` (broad or fine), ``value`` (NaN where it is not defined, as of a single
-        grader), ``compared`` (pairs of a query and a candidate with at least two such judgements), and with a level
-        ``low`` and ``high``.
+        Over ``measure`` (`MEASURES`): ``of`` (broad or fine), ``value`` (NaN if undefined, for example for a single
+        grader), ``compared`` (pairs of query and candidate with at least two such judgements), and with a level ``low``
+        and ``high``.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
     judged = all_judged(judgements).once()
     anonymous = bool((judged.grader == "").any())
     tables = {"broad": _ratings(judged, judged.level), "fine": _ratings(judged, judged.fine)}
-    if level is None:  # sums of each query are only needed to draw queries
+    if level is None:  # separate sums per query are only needed for the bootstrap
         tables = {name: Ratings.of(one.table) for name, one in tables.items()}
     found: dict[str, list[float]] = defaultdict(list)
     for name, measure in MEASURES.items():
@@ -135,11 +135,11 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
 
 
 def _ratings(judged: AllJudged, values: Float) -> Ratings:
-    """Judgements as a table of pairs and graders, of pairs with at least two, in groups of a query each."""
+    """Arrange judgements by pair and grader, for pairs with at least two, grouped by query."""
     given: Bool = ~np.isnan(values)
     pair, query, values, grader = judged.pair[given], judged.query[given], values[given], judged.grader[given]
     column: Int = np.unique(grader, return_inverse=True)[1].astype(np.int64)
-    if (grader == "").any():  # judgements without a name are by somebody else each
+    if (grader == "").any():  # each unnamed judgement counts as a separate grader
         order = np.argsort(pair, kind="stable")
         column[order] = np.arange(len(pair)) - np.searchsorted(pair[order], pair[order])
     several = np.bincount(pair, minlength=1)[pair] > 1
@@ -152,7 +152,7 @@ def _ratings(judged: AllJudged, values: Float) -> Ratings:
 
 
 def _interval(sums: Sums, level: float, seed: int) -> tuple[float, float]:
-    """The percentile interval of a measure by drawing groups again; NaN for fewer than two."""
+    """Return the percentile interval of a measure by resampling groups; NaN for fewer than two groups."""
     number = len(sums.groups)
     if number < 2:
         return float("nan"), float("nan")
@@ -167,19 +167,19 @@ def _interval(sums: Sums, level: float, seed: int) -> tuple[float, float]:
 
 
 def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
-    """The last judgements of graders, without repeats, as tables of judgements are read.
+    """Collect the last judgements of graders without repeats, in the form of a table of judgements.
 
     Raises
     ------
     AnnotationError
-        If there are none.
+        If there are no judgements.
     """
     rows: dict[str, list[GraderJudgement]] = defaultdict(list)
     for one in latest(judgements):
         if one.counts and not one.repeat:
             rows[one.query].append(one)
     if not rows:
-        raise AnnotationError("there is no judgement yet")
+        raise AnnotationError("no judgements yet")
     return collect({query: _annotation(own) for query, own in sorted(rows.items())})
 
 
@@ -194,22 +194,22 @@ def _annotation(rows: Sequence[GraderJudgement]) -> Annotation:
 
 @dataclass(frozen=True, slots=True)
 class SelfAgreement:
-    """Agreement of a grader with the own judgements of hidden repeats."""
+    """Agreement of a grader's judgements with those on hidden repeats."""
 
     grader: str
     """Empty: all graders together."""
     repeats: int
-    """Pairs that were judged twice."""
+    """Number of pairs judged twice."""
     same: float
-    """Share of them with the same broad category both times; NaN without any."""
+    """Share of pairs with the same broad category both times; NaN without any."""
     weighted_kappa: float
-    """Cohen's kappa of the first and the second judgements, with linear weights."""
+    """Cohen's kappa between first and second judgements, with linear weights."""
     difference: float
     """Mean absolute difference of the fine judgements."""
 
 
 def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]:
-    """The agreement of each grader with the grader's own repeats, by grader, and of all together last.
+    """Return the self-agreement of each grader, and last that of all together.
 
     Examples
     --------
@@ -239,11 +239,10 @@ def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJu
 
 
 def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str, dict[Pair, float]]:
-    """Seconds that each grader spent on each pair, by the log of events.
+    """Compute the seconds that each grader spent on each pair from the log of events.
 
-    The time between two events of a grader belongs to the pair of the later one: what leads to playing or judging it.
-    More than `idle` seconds are those of somebody who was away, and count for nothing, as does what leads to an event
-    that is about no pair.
+    The time between two events of a grader counts for the pair of the later one, which it led to playing or judging.
+    Gaps of more than `idle` seconds count as absence and are ignored, as is the time before events without a pair.
 
     Examples
     --------
@@ -266,30 +265,30 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class GraderWork:
-    """Work of a grader, and its consistency."""
+    """Amount and consistency of a grader's work."""
 
     judged: int
-    """Pairs with a judgement that counts; repeats are not among them."""
+    """Pairs with a valid judgement, without repeats."""
     agreement: SelfAgreement
     median_seconds: float
-    """Time on a pair; NaN without events."""
+    """Median time per pair; NaN without events."""
     total_seconds: float
     """Time on all pairs."""
     median_heard: float
-    """Share of a recording that was heard before its judgement, from 0 to 1; NaN where it is not known."""
+    """Median share of a recording played before its judgement, from 0 to 1; NaN if unknown."""
 
 
 def grader_work(
     judgements: Iterable[GraderJudgement], events: Iterable[GradingEvent] = (), graders: Iterable[str] = ()
 ) -> dict[str, GraderWork]:
-    """The work of each grader, and under the empty name that of all together.
+    """Compute the work of each grader, and under the empty name that of all together.
 
     Parameters
     ----------
     events : iterable of GradingEvent
         See `time_on_task`.
     graders : iterable of str
-        Graders who are listed even if they have not judged.
+        Graders to list even without judgements.
 
     Examples
     --------
@@ -326,20 +325,20 @@ class RoundProgress:
 
     pairs: int
     graders: int
-    """Pairs of the pool, and graders with a judgement."""
+    """Number of pairs in the pool, and of graders with a judgement."""
     wanted: int
     judged: int
-    """Judgements that are to be made, and those that count for them."""
+    """Number of required judgements, and of valid judgements that count towards them."""
     by_count: Mapping[int, int]
-    """How many pairs have 0, 1, 2, ... judgements."""
+    """Number of pairs with 0, 1, 2, ... judgements."""
     cannot_hear: int
     known: int
     repeats: int
-    """Judgements that could not be made, those of known pieces, and hidden repeats."""
+    """Number of failed judgements, of those on known pieces, and of hidden repeats."""
 
     @property
     def share(self) -> float:
-        """The share of the judgements that is made, from 0 to 1."""
+        """Share of the required judgements that were made, from 0 to 1."""
         return self.judged / self.wanted if self.wanted else 1.0
 
 
@@ -374,24 +373,24 @@ _SCHEMES: Mapping[str, tuple[float, float, float]] = {
     "SS as NS": (0.0, 0.0, 1.0),
     "without SS": (0.0, float("nan"), 1.0),
 }
-"""What a category counts: as in PSum, Greater0 and Greater1; judgements of NaN are left out."""
+"""Weights of the categories, as in PSum, Greater0 and Greater1; judgements with weight NaN are left out."""
 
 
 def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Dataset:
-    """The ranking of the systems with the middle category, with it merged into either side, and without it.
+    """Rank the systems with the middle category, with it merged into either neighbour, and without it.
 
     Parameters
     ----------
     key : Pool
-        Which system returned which candidate.
+        The system behind each candidate.
 
     Returns
     -------
     xr.Dataset
-        Over ``scheme`` and ``system``: ``score``, the mean over the queries of the mean over a system's candidates of
-        the mean over their graders, from 0 to 1; ``rank``, from 1, of equal ones their mean. Over ``scheme``: ``tau``,
-        Kendall's tau-b with the ranking by all three categories; NaN where all systems are equal. Candidates without a
-        judgement that counts are left out.
+        Over ``scheme`` and ``system``: ``score`` (0 to 1: mean over queries of the mean over a system's candidates of
+        the mean over their graders) and ``rank`` (from 1; ties get their mean). Over ``scheme``: ``tau``, Kendall's
+        tau-b with the ranking by all three categories; NaN if all systems are tied. Candidates without a valid
+        judgement are left out.
 
     Raises
     ------
@@ -408,14 +407,14 @@ def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Datas
 
     rows = [one for one in latest(judgements) if one.counts and not one.repeat and one.broad]
     if not rows:
-        raise GradingError("there is no broad judgement yet")
+        raise GradingError("no broad judgements yet")
     levels: dict[Pair, list[str]] = defaultdict(list)
     for one in rows:
         levels[one.pair].append(one.broad)
     score = np.array(
         [[_mean_score(levels, key, system, worth) for system in key.systems] for worth in _SCHEMES.values()]
     )
-    # Sums of the same judgements may round differently.
+    # Sums of equal judgements may differ by rounding.
     rank = np.array([stats.rankdata(np.where(np.isnan(own), np.inf, -np.round(own, 9))) for own in score])
     tau = [float(stats.kendalltau(rank[0], own).statistic) for own in rank]
     return xr.Dataset(
@@ -427,7 +426,7 @@ def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Datas
 def _mean_score(
     levels: Mapping[Pair, Sequence[str]], key: Pool, system: str, worth: tuple[float, float, float]
 ) -> float:
-    """The mean over queries of the mean over a system's candidates of the mean over their graders."""
+    """Average over queries, over a system's candidates, and over their graders."""
     counts = dict(zip(BROAD, worth, strict=True))
     queries: dict[str, list[float]] = defaultdict(list)
     for one in key.returned:

@@ -123,7 +123,7 @@ class TestChain:
         shown = invoke(
             "grading", "pool", "runs/{system}.csv", "-q", "queries.csv", "-n", "12", "-o", "pool.csv", code=0
         )
-        assert "warning: system 'far' has 11 of 12 candidates for 'p00'" in shown.output
+        assert "warning: system 'far' has only 11 of 12 candidates for 'p00'" in shown.output
         Path("queries.csv").write_text("query\np00\np01\np02\np03\n")
         shown = invoke(
             "grading", "pool", "runs/{system}.csv", "-q", "queries.csv", "-n", "12", "-o", "pool.csv", "--force", code=0

@@ -163,7 +163,7 @@ class TestPlan:
             ([], ["a"], {}, "no pairs to judge"),
             ([Pair("q", "a")], ["a", "a"], {}, "duplicate grader: 'a'"),
             ([Pair("q", "a")], ["a"], {"graders_per_pair": 2}, "each pair needs 2 graders, but there are only 1"),
-            ([Pair("q", "a")], ["a"], {"graders_per_pair": 0}, "graders_per_pair must be 1 at least"),
+            ([Pair("q", "a")], ["a"], {"graders_per_pair": 0}, "graders_per_pair must be at least 1"),
             ([Pair("q", "a")], ["a"], {"repeats": 1.5}, r"a share from 0 to 1, not 1\.5"),
         ],
     )

@@ -106,7 +106,7 @@ class TestGroups:
 
     def test_what_cannot_be_compared(self) -> None:
         broad = [GraderJudgement("g", "q", "a", "VS")]
-        with pytest.raises(GradingError, match="no fine judgement to make groups by"):
+        with pytest.raises(GradingError, match="no fine judgements to group by"):
             group_candidates(collection_of(broad))
         assert group_candidates(collection_of(broad), by="broad").groups("q") == [["a"]]
         with pytest.raises(GradingError, match="query 'q': not all of its graders judged 'b'"):

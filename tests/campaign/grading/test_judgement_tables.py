@@ -73,14 +73,14 @@ class TestFile:
         [
             (
                 "g,q,c,XS,5,",
-                r":2: not a broad category: 'XS'; known: NS, SS, VS \(grader 'g', query 'q', candidate 'c'\)",
+                r":2: invalid broad category 'XS': choose from NS, SS, VS \(grader 'g', query 'q', candidate 'c'\)",
             ),
             ("g,q,c,VS,high,", r":2: the fine judgement is not a number: 'high'"),
             ("g,q,c,VS,inf,", r":2: the fine judgement is not finite"),
-            ("g,q,c,VS,5,monday", r":2: not a time: 'monday'"),
-            ("g,q,c,VS,5,,80%", r":2: heard is a share from 0 to 1, not '80%'"),
-            ("g,q,c,VS,5,,1.5", r":2: heard is a share from 0 to 1, not '1.5'"),
-            (",q,c,VS,5,", r":2: the row names no grader"),
+            ("g,q,c,VS,5,monday", r":2: invalid time 'monday'"),
+            ("g,q,c,VS,5,,80%", r":2: invalid heard '80%': expected a share from 0 to 1"),
+            ("g,q,c,VS,5,,1.5", r":2: invalid heard '1.5': expected a share from 0 to 1"),
+            (",q,c,VS,5,", r":2: missing value in column 'grader'"),
         ],
     )
     def test_what_is_wrong_is_told_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
@@ -93,15 +93,15 @@ class TestFile:
     def test_there_has_to_be_a_judgement(self, tmp_path: Path) -> None:
         path = tmp_path / "j.csv"
         path.write_text("grader,query,candidate\ng,q,c\n")
-        with pytest.raises(InvalidAnnotationError, match="neither a column broad nor fine"):
+        with pytest.raises(InvalidAnnotationError, match="expected broad, fine, or both"):
             read_judgements(path)
 
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ("{", ":2: is not JSON"),
-            ("[1]", ":2: an event is an object with a time and a grader"),
-            ('{"time": "noon", "grader": "g"}', ":2: not a time: 'noon'"),
+            ("{", ":2: invalid JSON"),
+            ("[1]", ":2: invalid event .*: expected an object with a time and a grader"),
+            ('{"time": "noon", "grader": "g"}', ":2: invalid time 'noon'"),
         ],
     )
     def test_events_that_are_none(self, tmp_path: Path, line: str, message: str) -> None:
@@ -212,7 +212,7 @@ class TestClose:
         other = Pool(KEY.queries, KEY.returned[:1], "s")
         with pytest.raises(GradingError, match=r"grader 'ada': candidate '\w+' of query 'q1' is not in the key"):
             close(EVERYTHING, other)
-        with pytest.raises(GradingError, match="no judgement is left"):
+        with pytest.raises(GradingError, match="no judgements are left"):
             close(EVERYTHING, KEY, withdrawn=["ada", "bob"])
 
 
@@ -241,7 +241,7 @@ class TestClosedFolder:
         assert 'metrics: ["fine@2(scale=100,unjudged=zero)"]' in pipeline.read_text()
         ds = scores(pipeline)
         assert ds.score.squeeze("metric").sel(track="q1").values.tolist() == [0.4, 0.4]
-        with pytest.raises(GradingError, match="80 is not from 0 to 10; say its scale"):
+        with pytest.raises(GradingError, match="80 is not from 0 to 10; give the scale"):
             write_closed(closed, KEY, tmp_path / "closed")
 
     def test_events_are_kept_without_names_and_without_who_withdrew(self, tmp_path: Path) -> None:
@@ -261,12 +261,12 @@ class TestClosedFolder:
         write_closed(closed, KEY, tmp_path / "closed")
         write_closed(closed, KEY, tmp_path / "closed")
         (tmp_path / "closed" / "lists" / "C.csv").write_text("query,candidate\n")
-        with pytest.raises(GradingError, match=r"C\.csv is of another system"):
+        with pytest.raises(GradingError, match=r"C\.csv belongs to another system"):
             write_closed(closed, KEY, tmp_path / "closed")
 
     def test_nothing_is_written_if_the_log_of_events_cannot_be_read(self, tmp_path: Path) -> None:
         (tmp_path / "log.jsonl").write_text("{")
-        with pytest.raises(MirflowError, match=r"log\.jsonl:1: is not JSON"):
+        with pytest.raises(MirflowError, match=r"log\.jsonl:1: invalid JSON"):
             write_closed(close(EVERYTHING, KEY), KEY, tmp_path / "closed", events=tmp_path / "log.jsonl")
         assert not (tmp_path / "closed").exists()
 

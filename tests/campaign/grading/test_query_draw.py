@@ -77,11 +77,11 @@ class TestDraw:
             ({"each": 11, "by": "genre"}, "10 pieces of genre 'blues' to draw 11 from"),
             ({"each": {"jazz": 11}, "by": "genre"}, "10 pieces of genre 'jazz' to draw 11 from"),
             ({"each": {"jaz": 1}, "by": "genre"}, "no piece to draw from has the genre 'jaz'; did you mean 'jazz'"),
-            ({"number": 1, "where": "year > 3000"}, "no piece is left"),
-            ({"number": 1, "exclude": ["p99"]}, "'p99' is to be left out, and is no piece"),
-            ({"number": 1, "each": 1}, "say how many"),
-            ({"each": 1}, "say how many"),
-            ({"number": 0}, "at least one query"),
+            ({"number": 1, "where": "year > 3000"}, "no pieces left"),
+            ({"number": 1, "exclude": ["p99"]}, "cannot leave out 'p99': not a piece"),
+            ({"number": 1, "each": 1}, "give the number of queries"),
+            ({"each": 1}, "give the number of queries"),
+            ({"number": 0}, "expected at least one"),
         ],
     )
     def test_what_cannot_be_drawn(self, options: dict[str, object], message: str) -> None:
@@ -114,13 +114,13 @@ class TestTables:
     @pytest.mark.parametrize(
         ("text", "error", "message"),
         [
-            ("", UnreadableError, r"p\.csv: has no rows"),
-            ("genre\njazz\n", InvalidAnnotationError, r"p\.csv: no column names the pieces: call it piece"),
+            ("", UnreadableError, r"p\.csv: empty table"),
+            ("genre\njazz\n", InvalidAnnotationError, r"p\.csv: no column with names of pieces: name it piece"),
             ("piece,genre\na,jazz\n\na,rock\n", InvalidAnnotationError, r"p\.csv:4: 'a' occurs twice, first on line 2"),
-            ("piece,genre\n,jazz\n", InvalidAnnotationError, r"p\.csv:2: the row names no piece"),
-            ("# seed: 1\npiece,genre\na\n", InvalidAnnotationError, r"p\.csv:3: has 1 columns, and the header has 2"),
-            ("piece,piece\na,b\n", InvalidAnnotationError, r"p\.csv:1: two columns are called 'piece'"),
-            ('piece\n"a\n', UnreadableError, r"p\.csv:2: is not a table"),
+            ("piece,genre\n,jazz\n", InvalidAnnotationError, r"p\.csv:2: missing value in column 'piece'"),
+            ("# seed: 1\npiece,genre\na\n", InvalidAnnotationError, r"p\.csv:3: has 1 columns, but the header has 2"),
+            ("piece,piece\na,b\n", InvalidAnnotationError, r"p\.csv:1: duplicate column 'piece'"),
+            ('piece\n"a\n', UnreadableError, r"p\.csv:2: not a table"),
             ("piece\n\xff\n", UnreadableError, r"p\.csv: .*UTF-8|utf-8"),
         ],
     )

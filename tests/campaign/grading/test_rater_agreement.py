@@ -110,7 +110,7 @@ class TestCollection:
         assert int(fine_within_broad(found).n.sum()) == level.size
 
     def test_nothing_yet(self) -> None:
-        with pytest.raises(AnnotationError, match="no judgement yet"):
+        with pytest.raises(AnnotationError, match="no judgements yet"):
             collection_of([GraderJudgement("g", "q", "c")])
 
 
@@ -233,5 +233,5 @@ class TestMiddle:
             assert found.tau.sel(scheme=scheme).item() == pytest.approx(expected)
 
     def test_without_broad_judgements(self) -> None:
-        with pytest.raises(GradingError, match="no broad judgement yet"):
+        with pytest.raises(GradingError, match="no broad judgements yet"):
             without_middle([GraderJudgement("g", "q", "c", fine=1.0)], KEY)

@@ -185,7 +185,9 @@ def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(
     assert "not fully confined: no Landlock" in caplog.text
     (tmp_path / "second").mkdir()
     required = open_campaign(tmp_path / "second", f"{CAMPAIGN}limits: {{confinement: required}}\n")
-    with pytest.raises(MirflowError, match=r"limits\.confinement is required, and this host lacks it: no Landlock"):
+    with pytest.raises(
+        MirflowError, match=r"limits\.confinement is required, but this host does not support it: no Landlock"
+    ):
         demand_confinement(required, Lacking())
 
 

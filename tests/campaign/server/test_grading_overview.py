@@ -182,7 +182,7 @@ def test_a_round_that_is_not_there_is_named(service: Service, tmp_path: Path) ->
 
 def test_a_round_that_nobody_judged_is_not_closed(service: Service, tmp_path: Path) -> None:
     grader = Grader(service)
-    with pytest.raises(GradingError, match="no judgement is left"):
+    with pytest.raises(GradingError, match="no judgements are left"):
         close_round(service, "similarity", tmp_path / "out")
     assert grader.judge(grader.asked()[0], broad="NS").status_code == 200
 

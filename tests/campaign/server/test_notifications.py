@@ -203,7 +203,7 @@ def test_mail_goes_to_the_sender_of_a_submission_who_left_an_address(
         assert send_all(service) == 2
     assert [to for to, _ in post.got] == [[ADDRESS]] * 2
     first, second = (mail for _, mail in post.got)
-    assert first["Subject"] == "Chords: oak has passed the check and waits to be scored"
+    assert first["Subject"] == "Chords: oak passed the check and is waiting to be scored"
     assert second["Subject"] == "Chords: oak was scored"
     assert (second["From"], second["To"]) == ("chords@lab.example", ADDRESS)
     assert re.fullmatch(r"<msg_\w{32}@lab\.example>", second["Message-ID"])

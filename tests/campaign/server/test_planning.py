@@ -319,7 +319,7 @@ def test_a_step_that_is_made_again_takes_back_those_after_it(service: Service, a
         ("draw", {"number": "1", "by": "year"}, "no column 'year'"),
         ("draw", {"number": "folk=1"}, "the number of queries must be a whole number from 1 to 100000, not 'folk=1'"),
         ("draw", {"number": "folk=x", "by": "genre"}, "'folk=x' is neither a number from 1 nor VALUE=NUMBER,..."),
-        ("draw", {"number": "folk=1,folk=2", "by": "genre"}, "each value is named once"),
+        ("draw", {"number": "folk=1,folk=2", "by": "genre"}, "duplicate value in 'folk=1,folk=2'"),
         ("draw", {"number": "polka=1", "by": "genre"}, "no piece to draw from has the genre 'polka'"),
         ("draw", {"number": "1", "where": "year > 3"}, "year"),
         ("draw", {"number": "1", "seed": "-1"}, "the seed must be a whole number from 0"),
@@ -355,11 +355,11 @@ def test_what_cannot_be_is_said_beside_its_form(
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"x.csv": "piece,genre\na,folk\nb\n"}, "x.csv:3: has 1 columns, and the header has 2"),
+        ({"x.csv": "piece,genre\na,folk\nb\n"}, "x.csv:3: has 1 columns, but the header has 2"),
         ({"x.csv": "piece\na\nb\na\n"}, "x.csv:4: 'a' occurs twice, first on line 2"),
-        ({"x.csv": "artist\na\n"}, "no column names the pieces"),
+        ({"x.csv": "artist\na\n"}, "no column with names of pieces"),
         ({"x.csv": b"\x00\xff\xfe"}, "x.csv"),
-        ({"x.csv": ""}, "has no rows"),
+        ({"x.csv": ""}, "empty table"),
         (
             {"x.xlsx": "piece\na\n"},
             "the table of pieces 'x.xlsx' has an unsupported suffix: choose from .csv, .tsv, .txt",
@@ -379,7 +379,7 @@ def test_tables_of_pieces_that_are_none(pooled: Organiser, files: dict[str, str 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"S1.csv": "query,candidate\nq,a\n", "lists.zip": b"PK"}, "lists.zip: is none of"),
+        ({"S1.csv": "query,candidate\nq,a\n", "lists.zip": b"PK"}, "lists.zip: has an unsupported suffix"),
         ({"lists.zip": b"PK\x03\x04"}, "is not a zip file"),
         ({"lists.zip": zipped({"../S1.csv": "x"})}, "has a part '..'"),
         ({"lists.zip": zipped({"S1.npy": "x"})}, "S1.npy: has an unsupported suffix: choose from .csv, .tsv"),
@@ -414,7 +414,7 @@ def test_names_in_lists_that_a_spreadsheet_would_compute_are_refused(service: Se
         organiser.upload("upload-lists", {"S1.csv": f"query,candidate\n{query},p01\n{query},{name}\n"})
         answer = organiser.submit(f"{PLAN}/pool", lists="sent", top="2")
         assert told(answer).startswith("lists/S1.csv:3")
-        assert "for a formula; rename it" in answer.text
+        assert "as formulas; rename it" in answer.text
 
 
 def test_a_body_that_is_no_form_says_nothing(pooled: Organiser) -> None:
@@ -580,9 +580,9 @@ class TestClosing:
     def test_needs_a_word_and_judgements(self, service: Service, at_once: None) -> None:
         organiser = self.opened(service)
         close = "/grading/ams/close"
-        assert "judge no more" in told(organiser.submit(close, what="close"))
-        assert "no judgement is left" in told(organiser.submit(close, what="close", sure="yes"))
-        assert "no judgement is left" in told(organiser.submit(close, what="interim"))
+        assert "confirm that grading ends" in told(organiser.submit(close, what="close"))
+        assert "no judgements are left" in told(organiser.submit(close, what="close", sure="yes"))
+        assert "no judgements are left" in told(organiser.submit(close, what="interim"))
         assert organiser.submit(close, what="close", sure="yes", known="perhaps").status_code == 400
         assert organiser.get("/grading/ams/closed.zip").status_code == 404
         assert "Close the round</button>" in organiser.get(close).text

@@ -150,7 +150,7 @@ def test_a_round_by_the_pages_alone(
     organiser.get_by_role("link", name="Close the round").click()
     check()
     organiser.get_by_role("button", name="Close the round").click()
-    organiser.get_by_role("alert").get_by_text("judge no more").wait_for()
+    organiser.get_by_role("alert").get_by_text("confirm that grading ends").wait_for()
     organiser.get_by_label("Graders are to judge no more").check()
     organiser.get_by_role("button", name="Close the round").click()
     organiser.get_by_text("Closed at").wait_for()

@@ -190,7 +190,7 @@ def test_organisers_name_the_lab_of_an_account(service: Service) -> None:
     first = scored(service, "before", 0.9, "yan")
     invoke("serve", "users", "lab", service.path, "yan", "  IRCAM ", code=0)
     assert "IRCAM" in invoke("serve", "users", "list", service.path, code=0).stdout
-    assert "no account 'yen'" in refused("serve", "users", "lab", service.path, "yen", "IRCAM")
+    assert "unknown account 'yen'" in refused("serve", "users", "lab", service.path, "yen", "IRCAM")
     second = scored(service, "after", 0.8, "yan", "lab")
     # What was sent before stays with the team that it was sent by.
     assert scores(service, first, "test")["majmin"].value == 0.9

@@ -150,9 +150,9 @@ def demand_entry(
     for one in chosen:
         opens, closes = campaign.window(one)
         if opens is not None and now < opens:
-            raise SubmissionError(f"submissions to {one} open on {show_moment(opens)}")
+            raise SubmissionError(f"submissions to {one} open at {show_moment(opens)}")
         if closes is not None and now >= closes:
-            raise SubmissionError(f"submissions to {one} closed on {show_moment(closes)}")
+            raise SubmissionError(f"submissions to {one} closed at {show_moment(closes)}")
     own = select(func.count()).where(Submission.user_id == user, Submission.state.in_(OPEN))
     waiting = session.scalar(own.where(Submission.withdrawn.is_(None))) or 0
     if waiting >= MOST_WAITING:
