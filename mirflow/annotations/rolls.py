@@ -83,7 +83,7 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
 
 
 def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variables:
-    """Make piano rolls of frames with several pitches.
+    """Make piano rolls of frames with several pitches: ``active``, bool (rows, n, 128).
 
     Parameters
     ----------
@@ -92,11 +92,6 @@ def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variab
     frames : int64 (rows * n,)
         Frame at each time of the grid for each row, as an index into all frames; -1 for none.
     shape : (rows, n)
-
-    Returns
-    -------
-    dict
-        ``active``, bool (rows, n, 128).
 
     Examples
     --------

@@ -153,7 +153,7 @@ _TABULATED = 1 << 20
 
 
 def expected_mutual_information(table: ContingencyTables) -> Float:
-    """Compute the expected mutual information of labellings with the same classes and shuffled frames.
+    """Expected mutual information of labellings with the same classes and shuffled frames: float64 (pairs,), nats.
 
     In a table with row sums a and column sums b, the count n of a cell is hypergeometric. The expectation is the sum
     over all cells of ``E[n / N * log(N * n / (a * b))]``. As ``E[n]`` is ``a * b / N``, only ``E[n * log(n)]`` has to
@@ -163,10 +163,6 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
     Parameters
     ----------
     table : ContingencyTables
-
-    Returns
-    -------
-    float64 (pairs,), nats
 
     References
     ----------

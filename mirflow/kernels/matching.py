@@ -297,7 +297,7 @@ def match_nearest_first(
 
 
 def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place: Int | None = None) -> Int:
-    """Nearest time of its row for each query, the first of several equally near ones.
+    """Nearest time of its row for each query, the first of equally near ones: int64 (queries,), indices into `times`.
 
     Floating point distances are compared as by :func:`numpy.argmin`.
 
@@ -309,11 +309,6 @@ def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place:
         Finite values in any order.
     place : int64 (queries,) or None
         Left insertion points of the queries in `times`, see :func:`mirflow.kernels.ragged_ops.search_rows`.
-
-    Returns
-    -------
-    int64 (queries,)
-        Index into the flat `times`.
 
     Examples
     --------

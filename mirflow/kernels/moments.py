@@ -37,16 +37,11 @@ def information_gain(histogram: Float) -> Float:
 
 
 def standard_deviation(moments: Float) -> Float:
-    """Standard deviations from numbers of values, their sums and the sums of their squares.
+    """Standard deviations from numbers, sums and sums of squares of values: float64 (...), NaN without values.
 
     Parameters
     ----------
     moments : float64 (..., 3)
-
-    Returns
-    -------
-    float64 (...)
-        NaN without values.
 
     Examples
     --------

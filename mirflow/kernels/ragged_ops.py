@@ -170,16 +170,12 @@ _LIMIT = 1 << 21
 
 
 def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
-    """Sizes of the intersections of all sets on the left with all sets on the right.
+    """Sizes of the intersections of all sets on the left and on the right: float64 (left sets, right sets).
 
     Parameters
     ----------
     left, left_counts, right, right_counts
         Concatenated members of the sets; repeated members count once.
-
-    Returns
-    -------
-    float64 (sets on the left, sets on the right)
 
     Examples
     --------
@@ -335,7 +331,8 @@ class SortedRows:
     """Whether a sample is in force exactly at its key."""
 
     def find(self, row: Int, times: Float, counts: Int) -> Int:
-        """Find the sample in force at given times, which is the first one for earlier times.
+        """Find the sample in force at given times (the first one for earlier times): int64 (times,), indices into
+        `keys`.
 
         Parameters
         ----------
@@ -343,11 +340,6 @@ class SortedRows:
             Row of each group of times.
         times, counts
             Groups of times.
-
-        Returns
-        -------
-        int64 (times,)
-            Index into `keys`.
         """
         first, last = self.first[row], self.last[row]
         with np.errstate(invalid="ignore", over="ignore"):

@@ -47,10 +47,6 @@ def meet_judged(
     judged_row, listed_row : int64 (pairs,)
         Rows of each pair.
 
-    Returns
-    -------
-    Met
-
     Examples
     --------
     >>> both = meet_judged(np.array([4, 7]), np.array([2]), np.array([7, 5, 4]), np.array([3]), *np.zeros((2, 1), int))

@@ -20,10 +20,6 @@ def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: boo
     signed : bool
         Also divide by negative denominators: `otherwise` is then the result only if `whole` is 0.
 
-    Returns
-    -------
-    float64 array
-
     Examples
     --------
     >>> divide(np.array([1, 1, 0]), np.array([2, 0, 3])).tolist()
@@ -46,10 +42,6 @@ def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
     precision, recall : float64 (...)
     beta : float
         Weight of recall relative to precision.
-
-    Returns
-    -------
-    float64 (...)
 
     Examples
     --------

@@ -58,13 +58,7 @@ class Ratings:
 
     @classmethod
     def of(cls, ratings: npt.ArrayLike) -> Ratings:
-        """Make one group of all items.
-
-        Raises
-        ------
-        MetricError
-            For what is no table of numbers.
-        """
+        """Make one group of all items; raise a MetricError unless ratings are a table of numbers."""
         table = np.asarray(ratings, dtype=np.float64)
         if table.ndim != 2:
             raise MetricError(f"expected a table (items, graders) of ratings, got shape {table.shape}")

@@ -127,11 +127,6 @@ DECLARED: dict[str, Aggregate] = {}
 def declare(aggregate: Aggregate) -> Aggregate:
     """Declare an aggregate for queries, intervals, tests, captions, commands and the page.
 
-    Raises
-    ------
-    MetricError
-        If the name is taken, or not exactly one kind of function is given.
-
     Examples
     --------
     >>> declare(Aggregate("mean", "something else", above="one", below="one"))

@@ -402,11 +402,6 @@ def declare_task(task: Task) -> Task:
 def get_task(name: str) -> Task:
     """Return a task by name, importing its module if needed.
 
-    Raises
-    ------
-    UnknownNameError
-        If the task is unknown.
-
     Examples
     --------
     >>> get_task("chord").convention().name

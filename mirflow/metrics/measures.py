@@ -247,11 +247,6 @@ def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..
         Fields of `Metric`. The default name is that of the function without a leading underscore, which distinguishes
         it from a function over one pair. The summary is the first paragraph of its docstring.
 
-    Returns
-    -------
-    callable
-        Decorator that returns the record of the metric.
-
     Examples
     --------
     >>> @metric("Precision", Weight("number of estimates", "events"))

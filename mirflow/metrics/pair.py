@@ -220,13 +220,7 @@ class PairFunctions:
         return [float(value) for value in self.score(reference, estimate, measures)]
 
     def measures(self, given: Mapping[str, Value], *others: str) -> list[Measure]:
-        """Measures returned by `evaluate` of a task, for parameters with mir_eval's names.
-
-        Raises
-        ------
-        TypeError
-            For an unknown keyword argument.
-        """
+        """Measures of `evaluate`, for parameters with mir_eval's names; a TypeError for unknown ones."""
         refuse_unknown("evaluate", given, (*others, *self.parameters))
         return [
             Measure(one, tuple(self.fixed.get(p.name, given.get(p.mir_eval, p.default)) for p in one.parameters))

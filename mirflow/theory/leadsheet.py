@@ -72,10 +72,6 @@ def leadsheet_to_harte(symbol: str) -> str:
         Root in capitals, a suffix of `SUFFIXES`, alterations (``b5 #5 b9 #9 #11 b13 add9``, optionally in brackets),
         and an optional bass note.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> [leadsheet_to_harte(symbol) for symbol in ("Am7", "Bb7", "Fmaj7/C", "Cm7b5", "C-7", "Csus", "G7(b9)", "N.C.")]

@@ -53,7 +53,7 @@ def midi_to_hz(midi: Any) -> Any:
 
 
 def to_hertz(pitch: Float, kind: str, unit: str) -> Float:
-    """Convert pitches of a file to Hz.
+    """Convert pitches of a file to Hz: float64 (n,).
 
     Parameters
     ----------
@@ -62,10 +62,6 @@ def to_hertz(pitch: Float, kind: str, unit: str) -> Float:
         Every number of a note is a pitch. In series and multipitch, 0 is silence, and negative numbers are guesses in
         unvoiced frames, whose signs are kept in either unit.
     unit : {"Hz", "MIDI"}
-
-    Returns
-    -------
-    float64 (n,), Hz
 
     Examples
     --------

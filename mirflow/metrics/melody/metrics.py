@@ -89,11 +89,6 @@ def sample_series(
     frequency, voicing : float64 (rows, n)
         Frequency in Hz, 0 without pitch; and voicing in [0, 1], which is 0 for guessed pitches.
 
-    Raises
-    ------
-    UnknownNameError
-        For another resampling.
-
     Examples
     --------
     >>> columns = {"time": np.array([0.0, 1.0]), "frequency": np.array([200.0, -400.0])}

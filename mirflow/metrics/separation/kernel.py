@@ -389,11 +389,7 @@ def measure_frames_with_one_filter(
 
 
 def whole_track_ratios(references: Recording, estimates: Recording, eps: float) -> Float:
-    """Ratios of the energy of each source to that of its difference from the estimate, with `eps` added to both.
-
-    Returns
-    -------
-    float64 (sources,), dB
+    """Ratios of energies of sources and of differences from estimates, with `eps` added: float64 (sources,), dB.
 
     Examples
     --------

@@ -459,7 +459,7 @@ SHOWN: Mapping[str, str] = MappingProxyType({"": "start", "_end": "end", "_pitch
 def show_notes(
     rows: tuple[Ragged, Ragged], matched: tuple[Int, Int], others: tuple[Int, Int], shown_as: Mapping[str, str] = SHOWN
 ) -> dict[str, Column]:
-    """Tabulate the notes of both sides of a pair with verdicts.
+    """Tabulate the notes of a pair with verdicts; see :func:`mirflow.metrics.transcription.metrics.evidence`.
 
     Parameters
     ----------
@@ -469,11 +469,6 @@ def show_notes(
         Indices of matched notes on both sides, and of notes that are missed or extra.
     shown_as : mapping of str to str
         See `SHOWN`.
-
-    Returns
-    -------
-    dict of str to array
-        See :func:`mirflow.metrics.transcription.metrics.evidence`.
     """
     (hits, right), (missed, extra) = matched, others
     shown: dict[str, Column] = {}

@@ -109,10 +109,6 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
     velocity : float64 (notes,)
     hop : float, seconds
 
-    Returns
-    -------
-    Decoded
-
     References
     ----------
     C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
