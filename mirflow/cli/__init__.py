@@ -47,12 +47,12 @@ def _files() -> list[str]:
 
 
 class Commands(click.Group):
-    """A group of commands in which the user's errors are one message and an exit code, never a traceback."""
+    """A group of commands that report users' errors as a message and an exit code, never as a traceback."""
 
     debug = False
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """Name the commands in the order of their places."""
+        """Name the commands, by place."""
         for file in _files():
             self._add_file(file)
         for name in find_all(COMMANDS):
@@ -91,7 +91,7 @@ class Commands(click.Group):
                 self.add_command(command)
 
     def _add_installed(self, name: str) -> bool:
-        """Add the command of an entry point; False where there is none of this name."""
+        """Add the command of an entry point; False if there is none of this name."""
         command = find(COMMANDS, name)
         if isinstance(command, click.Command):
             self.add_command(command, name)
@@ -100,7 +100,7 @@ class Commands(click.Group):
         return command is not None
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Run a command; standalone, leave the process with its exit code, whatever it raises."""
+        """Run a command; in standalone mode, exit with its exit code, even after an error."""
         start: Callable[..., Any] = partial(
             super().main, *args, **{"prog_name": "mirflow"} | extra, standalone_mode=False
         )
@@ -108,7 +108,7 @@ class Commands(click.Group):
             return start()
         self.debug = bool(os.environ.get("MIRFLOW_DEBUG"))
         for stream in (sys.stdout, sys.stderr):
-            # Names may hold characters that an old terminal cannot show; that must not end a command.
+            # Names may contain characters that a terminal cannot show; commands must not fail because of them.
             if hasattr(stream, "reconfigure") and (stream.encoding or "").lower().replace("-", "") != "utf8":
                 stream.reconfigure(errors="replace")
         try:
@@ -116,20 +116,20 @@ class Commands(click.Group):
                 warnings.showwarning = partial(_show_warning, warnings.showwarning)
                 try:
                     code = start(**{"color": False} if os.environ.get("NO_COLOR") else {})
-                    # What is still buffered may only now meet a closed pipe.
+                    # Flushing the buffer may reveal a closed pipe.
                     sys.stdout.flush()
                 except (Exception, KeyboardInterrupt) as error:
                     code = self._report(error)
         except Interrupted as stop:
             code = _print_message(str(stop), stop.code)
-        # The code is known: a signal while the interpreter cleans up would only show where it was; and after a signal
-        # it complains of what was under way.
+        # Exit at once: a signal during the interpreter's clean-up would print a traceback, and after a signal the
+        # clean-up complains about unfinished work.
         if stop_answering() and code in _STOPPED:
             _discard(sys.stderr)
         sys.exit(code if isinstance(code, int) else output.OK)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command that was named; click would end with exit code 1 where the output is closed."""
+        """Run the named command; click would exit with 1 if the output is closed."""
         self.debug |= context.params.pop("debug", False)
         try:
             return super().invoke(context)
@@ -150,9 +150,9 @@ class Commands(click.Group):
         if self.debug:
             traceback.print_exception(error)
         if isinstance(error, MemoryError):
-            return _print_message("error: memory ran out: a file is too large for this process", output.BAD_INPUT)
-        if not isinstance(error, MirflowError | OSError):  # our mistake
-            hint = "" if self.debug else "; please report it with what `mirflow --debug` prints"
+            return _print_message("error: out of memory: a file is too large for this process", output.BAD_INPUT)
+        if not isinstance(error, MirflowError | OSError):  # a bug
+            hint = "" if self.debug else "; please report it with the output of `mirflow --debug`"
             return _print_message(f"internal error: {type(error).__name__}: {error}{hint}", output.INTERNAL)
         message = shorten_quotes(str(error))
         if isinstance(error, OSError) and error.filename is not None:
@@ -165,18 +165,18 @@ class Commands(click.Group):
 
 def _print_message(message: str, code: int) -> int:
     red = code not in _STOPPED and output.shows_styles(sys.stderr)
-    with suppress(OSError):  # the terminal may be what went away
+    with suppress(OSError):  # the terminal may have been closed
         click.secho(visible(message), err=True, color=red, fg="red" if red else None)
     return code
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is left in a buffer nowhere, so that the interpreter does not complain when it flushes at the end."""
+    """Discard the rest of a buffer, so that the interpreter does not complain when it flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Print a warning of mirflow as a line, without the place in the code."""
+    """Print a warning of mirflow as a line, without its location in the code."""
     if issubclass(category, MirflowWarning):
         output.echo(f"warning: {shorten_quotes(str(message))}", err=True)
     else:

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 @option("task", "Task of the annotations. Default: that of the namespaces of JAMS files; chord for .lab files.")
 @option("convention", "Convention with the rules of errors.")
 @click.option("--schema/--no-schema", default=True, help="Validate JAMS files against their schemas (slow).")
-@option("annotator", "Of JAMS files that hold several: a number or an identifier. Default: all.")
+@option("annotator", "For JAMS files with several annotators: a number or an identifier. Default: all.")
 @click.option(
     "--reference",
     type=click.Path(path_type=Path, exists=True),
-    help="Reference of PATH, a file or a folder: warn of implausible estimates.",
+    help="Reference of PATH, a file or a folder, to warn about implausible estimates.",
 )
 @click.option(
     "--role",
     type=click.Choice(["reference", "estimate"]),
-    help="What PATH is: references are scored against themselves, too. Default: estimate with --reference.",
+    help="Role of PATH: references are also scored against themselves. Default: estimate with --reference.",
 )
 @output_options
 @click.pass_context
@@ -57,12 +57,13 @@ def check_command(
     style: str | None,
     output: Path | None,
 ) -> None:
-    """List the problems of annotation files, and of those in folders, with file and line; or those of a campaign file.
+    """List the problems of annotation files and folders, with file and line, or those of a campaign file.
 
-    An error cannot be scored, a warning is scored after a repair or as empty, a note is scored as it is.
+    Annotations with an error cannot be scored; those with a warning are repaired or scored as empty; those with a
+    note are scored unchanged.
 
-    Options of reading (--columns, --time-unit, ...) apply to the --reference as well; with --reference- in front, as in
-    --reference-time-unit ms, to it alone.
+    Options of reading (--columns, --time-unit, ...) also apply to the --reference; with the prefix --reference-, as in
+    --reference-time-unit ms, only to it.
     """
     if len(paths) == 1 and paths[0].suffix.lower() in (".yaml", ".yml"):
         from ..plugins import DOCUMENTS, find
@@ -87,7 +88,7 @@ def check_command(
 
 
 def lines_of_check(check: FileCheck) -> list[str]:
-    """A line for each problem, with a place that editors can jump to; coloured, and so not to be escaped any more."""
+    """A line for each problem, with a location that editors can jump to; coloured, so it must not be escaped again."""
     lines = []
     for problem in check.problems:
         place = visible(place_of(check.path, problem.line))

@@ -1,4 +1,4 @@
-"""Command ``cite``: the software, and the literature of what a store holds."""
+"""Command ``cite``: references for the software and for the contents of a store."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@click.command("cite", cls=Command, section="show", place=4, short_help="Print what to cite: software and literature.")
+@click.command("cite", cls=Command, section="show", place=4, short_help="Print references to cite.")
 @click.argument("stores", type=click.Path(path_type=Path), nargs=-1, metavar="[STORE...]")
 @click.option("--format", "style", type=click.Choice(("text", "bibtex")), default="text", show_default=True)
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")
 def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> None:
-    """Print mirflow's reference, and those of the metrics and conventions in STORE.
+    """Print the reference of mirflow, and those of the metrics and conventions in STORE.
 
-    As text, each is followed by the evaluations and metrics that it defines.
+    In text output, each is followed by the evaluations and metrics that it defines.
     """
     from importlib.metadata import version
 
@@ -45,7 +45,7 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
 
 
 def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
-    """Keys of literature with what each is cited for: the convention, then the metrics in the order of the store."""
+    """Keys of references with their reasons: the convention, then the metrics in the order of the store."""
     from ..analysis.selection import find_measures
     from ..metrics.base import get_task
     from ..metrics.measures import Measure, parse
@@ -57,7 +57,7 @@ def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
         rules = get_task(str(ds.attrs.get("task", ""))).convention(name)
         found += [(key, f"convention {name}") for key in cited(rules.literature)]
         for identity in map(str, ds["metric"].values.tolist()):
-            with suppress(UnknownNameError, MetricError):  # of a module of the user's, or of another version
+            with suppress(UnknownNameError, MetricError):  # declared by a user's module, or by another version
                 measures.append(parse(identity, rules.metrics))
     for measure in (*measures, *find_measures(ds).values()):
         found += [(key, measure.metric.name) for key in cited(measure.metric.literature)]

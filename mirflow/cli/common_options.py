@@ -46,13 +46,7 @@ class CommandFamily(Command, click.Group):
 
 
 class Declared(NameChoice):
-    """Names that are looked up on use, so that those declared after the commands are included.
-
-    Parameters
-    ----------
-    names : callable
-        Gives the names.
-    """
+    """Choices that are looked up on use, to include names declared after the commands."""
 
     def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         self._names = names
@@ -60,7 +54,7 @@ class Declared(NameChoice):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names as they are now."""
+        """The current names."""
         return tuple(self._names())
 
     @choices.setter
@@ -69,12 +63,12 @@ class Declared(NameChoice):
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """``name=value``, in the order given."""
+    """Parse ``name=value``, in the given order."""
     pairs: dict[str, str] = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name or not value:
-            raise click.BadParameter(f"write it as name=value, not {text!r}")
+            raise click.BadParameter(f"expected name=value, not {text!r}")
         if name in pairs:
             raise click.BadParameter(f"{name} is given twice")
         pairs[name] = value
@@ -82,17 +76,17 @@ def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str,
 
 
 def number_or_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | int | None:
-    """A number, which counts from 0, or a name."""
+    """A number, counted from 0, or a name."""
     return int(value) if value is not None and value.isdecimal() else value
 
 
 _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "group": (("--group", "-g"), {"help": "The evaluation. Default: every one that has the metrics."}),
-    "cluster": (("--cluster",), {"help": "A coordinate of the tracks (artist, album) to draw together."}),
-    "percent": (("--percent",), {"is_flag": True, "help": "Ratios as percentages, in tables for people."}),
+    "group": (("--group", "-g"), {"help": "The evaluation. Default: all that have the metrics."}),
+    "cluster": (("--cluster",), {"help": "Resample tracks together by this coordinate (artist, album)."}),
+    "percent": (("--percent",), {"is_flag": True, "help": "Show ratios as percentages, in printed tables."}),
     "label": (
         ("--label", "labels"),
-        {"multiple": True, "help": "A name for each of several STOREs, put before its systems."},
+        {"multiple": True, "help": "A name for each of several STOREs, as a prefix of its systems."},
     ),
     "root": (
         ("--root",),
@@ -102,36 +96,19 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "convention": (("--convention", "-c"), {"help": "Default: mir_eval's."}),
     "annotator": (
         ("--annotator",),
-        {"callback": number_or_name, "help": "Of JAMS files that hold several: a number or an identifier."},
+        {"callback": number_or_name, "help": "For JAMS files with several annotators: a number or an identifier."},
     ),
 }
 
 
 def option(name: str, help: str | None = None, **changes: Any) -> Callable[[Decorated], Decorated]:
-    """Decorate a command with an option that several have.
-
-    Parameters
-    ----------
-    name : str
-        Of the option and of the function's argument.
-    help : str or None
-        In place of the usual help.
-    **changes
-        Other settings of ``click.option`` in place of the usual ones.
-    """
+    """Add a shared option to a command; `help` and `changes` replace its usual settings of ``click.option``."""
     flags, settings = _SHARED[name]
     return click.option(*flags, **settings | ({} if help is None else {"help": help}) | changes)
 
 
 def query_options(*names: str, **helps: str) -> Callable[[Decorated], Decorated]:
-    """Decorate a command with options of a query, as :class:`mirflow.analysis.query_options.Query` declares them.
-
-    Parameters
-    ----------
-    *names : str
-    **helps : str
-        Help texts of this command, in place of the declared ones.
-    """
+    """Add options of :class:`mirflow.analysis.query_options.Query`; `helps` replace the declared help texts."""
 
     def decorate(command: Decorated) -> Decorated:
         for name in reversed(names):
@@ -154,7 +131,7 @@ def query_options(*names: str, **helps: str) -> Callable[[Decorated], Decorated]
 
 
 def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> Stores:
-    """A store, or several to be opened as one, by their labels if they have some."""
+    """A store, or several that are opened as one, by label if they have labels."""
     if labels and len(labels) != len(stores):
         raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
     if len(set(labels)) < len(labels):
@@ -174,43 +151,38 @@ def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Refuse paths that do not exist, except patterns of the files of several levels or sources."""
     for path in value if isinstance(value, tuple) else (value,):
-        # The reader has a better message about a broken link.
+        # The reader has a better message for broken links.
         if "{" not in str(path) and not path.exists() and not path.is_symlink():
             raise click.BadParameter(f"Path {str(path)!r} does not exist.")
     return value
 
 
 def _columns(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, int | str] | None:
-    """``start=0,label=chord`` as a mapping."""
+    """Parse ``start=0,label=chord`` as a mapping."""
     if value is None:
         return None
     pairs = [part.partition("=") for part in value.split(",")]
     if not all(name.strip() and place.strip() for name, _, place in pairs):
-        raise click.BadParameter(f"write name=column,..., such as start=0,label=1, not {value!r}")
+        raise click.BadParameter(f"expected name=column,..., such as start=0,label=1, not {value!r}")
     places = {name.strip(): place.strip() for name, _, place in pairs}
     return {name: int(place) if place.isdecimal() else place for name, place in places.items()}
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
-    """``coarse,fine`` as a list."""
+    """Parse ``coarse,fine`` as a list."""
     if value is None:
         return None
     names = [name.strip() for name in value.split(",")]
     if not all(names):
-        raise click.BadParameter(f"write names with commas between them, not {value!r}")
+        raise click.BadParameter(f"expected names separated by commas, not {value!r}")
     return names
 
 
 class ReadingCommand(Command):
-    """A command with the options of reading, above those of its output; those that were given are its ``options``.
+    """A command with the options of reading, before those of its output; it receives those given as ``options``.
 
-    They are looked up on use, as their declarations need numpy.
-
-    Parameters
-    ----------
-    sides : tuple of str
-        Sides whose own options there are, too, with their name in front, as ``--estimate-time-unit``. Help does not
-        list them: the command's text names the prefix.
+    They are looked up on use, as their declarations need numpy. Options of single `sides` have a prefix, such as
+    ``--estimate-time-unit``; the help omits them, as the command's text names the prefix.
     """
 
     def __init__(self, *arguments: Any, sides: tuple[str, ...] = (), **settings: Any) -> None:
@@ -230,11 +202,11 @@ class ReadingCommand(Command):
         return super().get_params(ctx)
 
     def reading_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The options of reading alone."""
+        """The options of reading."""
         return [one for one in self.get_params(ctx) if one.name in self._names]
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command with the options that were given as one mapping."""
+        """Run the command with the given options as one mapping."""
         given = {name: ctx.params.pop(name) for name in self._names}
         flags = {one.name for one in self.params if one.default is False}
         ctx.params["options"] = {
@@ -251,7 +223,7 @@ def _reading_options() -> list[Option]:
 
 
 def _parameter(option: Option, side: str) -> click.Option:
-    """An option of reading on the command line; a hidden one where it is that of a side."""
+    """An option of reading on the command line; hidden if it belongs to one side."""
     settings: dict[str, Any] = {"default": None}
     settings |= {"hidden": True} if side else {"help": option.help or option.words}
     spelling = f"{side}-{_spelling(option)}" if side else _spelling(option)

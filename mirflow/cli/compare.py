@@ -16,7 +16,7 @@ from .output import FAILED, choose_format, echo, emit, given_options, names_opti
 @click.command("compare", cls=Command, section="ask", place=3, short_help="Test the differences of systems.")
 @stores_argument
 @query_options("metric", metric="Metrics by name or alias. Repeat for several.")
-@click.option("--primary", is_flag=True, help="The headline metric of each evaluation, one after the other.")
+@click.option("--primary", is_flag=True, help="Compare by the headline metric of each evaluation.")
 @query_options("aggregate", "system", "tracks", "where", "param", "over", "across")
 @click.option(
     "--test",
@@ -26,32 +26,30 @@ from .output import FAILED, choose_format, echo, emit, given_options, names_opti
 @click.option(
     "--correction",
     type=click.Choice(("auto", "max-t", "holm", "bh", "none")),
-    help="For the many pairs of systems. Default: auto, max-t for permutation tests and holm for others.",
+    help="Correction for multiple comparisons. Default: auto, max-t for permutation tests and holm for others.",
 )
 @click.option("--friedman", "by_ranks", is_flag=True, help="Friedman's test with Tukey-Kramer HSD, as MIREX.")
 @click.option(
     "--unit",
     default="track",
     show_default=True,
-    help="What counts once: a coordinate of the tracks; for --friedman also a dim of the metric (tag).",
+    help="Unit of observation: a coordinate of the tracks; for --friedman also a dim of the metric (tag).",
 )
-@option("cluster", "A coordinate of the tracks (artist, album) to draw and to swap together.")
-@click.option(
-    "--baseline", metavar="SYSTEM|LABEL", help="Compare with this system, or with those of one of the STOREs."
-)
+@option("cluster", "Resample and permute tracks together by this coordinate (artist, album).")
+@click.option("--baseline", metavar="SYSTEM|LABEL", help="Compare with this system, or with the systems of one STORE.")
 @click.option(
     "--not-worse",
     type=click.FloatRange(0),
     metavar="MARGIN",
     help="Exit with 3 unless every other system is shown to be no worse than the baseline by more than this.",
 )
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of intervals, and 1 - level of tests.")
-@click.option("--replicates", type=click.IntRange(1), help="Of bootstrap and permutation. Default: 10000.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of intervals; tests use 1 - level.")
+@click.option("--replicates", type=click.IntRange(1), help="Replicates of bootstrap and permutation. Default: 10000.")
 @click.option("--rng", type=click.IntRange(0), help="The seed. Default: 0.")
 @query_options("missing", "undefined", missing="Treatment of cells without a score. Default: common.")
 @option("group")
 @option("percent")
-@click.option("--all-pairs", is_flag=True, help="List every two systems, not only the best one beside each other one.")
+@click.option("--all-pairs", is_flag=True, help="List all pairs of systems, not only those with the best system.")
 @option("label")
 @names_option("In LaTeX; default: titles.")
 @output_options
@@ -67,17 +65,17 @@ def compare_command(
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Compare every two systems in STORE; several stores are queried as one.
+    """Compare all pairs of systems in STORE; several stores are queried as one.
 
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
-    common; systems that share a letter are not told apart. Tables show the best system beside each other one, csv
-    and json every two.
+    common. Systems that share a letter do not differ significantly. Tables show the best system with each other
+    one, csv and json all pairs.
     """
     style = choose_format(style, output)
     if names is not None and style != "latex":
-        raise click.UsageError("--names is about LaTeX; add --format latex")
+        raise click.UsageError("--names needs --format latex")
     if not_worse is not None and options["baseline"] is None:
-        raise click.UsageError("--not-worse is about a baseline; add --baseline")
+        raise click.UsageError("--not-worse needs --baseline")
     import_module("xarray")
     from ..api import compare
     from ..reports.comparisons_tables import noninferiority_sentences

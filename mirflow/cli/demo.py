@@ -1,4 +1,4 @@
-"""Command ``demo``: the bundled example, in a folder of the user's, scored."""
+"""Command ``demo``: copy the bundled example to a folder, and score it."""
 
 from __future__ import annotations
 
@@ -20,39 +20,33 @@ Next, in {folder}:
   mirflow compare stores/demo.zarr --group chord --metric majmin
   mirflow show stores/demo.zarr --problems
   mirflow report stores/demo.zarr --output report.html
-The pipeline is demo.yaml, its files are in demo/. For files of yours: mirflow init FOLDER"""
+The pipeline is demo.yaml, its files are in demo/. For your own files: mirflow init FOLDER"""
 
 
 def demonstration() -> Path:
-    """Find the folder with ``demo.yaml`` and its files: in the package, or beside it in a checkout.
-
-    Raises
-    ------
-    MirflowError
-        If they are not there.
-    """
+    """Find the folder with ``demo.yaml`` and its files: in the package, or next to it in a checkout."""
     package = Path(__file__).parents[1]
     for folder in (package / "demonstration", package.parent / "pipelines"):
         if (folder / "demo.yaml").is_file():
             return folder
-    raise MirflowError(f"{package / 'demonstration'}: the demonstration is not there; install mirflow again")
+    raise MirflowError(f"{package / 'demonstration'}: the example is missing; reinstall mirflow")
 
 
 @click.command("demo", cls=Command, section="score", place=1, short_help="Write and score a small example.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default="mirflow-demo")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 @click.pass_context
 def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
-    """Write a small example into FOLDER (default: mirflow-demo), and score it.
+    """Write a small example to FOLDER (default: mirflow-demo), and score it.
 
-    It has chords of six tunes by three made-up systems, some of whose files are missing or broken on purpose, and a
-    pipeline file. FOLDER is made, or has to be empty.
+    It has a pipeline file and chords of six tunes by three fictional systems; some files are missing or broken on
+    purpose. FOLDER must be new or empty.
     """
     source = demonstration()
     if folder.is_dir() and any(folder.iterdir()):
         raise click.UsageError(f"the folder {str(folder)!r} is not empty; name another one: mirflow demo FOLDER")
     folder.mkdir(parents=True, exist_ok=True)
-    # In a checkout the pipelines have a folder beside that of the stores; here the pipeline is above it.
+    # In a checkout, pipelines/ is next to stores/; here the pipeline is in the folder above stores/.
     text = (source / "demo.yaml").read_text(encoding="utf-8").replace("\nstore: ../", "\nstore: ")
     (folder / "demo.yaml").write_text(text, encoding="utf-8")
     shutil.copytree(source / "demo", folder / "demo")

@@ -1,4 +1,4 @@
-"""Commands about other scores: ``diff`` and ``import``."""
+"""Commands for other scores: ``diff`` and ``import``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAIR = re.compile(r"=(?![^()]*[)])")
 
 
 def _check_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """A number that is not negative, or the word for what agrees."""
+    """A nonnegative number, or the word for the tolerance."""
     try:
         if value is None or value == TOLERANCE or 0 <= float(value) < float("inf"):
             return value
@@ -26,13 +26,13 @@ def _check_limit(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """``A=B``, where A and B may have parameters, which have equals signs of their own in brackets."""
+    """Parse ``A=B``, where A and B may have parameters with equals signs in brackets."""
     pairs: dict[str, str] = {}
     for text in given:
         found = _PAIR.search(text)
         mine, other = (text[: found.start()].strip(), text[found.end() :].strip()) if found else ("", "")
         if not mine or not other:
-            raise click.BadParameter(f"write it as A=B, not {text!r}")
+            raise click.BadParameter(f"expected A=B, not {text!r}")
         if mine in pairs:
             raise click.BadParameter(f"{mine} is paired twice")
         pairs[mine] = other
@@ -46,23 +46,25 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
     "metric",
     "system",
     "tracks",
-    metric="Metrics by name or alias. Repeat for several. Default: all that both have.",
-    system="Systems, by name or pattern (*). Repeat for several. Default: all that both have.",
-    tracks="Tracks, by name or pattern (*). Repeat for several. Default: all that both have.",
+    metric="Metrics by name or alias. Repeat for several. Default: all common ones.",
+    system="Systems, by name or pattern (*). Repeat for several. Default: all common ones.",
+    tracks="Tracks, by name or pattern (*). Repeat for several. Default: all common ones.",
 )
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
-    help="Up to which scores agree. Default: half of the last printed digit of a table, at least 1e-9.",
+    help="Tolerance of differences. Default: half of the last printed digit of a table, at least 1e-9.",
 )
-@click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N cells of each metric that differ most.")
+@click.option(
+    "--worst", type=click.IntRange(1), metavar="N", help="List the N cells of each metric with the largest differences."
+)
 @click.option(
     "--fail-above",
     callback=_check_limit,
     metavar="X",
-    help=f"Exit code {FAILED} where scores differ by more than X (a number, or tolerance), or only one side has one.",
+    help=f"Exit with {FAILED} if scores differ by more than X (a number, or tolerance), or only one side has one.",
 )
-@click.option("--worse", is_flag=True, help="For --fail-above: only where B is worse than A, or lacks its score.")
+@click.option("--worse", is_flag=True, help="With --fail-above: fail only if B is worse than A, or lacks its score.")
 @click.option(
     "--pair",
     "pairs",
@@ -101,7 +103,7 @@ def diff_command(
     from ..api import diff
 
     if worse and fail_above is None:
-        raise click.UsageError("--worse is about what fails; add --fail-above")
+        raise click.UsageError("--worse needs --fail-above")
     style = choose_format(style, output)
     chosen = {"metric": metric or None, "system": system or None, "track": tracks or None}
     found = diff(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root, worst=worst, every=every)
@@ -121,7 +123,7 @@ def diff_command(
         context.exit(FAILED)
 
 
-@click.command("import", cls=Command, section="score", place=5, short_help="Bring published scores into a store.")
+@click.command("import", cls=Command, section="score", place=5, short_help="Import published scores into a store.")
 @click.argument("table", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--mapping",
@@ -131,17 +133,17 @@ def diff_command(
 )
 @click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Path of the store.")
 @option("root", "Base folder of the mapping's patterns.")
-@click.option("--overwrite", is_flag=True, help="Replace groups that another mapping brought.")
+@click.option("--overwrite", is_flag=True, help="Replace groups imported with another mapping.")
 def import_command(table: Path | None, mapping: Path, store: Path, root: Path | None, overwrite: bool) -> None:
-    """Bring the scores of published tables into a store of their own.
+    """Import the scores of published tables into a separate store.
 
-    TABLE replaces the one that the mapping names; without it, the mapping's own paths are read.
+    TABLE replaces the path in the mapping.
     """
     from ..errors import counted
     from ..published.score_tables import import_scores
 
     if table is not None and root is not None:
-        raise click.UsageError("--root is for the mapping's own paths; leave it out beside a TABLE")
+        raise click.UsageError("--root applies to the mapping's paths; omit it if you give a TABLE")
     report = import_scores(mapping, store, root=root, table=table, overwrite=overwrite)
     for name, (systems, tracks, metrics) in report.shapes.items():
         lost = report.missing[name]

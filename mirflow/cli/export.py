@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..reports.leaderboard import Leaderboard
 
 SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (".yaml", ".yml", ".md")}
-"""The forms, with the suffixes of their files."""
+"""Formats, with the suffixes of their files."""
 
 
 @click.command(
@@ -37,14 +37,14 @@ SUFFIXES = {"leaderboard": (".json",), "codabench": (".json",), "model-index": (
     "where",
     "missing",
     "undefined",
-    metric="Metrics by name or alias. Repeat for several. Default: all that are one number a track.",
+    metric="Metrics by name or alias. Repeat for several. Default: all with one number per track.",
 )
 @option("group")
 @option("label")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
-@click.option("--no-intervals", is_flag=True, help="Neither intervals nor comparisons with the best system.")
-@click.option("--title", help="Of the leaderboard. Default: the name of the store.")
-@click.option("--dataset", help="For model cards: name of the collection. Default: the title.")
+@click.option("--no-intervals", is_flag=True, help="Omit intervals and comparisons with the best system.")
+@click.option("--title", help="Title of the leaderboard. Default: the name of the store.")
+@click.option("--dataset", help="Model cards: name of the collection. Default: the title.")
 def export_command(
     stores: tuple[Path, ...],
     output: Path,
@@ -59,23 +59,21 @@ def export_command(
 ) -> None:
     """Write the aggregates in STORE to OUTPUT (- for the terminal), systems ranked by the headline metric.
 
-    The form of the leaderboard is documented, and `mirflow schema --leaderboard` prints its JSON Schema.
+    `mirflow schema --leaderboard` prints the JSON Schema of the leaderboard.
     """
     from ..analysis.queries import choose
     from ..analysis.query_options import Query
     from ..reports.leaderboard import leaderboard
 
     if output.suffix == ".zarr" or output.is_dir():
-        raise click.UsageError(f"Missing argument 'OUTPUT' behind {output}: a file to write, or - to print")
+        raise click.UsageError(f"Missing argument 'OUTPUT' after {output}: a file to write, or - to print")
     if not stores:
-        raise click.UsageError(f"Missing argument 'STORE...' in front of {output}")
+        raise click.UsageError(f"Missing argument 'STORE...' before {output}")
     suffixes = SUFFIXES[style]
     if str(output) != "-" and output.suffix.lower() not in suffixes:
-        raise click.UsageError(
-            f"{output}: {style} is written as {' or '.join(suffixes)}; call OUTPUT so, or - to print it"
-        )
+        raise click.UsageError(f"{output}: the suffix for {style} must be {' or '.join(suffixes)}; or use - to print")
     if dataset is not None and style != "model-index":
-        raise click.UsageError("--dataset is about model cards; add --format model-index")
+        raise click.UsageError("--dataset needs --format model-index")
     query = Query(
         **{name: value or None for name, value in words.items()} | {"undefined": words["undefined"] or "keep"}
     )
@@ -84,7 +82,7 @@ def export_command(
     with_intervals = style == "leaderboard" and not no_intervals
     board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)
     for name in evaluations.keys() - {one.name for one in board.evaluations}:
-        echo(f"{name}: left out, without a metric that is one number a track", err=True)
+        echo(f"{name}: skipped, as no metric has one number per track", err=True)
     text = _text(board, style, dataset or title)
     if str(output) == "-":
         echo(text, nl=False)
@@ -104,5 +102,5 @@ def _text(board: Leaderboard, style: str, dataset: str) -> str:
         return dump_document(to_model_index(board, dataset))
     text, left_out = to_codabench(board)
     for key in left_out:
-        echo(f"{key}: left out, without a finite value", err=True)
+        echo(f"{key}: skipped, as it has no finite value", err=True)
     return text

@@ -25,13 +25,13 @@ def init_command(
     """Write a pipeline file for the references and estimates in FOLDER (default: the working directory).
 
     Sides are recognised by names of folders or files (reference, annotations, gt; estimates, systems, preds, ...),
-    tasks by what the files hold. Comments in the file name what was found and what is uncertain.
+    tasks by the contents of files. Comments in the file say what was found and what is uncertain.
     """
     path = folder / output
     if path.exists() and not force:
-        raise click.UsageError(f"{path} exists; --force overwrites it, --output names another file")
+        raise click.UsageError(f"{path} exists; overwrite it with --force, or choose another file with --output")
     if not path.parent.is_dir():
-        raise click.UsageError(f"{path.parent}: no such folder; make it, or name another file with --output")
+        raise click.UsageError(f"{path.parent}: no such folder; create it, or choose another file with --output")
     from ..pipeline.draft import draft_pipeline
 
     text = draft_pipeline(folder, reference=reference, estimates=estimates, place=path.parent)

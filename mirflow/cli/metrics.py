@@ -18,7 +18,7 @@ from .output import choose_format, echo, emit, for_people, output_options
 def metrics_command(task: str | None, convention: str | None, style: str | None, output: Path | None) -> None:
     """List the metrics of TASK, or of all tasks: range, weight, parameters, aggregates, sources.
 
-    Those that installed packages declare are among them, with the package.
+    Metrics of installed packages are included, with the name of the package.
     """
     from ..metrics.base import get_task, tasks
     from ..plugins import TASKS, find_all
@@ -41,13 +41,13 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 
 
 @click.command("schema", cls=Command, section="tools", place=3, short_help="Print the JSON Schema of pipeline files.")
-@click.option("--mapping", is_flag=True, help="Of the files that describe published tables.")
-@click.option("--leaderboard", is_flag=True, help="Of the files that `mirflow export` writes.")
-@click.option("--campaign", is_flag=True, help="Of the files that `mirflow serve` takes.")
+@click.option("--mapping", is_flag=True, help="Print the schema of mappings of published tables.")
+@click.option("--leaderboard", is_flag=True, help="Print the schema of files written by `mirflow export`.")
+@click.option("--campaign", is_flag=True, help="Print the schema of campaign files of `mirflow serve`.")
 def schema_command(mapping: bool, leaderboard: bool, campaign: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
     if mapping + leaderboard + campaign > 1:
-        raise click.UsageError("--mapping, --leaderboard or --campaign, not two of them")
+        raise click.UsageError("give only one of --mapping, --leaderboard and --campaign")
     if mapping:
         from ..published.score_tables import mapping_schema as json_schema
     elif leaderboard:

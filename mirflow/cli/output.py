@@ -33,12 +33,12 @@ TERMINATED = 143
 MEANINGS = {
     OK: "done",
     INTERNAL: "an error inside mirflow; --debug shows the traceback",
-    BAD_INPUT: "the command, a pipeline or a file is wrong, a name is unknown, or a scheduler cannot be reached",
+    BAD_INPUT: "invalid command, pipeline or file; unknown name; or unreachable scheduler",
     FAILED: "cells without score (run, evaluate), bad files (check), scores that differ (diff) or are worse (compare)",
-    STORE: "the store is locked by another run, damaged, or none",
-    HUNG_UP: "the terminal went away (SIGHUP); computed scores are kept",
+    STORE: "the store is locked by another run, damaged, or not a store",
+    HUNG_UP: "the terminal was closed (SIGHUP); computed scores are kept",
     INTERRUPTED: "interrupted (Ctrl-C); computed scores are kept",
-    BROKEN_PIPE: "the program that read the output went away",
+    BROKEN_PIPE: "the program that read the output has exited",
     TERMINATED: "terminated (SIGTERM); computed scores are kept",
 }
 
@@ -67,41 +67,35 @@ def output_options(command: Command) -> Command:
 
 
 def names_option(words: str) -> Callable[[Command], Command]:
-    """Add the option that says how a table or a figure for a paper names metrics."""
+    """Add the option for names of metrics in tables and figures for papers."""
     return click.option(
         "--names",
         type=click.Choice(NAMES),
-        help=f"Metrics by their titles, such as F-measure, or by identifiers, such as f_measure. {words}",
+        help=f"Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. {words}",
     )
 
 
 def choose_format(style: str | None, output: Path | None) -> str:
-    """The chosen format, else that of the file's suffix, else a table for people.
-
-    Raises
-    ------
-    click.BadParameter
-        For an unknown suffix.
-    """
+    """The chosen format, otherwise that of the file's suffix, otherwise a table for people."""
     if style == "parquet" and output is None:
-        raise click.UsageError("parquet is no text: say which file to write, with --output")
+        raise click.UsageError("parquet is a binary format: give a file with --output")
     if style is not None or output is None:
         return style or "table"
     suffix = output.suffix.lower()
     if suffix not in _SUFFIXES:
         known = ", ".join(filter(None, _SUFFIXES))
-        message = f"{output}: unknown suffix {suffix!r}; known: {known} (or say --format)"
+        message = f"{output}: unknown suffix {suffix!r}; known: {known} (or give --format)"
         raise click.BadParameter(message, param_hint="'--output'")
     return _SUFFIXES[suffix]
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, without flags that were not and names of which there are none; 0 is given."""
+    """The options that were given; 0 counts as given, unset flags and empty lists do not."""
     return {name: value for name, value in options.items() if value not in (None, (), {}) and value is not False}
 
 
 def check_figure(path: Path) -> None:
-    """Refuse an unsupported file for a figure, before anything is computed."""
+    """Refuse an unsupported file for a figure before computing anything."""
     from ..reports.figures.canvas import format_of, need_matplotlib
 
     format_of(path)
@@ -109,12 +103,12 @@ def check_figure(path: Path) -> None:
 
 
 def for_people(style: str) -> bool:
-    """True if a format is read by people, who want few columns, and not by programs, who want all."""
+    """True if a format is for people, who want few columns, not for programs, which want all."""
     return style in ("table", "markdown", "latex")
 
 
 def shows_styles(stream: TextIO) -> bool:
-    """True if a stream is a terminal whose user has nothing against colours (https://no-color.org)."""
+    """True if a stream is a terminal and colours are not disabled (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -125,7 +119,7 @@ def tables_of(
     notes: Sequence[str] = (),
     across: str | None = None,
 ) -> list[Table]:
-    """The result of a query as the tables that a format wants; notes, and what runs across, are for people only."""
+    """The result of a query as tables for a format; `notes` and `across` apply to tables for people only."""
     from ..reports.layout import long_table, readable_tables
     from ..reports.results import Result
     from ..reports.tabulation import terminal_width
@@ -136,14 +130,14 @@ def tables_of(
 
 
 def echo(text: str = "", *, nl: bool = True, err: bool = False) -> None:
-    """Print a line, to terminals and as a message without characters that control a terminal: names come from files."""
+    """Print a line; control characters, which names in files may contain, are escaped on terminals and in messages."""
     click.echo(visible(text) if err or sys.stdout.isatty() else text, nl=nl, err=err)
 
 
 def emit(
     shown: Tabulation[Any] | Sequence[Table], style: str, output: Path | None = None, latex: Mapping[str, Any] = {}
 ) -> None:
-    """Print tables, or write them to a file; programs get the rows of all of them as one table."""
+    """Print tables, or write them to a file; for programs, all rows are joined to one table."""
     from ..reports.tabulation import Tabulation
 
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
@@ -158,7 +152,7 @@ def emit(
     else:
         text = {"csv": made.to_csv, "json": made.to_json, "markdown": made.to_markdown}[style]()
     if output is None:
-        # Tables are clean already, and may be bold.
+        # Tables are already escaped, and may be bold.
         (click.echo if style == "table" else echo)(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class _OptionalLevels(Command):
-    """A command of which some options may have a number: what follows them and is none is left to the arguments."""
+    """A command whose options may have an optional number; other values after them are arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write out the defaults of such options where no number follows."""
+        """Insert the defaults of such options if no number follows."""
         defaults = {
             flag: str(one.flag_value)
             for one in self.params
@@ -67,29 +67,31 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
 )
 @option("group")
 @output_options
-@click.option("--primary", is_flag=True, help="One table: the headline metric of each evaluation, systems across.")
+@click.option(
+    "--primary", is_flag=True, help="Print one table: the headline metric of each evaluation, with systems as columns."
+)
 @click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system.")
 @click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system.")
 @click.option(
     "--agreement",
     type=click.Choice(("metric", "annotator", "system")),
-    help="How much alike metrics or annotators rank the systems, or systems the tracks: Kendall's tau.",
+    help="Kendall's tau of the rankings of systems by metrics or annotators, or of tracks by systems.",
 )
-@click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems.")
+@click.option("--overall", is_flag=True, help="With --worst and --best: by the mean over the systems.")
 @click.option("--ci", **_OPTIONAL_LEVEL, help="Confidence intervals by bootstrap over the tracks. Default level: 0.95.")
-@option("cluster", "For --ci, --significance: a coordinate (artist) whose tracks are drawn together.")
+@option("cluster", "With --ci or --significance: resample tracks together by this coordinate (artist).")
 @click.option(
     "--significance",
     **_OPTIONAL_LEVEL,
-    help="Mark the systems that are not told apart from the best. Default level: 0.95.",
+    help="Mark the systems that do not differ significantly from the best. Default level: 0.95.",
 )
 @click.option(
-    "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across; in csv a column each."
+    "--pivot", type=click.Choice(("metric", "system", "group")), help="Columns of the table; in csv, one column each."
 )
 @click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values.")
-@click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: what the table holds.")
-@click.option("--tex-label", help="In LaTeX: the label to refer to the table by.")
-@click.option("--no-notes", is_flag=True, help="In LaTeX: nothing below the table.")
+@click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: the contents of the table.")
+@click.option("--tex-label", help="In LaTeX: the label of the table.")
+@click.option("--no-notes", is_flag=True, help="In LaTeX: omit the notes below the table.")
 @names_option("In LaTeX; default: titles.")
 @option("percent")
 @option("label")
@@ -104,7 +106,7 @@ def query_command(
     style = choose_format(style, output)
     latex = _latex(options, style)
     given = given_options(options)
-    if not for_people(style):  # programs count on the store's order
+    if not for_people(style):  # programs rely on the store's order
         given.setdefault("sort", "stored")
     import_module("xarray")
     from ..api import query
@@ -116,11 +118,11 @@ def query_command(
 
 
 def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
-    """Take the options of LaTeX tables out of all options."""
+    """Remove the options of LaTeX tables from all options, and return them."""
     given = {name: options.pop(name) for name in ("stacked", "caption", "tex_label", "no_notes", "names")}
     for name, value in given.items():
         if value not in (None, False) and style != "latex":
-            raise click.UsageError(f"--{name.replace('_', '-')} is about LaTeX; add --format latex")
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --format latex")
     return {
         "stacked": given["stacked"],
         "caption": given["caption"],
@@ -133,8 +135,8 @@ def _latex(options: dict[str, Any], style: str) -> dict[str, Any]:
 @click.command("show", cls=Command, section="ask", place=2, short_help="List the contents of a store.")
 @store_argument
 @option("group", "The evaluation. Default: all.")
-@click.option("--pipeline", is_flag=True, help="Print the pipeline file that made the store, and nothing else.")
-@click.option("--problems", is_flag=True, help="List every cell without a score, or of an empty file, with the reason.")
+@click.option("--pipeline", is_flag=True, help="Print only the pipeline file of the store.")
+@click.option("--problems", is_flag=True, help="List all cells without a score or with an empty file, with the reason.")
 @output_options
 def show_command(
     store: Path, group: str | None, pipeline: bool, problems: bool, style: str | None, output: Path | None
@@ -146,7 +148,7 @@ def show_command(
         boards = choose(open_evaluations([store]), None, group)
         text = next(iter(boards.values())).attrs.get("pipeline", "")
         if not text:
-            raise click.UsageError(f"{store}: no pipeline made this store")
+            raise click.UsageError(f"{store}: the store was not made by a pipeline")
         echo(text, nl=False)
         return
     style = choose_format(style, output)
@@ -161,7 +163,7 @@ def show_command(
 
 
 def _emit_problems(found: Tabulation[CellProblem], style: str, output: Path | None) -> None:
-    """The cells that are not as one takes for granted, as one table; and what was warned of."""
+    """Print the cells with problems as one table, and the warnings."""
     from ..analysis.missing import count_scored
 
     people = for_people(style)

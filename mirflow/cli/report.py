@@ -49,7 +49,7 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 def _kinds() -> dict[str, Any]:
-    """The declared kinds of figures; looked up late, as they import what ``mirflow --help`` need not wait for."""
+    """The declared kinds of figures; looked up late, as importing them would delay ``mirflow --help``."""
     from ..reports.figures import kinds
 
     return {kind.name: kind for kind in kinds()}
@@ -78,38 +78,40 @@ class _PlotCommand(Command):
     "system",
     "tracks",
     "where",
-    metric="One; for scatter one or two. Default: the headline.",
-    tracks="Tracks, by name or pattern (*). Repeat for several. Default: all. timeline: the one to draw.",
+    metric="The metric; for scatter one or two. Default: the headline.",
+    tracks="Tracks, by name or pattern (*). Repeat for several. Default: all. timeline: the track to draw.",
 )
 @option("group", "The evaluation. Default: the only one that has the metric.")
 @query_options("missing", "undefined", "over", "by", by="groups: a coordinate of the tracks. Repeat for several.")
 @click.option("--test", type=click.Choice(("auto", "friedman")), help="critical-difference. Default: auto, as compare.")
-@click.option("--unit", help="critical-difference: what counts once. Default: track.")
-@click.option("--level", type=LEVEL, help="critical-difference, groups: of intervals and comparisons. Default: 0.95.")
-@option("cluster", "groups: a coordinate of the tracks (artist, album) to draw together.")
+@click.option("--unit", help="critical-difference: unit of observation. Default: track.")
+@click.option(
+    "--level", type=LEVEL, help="critical-difference, groups: level of intervals and comparisons. Default: 0.95."
+)
+@option("cluster", "groups: resample tracks together by this coordinate (artist, album).")
 @click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
 @click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
-@click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this one are ties. Default: 0.")
-@click.option("--parameter", help="tolerance: what was swept. Default: the metric's primary parameter.")
-@click.option("--most", type=click.IntRange(2), help="confusion: classes to show. Default: 26.")
+@click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this value are ties. Default: 0.")
+@click.option("--parameter", help="tolerance: the swept parameter. Default: the metric's primary parameter.")
+@click.option("--most", type=click.IntRange(2), help="confusion: number of classes to show. Default: 26.")
 @click.option("--from", "start", type=float, help="timeline: the first second to show.")
 @click.option("--to", "end", type=float, help="timeline: the last second to show.")
 @click.option(
     "--root",
     type=click.Path(path_type=Path),
-    help="timeline: where the annotations are, if they were moved or no run of yours wrote the store.",
+    help="timeline: folder of the annotations, if they were moved or the store was not written by your run.",
 )
 @click.option(
-    "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: what the kind needs."
+    "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: as the kind needs."
 )
 @click.option(
     "--for", "venue", type=click.Choice(VENUES), help="Venue of the columns and pages of --width. Default: ieee."
 )
-@click.option("--height", type=float, help="Inches, without the lines above. Default: what the content needs.")
+@click.option("--height", type=float, help="Inches, without the lines above. Default: as the content needs.")
 @click.option(
     "--caption/--no-caption",
     default=None,
-    help="Title and explanation above the figure. Default: with; of pdf as LaTeX in a file beside it.",
+    help="Title and explanation above the figure. Default: with; for pdf, as LaTeX in a file next to it.",
 )
 @names_option("Default: titles.")
 def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], **options: Any) -> None:
@@ -133,7 +135,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
     given = {name: value for name, value in options.items() if value not in (None, (), {})}
     _refuse_others(kind, given, draw)
     if kind == "timeline" and "where" in given:
-        raise click.UsageError("a timeline shows one track: name it with --track instead of --where")
+        raise click.UsageError("a timeline shows one track: give it with --track instead of --where")
     beside = output.suffix.lower() == ".pdf" and options["caption"] is None
     if beside:
         given["caption"] = False
@@ -155,7 +157,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     for name in given:
         if name not in known:
             allowed = ", ".join(flag for other, flag in flags.items() if other in known - set(_COMMON))
-            raise click.UsageError(f"{kind} has no option {flags[name]}; beside the common ones it has: {allowed}")
+            raise click.UsageError(f"{kind} has no option {flags[name]}; besides the common ones it has: {allowed}")
 
 
 @click.command(
@@ -175,34 +177,34 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     "--timelines",
     default="auto",
     show_default=True,
-    help="Tracks to look at and listen to: all, worst, none, a number; auto keeps the page reasonably small.",
+    help="Tracks with timelines and audio: all, worst, none, a number; auto keeps the page reasonably small.",
 )
 @click.option(
     "--root",
     "roots",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Where the annotations are, if they were moved or no run of yours wrote the store. Of several stores one for "
-    "all, or one for each.",
+    help="Folder of the annotations, if they were moved or the store was not written by your run. For several stores "
+    "one for all, or one for each.",
 )
-@click.option("--title", help="Default: what was evaluated, and how many systems and tracks.")
+@click.option("--title", help="Title of the page. Default: the evaluations, and the numbers of systems and tracks.")
 @query_options("where")
 @click.option(
     "--without-references",
     is_flag=True,
-    help="Leave out the references and what is judged by them, item by item; for test sets that are not public.",
+    help="Omit the references and judgements of single items, for test sets that are not public.",
 )
 @click.option(
     "--only-aggregates",
     is_flag=True,
-    help="Leave out everything about single tracks: names, scores, timelines, messages, pipeline.",
+    help="Omit everything about single tracks: names, scores, timelines, messages, pipeline.",
 )
 @click.option(
     "--plugin",
     "plugins",
     multiple=True,
     metavar="FILE|MODULE",
-    help="Run this Python, which declares tasks or readers of the pipeline, for timelines. Repeat for several.",
+    help="Run this Python module, which declares tasks or readers of the pipeline. Repeat for several.",
 )
 @option("label")
 def report_command(
@@ -218,10 +220,10 @@ def report_command(
     plugins: tuple[str, ...],
     labels: tuple[str, ...],
 ) -> None:
-    """Write a page about STORE that needs nothing else: no server, no network; several stores make one page.
+    """Write a self-contained page about STORE, or about several stores.
 
-    Tables with intervals, distributions, the tracks to look at, what failed and why, and timelines of the annotations
-    that can be listened to.
+    It shows tables with intervals, distributions, the tracks to look at, failures with their reasons, and timelines of
+    the annotations with audio.
     """
     from ..progress import progress_for
 

@@ -1,4 +1,4 @@
-"""Commands that score files: ``run`` and ``evaluate``; and ``pack``, which makes them faster to read."""
+"""Commands that score files, ``run`` and ``evaluate``; and ``pack``, for faster reading."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..reports.tables import Table
 
 _NAMED = 5
-"""Metrics named in a line, and cells listed one by one, before the rest is counted."""
+"""Maximum number of metrics named in a line, and of cells listed; the rest is counted."""
 
 
 def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """A scheduler's name by the rules of pipeline files."""
+    """Check a scheduler's name by the rules of pipeline files."""
     if value is None or context.resilient_parsing:
         return value
     from ..pipeline.model import SCHEDULERS, Execution
@@ -44,13 +44,13 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 @option("root")
 @click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of processes or threads. Default: one a core.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes or threads. Default: one per core.")
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells.")
-@click.option("--dry-run", is_flag=True, help="Print what would be computed, and compute nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the cells to compute without computing them.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
 @click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
 @click.option("--primary", is_flag=True, help="Print one table: the headline metric of each evaluation.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 @click.pass_context
 def run_command(
     context: click.Context,
@@ -69,14 +69,14 @@ def run_command(
 ) -> None:
     """Score the evaluations of PIPELINE (a YAML file) into its store.
 
-    The options override the keys of the file. Only cells that changed since the last run are computed; an
-    interrupted run is resumed.
+    Options override the keys of the file. Only cells that changed since the last run are computed; an interrupted
+    run is resumed.
     """
     from ..engine.runs import preview, run
     from ..progress import progress_for
 
     if workers is not None and scheduler is not None and "://" in scheduler:
-        raise click.UsageError(f"--workers: the cluster at {scheduler} has the workers it has; leave it out")
+        raise click.UsageError(f"--workers does not apply to the cluster at {scheduler}; omit it")
     if dry_run:
         echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error))
         return
@@ -95,7 +95,7 @@ def run_command(
         )
     except (Interrupted, KeyboardInterrupt) as stop:
         stop = stop if isinstance(stop, Interrupted) else Interrupted()
-        echo(f"{stop}; what was computed is kept: run the same command to go on", err=True)
+        echo(f"{stop}; computed scores are kept: run the same command to continue", err=True)
         context.exit(stop.code)
     _print_report(report, quiet, primary, on_purpose)
     if report.failed:
@@ -103,16 +103,16 @@ def run_command(
 
 
 def _ask(query: str) -> bool:
-    """Ask whether cells may leave the store; end the command if not."""
+    """Ask whether cells may be removed from the store; exit if not."""
     if click.confirm(visible(f"{query}. Go on"), err=True):
         return True
-    raise click.ClickException("nothing was run, and the store is as it was")
+    raise click.ClickException("nothing was run, and the store is unchanged")
 
 
 def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str) -> None:
-    """Print the scores, what was computed, and why cells have no score (the reasons with ``--quiet`` too).
+    """Print the scores, what was computed, and the reasons of cells without a score (also with ``--quiet``).
 
-    Where they have none on purpose, one line says so in place of the reasons.
+    If they have none on purpose, one line replaces the reasons.
     """
     here = Path.cwd()
     path = report.store.relative_to(here) if report.store.is_relative_to(here) else report.store
@@ -149,7 +149,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
 
 
 def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
-    """Count the failures of each metric from outside of mirflow, with one of them."""
+    """Count the failures of each user-defined metric, with an example."""
     for one in evaluations:
         cells = counted(sum(one.status.values()), "cell")
         for metric, (count, reason) in one.broken.items():
@@ -157,7 +157,7 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
 
 
 def _idle_line(report: RunReport, path: Path, store: str) -> str:
-    """Describe a store in which nothing had to be computed."""
+    """Describe a store that is up to date."""
     cells = sum(sum(one.status.values()) for one in report.evaluations)
     lacking = {
         "without a score": sum(one.failed for one in report.evaluations),
@@ -173,10 +173,7 @@ def _idle_line(report: RunReport, path: Path, store: str) -> str:
 def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary: bool) -> dict[str, Result]:
     """Print the main metrics of each evaluation, and how to see the others; or only the headline of each.
 
-    Returns
-    -------
-    dict of str to Result
-        What was printed, by the name of its evaluation.
+    Returns the printed results by evaluation.
     """
     from ..analysis.queries import NO_NUMBER, headline_metrics
     from ..reports.results import Result
@@ -203,7 +200,7 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
 
 
 def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[str]) -> list[str]:
-    """Name the other contents of a store, and the commands that show them."""
+    """Describe the other contents of a store, with the commands that show them."""
     from ..analysis.scores import has_annotators
 
     content = evaluation.content
@@ -258,11 +255,11 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
 @option("percent")
 @option("annotator")
-@click.option("--estimate-annotator", callback=number_or_name, help="The estimate's, if it is another one.")
+@click.option("--estimate-annotator", callback=number_or_name, help="Annotator of the estimate, if it differs.")
 @click.option(
     "--classes",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The vocabulary of classes or tags: a table of names; of class,parent; or of from,to,credit.",
+    help="Vocabulary of classes or tags: a table of names; of class,parent; or of from,to,credit.",
 )
 @output_options
 @click.pass_context
@@ -286,8 +283,8 @@ def evaluate_command(
 
     Two tables of many tracks are scored track by track.
 
-    Options of reading (--columns, --time-unit, ...) apply to both sides; with --reference- or --estimate- in front, as
-    in --estimate-time-unit ms, to one of them.
+    Options of reading (--columns, --time-unit, ...) apply to both sides; with the prefix --reference- or --estimate-,
+    as in --estimate-time-unit ms, to one of them.
     """
     from ..analysis.missing import find_problems
     from ..analysis.scores import as_scores
@@ -306,7 +303,7 @@ def evaluate_command(
         classes=None if classes is None else read_classes(classes),
         **options,
     )
-    if options:  # on standard output only where that is read by people: tables for programs begin with their header
+    if options:  # not on standard output for programs: their tables begin with the header
         echo(_describe_reading(options), err=not for_people(style) or output is not None)
     failed, partial = failed_cells(ds), partial_cells(ds)
     reasons = [*failed, *partial]
@@ -321,7 +318,7 @@ def evaluate_command(
 
 
 def _describe_reading(options: Mapping[str, Any]) -> str:
-    """Sides and the options that were given for them, as typed."""
+    """The sides and their given options, as typed."""
     from ..readers.options import OPTIONS, SIDES
 
     named = {"both sides": {name: value for name, value in options.items() if name in OPTIONS}}
@@ -345,7 +342,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
         tables = [table for result in found for table in tables_of(result, style, percent)]
     else:
         tables = [pair_table(ds, percent=percent, people=for_people(style))] if ds.sizes["metric"] else []
-    # Programs get one table of one kind: the entries of a matrix only where there is nothing else.
+    # Programs get one table of one kind: entries of a matrix only if there is nothing else.
     if for_people(style) or not tables:
         named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
         extra = (aggregate_table(select_table(ds, variable, query)) for variable in named)
@@ -357,7 +354,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
 @click.argument("pattern")
 @click.argument("out", type=click.Path(path_type=Path))
 @option("task", required=True)
-@option("annotator", "Of files that hold several: a number or an identifier.")
+@option("annotator", "For files with several annotators: a number or an identifier.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing pack.")
 def pack_command(
     pattern: str, out: Path, task: str, annotator: str | int | None, overwrite: bool, options: Mapping[str, Any]

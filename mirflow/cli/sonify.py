@@ -1,4 +1,4 @@
-"""The command that makes annotations audible: ``sonify``."""
+"""The command ``sonify``."""
 
 from __future__ import annotations
 
@@ -39,9 +39,13 @@ _SUFFIXES = (".wav", ".flac", ".ogg")
 )
 @option("task", required=True)
 @option("annotator")
-@click.option("--mix", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Audio to listen to with it.")
+@click.option(
+    "--mix", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Audio to mix with the annotations."
+)
 @click.option("--stereo", is_flag=True, help="Two annotations: the first one left, the second one right.")
-@click.option("--rate", type=click.IntRange(1000, 384000), help="Hz. Default: that of --mix, else 44100.")
+@click.option(
+    "--rate", type=click.IntRange(1000, 384000), help="Sampling rate in Hz. Default: that of --mix, otherwise 44100."
+)
 def sonify_command(
     annotations: tuple[Path, ...],
     output: Path,
@@ -54,10 +58,10 @@ def sonify_command(
 ) -> None:
     """Write annotations as audio: clicks, chords, tones.
 
-    Clicks of every second annotation are a fifth higher. Several annotations are added up; with --stereo the
-    reference is in the left ear and the estimate in the right one.
+    Several annotations are mixed, and clicks of every second one are a fifth higher. With --stereo, the reference is on
+    the left channel and the estimate on the right one.
 
-    Options of reading (--columns, --time-unit, ...) apply to all annotations; with --reference- in front, as in
+    Options of reading (--columns, --time-unit, ...) apply to all annotations; with the prefix --reference-, as in
     --reference-time-unit ms, to the first one, with --estimate- to the others.
     """
     import numpy as np
@@ -67,9 +71,9 @@ def sonify_command(
     from ..readers.options import split_sides
 
     if stereo and len(annotations) != 2:
-        raise click.UsageError(f"--stereo takes two annotations, one for each ear, not {len(annotations)}")
+        raise click.UsageError(f"--stereo needs two annotations, one per channel, not {len(annotations)}")
     if output.suffix.lower() not in _SUFFIXES:
-        raise click.BadParameter(f"{output}: write {', '.join(_SUFFIXES)}", param_hint="'--output'")
+        raise click.BadParameter(f"{output}: the suffix must be {', '.join(_SUFFIXES)}", param_hint="'--output'")
     audio, own_rate = _read_audio(mix) if mix is not None else (None, 44100)
     fs = rate or own_rate
     sides = split_sides(options)
@@ -122,15 +126,15 @@ def _resampled(signal: Float, rate: int, fs: int) -> Float:
 
 
 def _write(path: Path, samples: Float, fs: int) -> None:
-    """Write samples with 16 bits, quieter where they would be clipped."""
+    """Write 16-bit samples, scaled down if they would clip."""
     import numpy as np
     import soundfile
 
     scale = max(float(np.abs(samples).max(initial=0.0)), 1.0)
     try:
         with soundfile.SoundFile(path, "w", fs, channels=samples.shape[1]) as file:
-            # In blocks: libsndfile puts what it is given at once on the stack, which minutes of Ogg Vorbis overflow.
+            # In blocks: libsndfile copies each call's samples to the stack, which minutes of Ogg Vorbis would overflow.
             for start in range(0, len(samples), 65536):
                 file.write(samples[start : start + 65536] / scale)
     except soundfile.SoundFileError as error:
-        raise click.UsageError(f"{path} cannot be written: {error}") from error
+        raise click.UsageError(f"cannot write {path}: {error}") from error

@@ -376,13 +376,13 @@ class TestRun:
         monkeypatch.setattr("mirflow.engine.runs.run", stop)
         result = invoke("run", write_dataset(tmp_path))
         assert result.exit_code == exits.INTERRUPTED
-        assert result.stderr == "interrupted; what was computed is kept: run the same command to go on\n"
+        assert result.stderr == "interrupted; computed scores are kept: run the same command to continue\n"
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
             (("--scheduler", "proceses"), "must be one of auto, serial, processes, threads or tcp://host:port, not"),
-            (("--scheduler", "tcp://a:1", "--workers", "2"), "--workers: the cluster at tcp://a:1 has the workers it"),
+            (("--scheduler", "tcp://a:1", "--workers", "2"), "--workers does not apply to the cluster at tcp://a:1"),
         ],
     )
     def test_a_scheduler_is_checked_before_anything_runs(self, tmp_path, arguments, message):
@@ -645,7 +645,7 @@ class TestOptionsForBothSides:
         given = ("--task", "beat", "--time-unit", "s", "--reference-time-unit", "ms", "--reference", beats)
         assert "implausible" not in invoke("check", seconds, *given).output
         result = invoke("check", seconds, *given[:6])
-        assert "reference_time_unit is an option of reading of the reference, and there is none" in result.output
+        assert "reference_time_unit applies to the reference, but none is given" in result.output
 
     @pytest.mark.parametrize("command", ["evaluate", "check"])
     def test_help_has_a_paragraph_and_no_further_options(self, command: str) -> None:

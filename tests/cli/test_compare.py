@@ -210,7 +210,7 @@ class TestAccessor:
             tree.mirflow.compare("majmin")
 
     def test_a_dataset_is_one_group(self, groups):
-        with pytest.raises(QueryError, match="group 'chord': this dataset is one evaluation"):
+        with pytest.raises(QueryError, match="group 'chord': this dataset is a single evaluation"):
             groups["chord"].mirflow.agreement(group="chord")
 
     def test_unknown_words(self, groups):

@@ -134,8 +134,8 @@ class TestChoosing:
     @pytest.mark.parametrize(
         ("option", "value", "message"),
         [
-            ("--param", "window", "write it as name=value, not 'window'"),
-            ("--over", "frame=", "write it as name=value, not 'frame='"),
+            ("--param", "window", "expected name=value, not 'window'"),
+            ("--over", "frame=", "expected name=value, not 'frame='"),
             ("--over", "frame=mean", "'majmin' is one number for each track, and has no dims to reduce"),
             ("--where", "genr == 'x'", "unknown coordinate 'genr'; did you mean 'genre'"),
             ("--where", "__import__('os')", "is a call; the only one is col('a name')"),
@@ -172,8 +172,8 @@ class TestWorst:
             (["--worst", 1, "--ci"], "'worst' lists single tracks and takes no 'ci'"),
             (["--overall"], "'overall' is about listed tracks; add 'worst' or 'best'"),
             (["--cluster", "genre"], "'cluster' is about intervals; add 'ci' or 'significance'"),
-            (["--stacked"], "--stacked is about LaTeX; add --format latex"),
-            (["--format", "parquet"], "parquet is no text: say which file to write, with --output"),
+            (["--stacked"], "--stacked needs --format latex"),
+            (["--format", "parquet"], "parquet is a binary format: give a file with --output"),
             (["--pivot", "group"], "nothing is grouped"),
         ],
     )
@@ -415,7 +415,7 @@ class TestLatex:
         "option", [["--caption", "x"], ["--tex-label", "x"], ["--no-notes"], ["--names", "titles"]]
     )
     def test_only_there(self, store, option):
-        assert f"{option[0]} is about LaTeX; add --format latex" in invoke("query", store, *option, code=2).output
+        assert f"{option[0]} needs --format latex" in invoke("query", store, *option, code=2).output
 
     def test_the_worst_tracks_are_listed_under_the_title_of_the_metric(self, store):
         words = ("query", store, "-m", "majmin", "--worst", 1, "--format", "latex")
