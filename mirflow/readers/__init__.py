@@ -49,12 +49,13 @@ def read(
     Parameters
     ----------
     source : path, list of paths, jams.JAMS or jams.Annotation
-        A path with ``{level}`` is that of one file for each of `levels`. Of audio also a path with ``{source}``, a
-        folder or a list of files: one for each source.
+        A path with ``{level}`` names one file for each of `levels`. For audio, a path with ``{source}``, a folder or
+        a list of files gives one file for each source.
     task, kind : str or None
-        What it holds; one of them or a namespace is needed. A task chooses among the namespaces that serve it.
+        Contents of the file. Required unless a namespace is given; a task selects the namespaces that it can read.
     annotator : str, int or None
-        Which annotation of a JAMS file: an annotator's id, a position among those that fit, or None where one fits.
+        Annotation of a JAMS file: an annotator's id, a position among the matching annotations, or None if only one
+        matches.
     validate : bool
         Check a JAMS file against the schemas of the jams package first.
     {options}
@@ -66,9 +67,9 @@ def read(
     Raises
     ------
     UnreadableError
-        If there is no such file, or it is not in its format.
+        If the file does not exist or is not in the expected format.
     InvalidAnnotationError
-        If its rows cannot be understood, or it holds no (or more than one) such annotation.
+        If its rows are invalid, or it does not hold exactly one matching annotation.
     """
     reading = Reading.of(task, kind=kind, **options)
     if is_jams(source):
@@ -86,9 +87,9 @@ def read_all(
     kind: str | None = None,
     **options: Any,
 ) -> list[Annotation]:
-    """Every annotation of a file that fits, in its order; with the attributes ``annotator`` and ``namespace``.
+    """All matching annotations of a file, in file order, with the attributes ``annotator`` and ``namespace``.
 
-    Takes the parameters of :func:`read`. A delimited file holds exactly one.
+    The parameters are those of :func:`read`. A delimited file holds exactly one annotation.
     """
     reading = Reading.of(task, kind=kind, **options)
     if is_jams(source):
@@ -102,7 +103,7 @@ def read_all(
 def list_annotators(
     path: str | os.PathLike[str], *, task: str | None = None, namespace: str | None = None
 ) -> list[str]:
-    """Names of the annotators of a JAMS file for a task or namespace, in the file's order."""
+    """Names of the annotators in a JAMS file for a task or namespace, in file order."""
     return annotators_of(os.fspath(path), Reading.of(task=task, namespace=namespace), os.fspath(path))
 
 
@@ -114,4 +115,4 @@ def _demand_valid(path: str, max_bytes: int) -> None:
     problems = schema_problems(path, max_bytes)
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InvalidAnnotationError(f"breaks its JAMS schema: {problems[0]}{more}", path=path)
+        raise InvalidAnnotationError(f"does not match its JAMS schema: {problems[0]}{more}", path=path)

@@ -15,28 +15,28 @@ from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..ragged import Float
 from .content import file_stat, is_listed_file, open_file, unreadable
 
-# What libsndfile notes of a header that promises more than the file holds: `data : 200000 (should be 119982)`.
+# libsndfile's log entry for a header that promises more than the file holds: `data : 200000 (should be 119982)`.
 _PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<promised>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
 _SAMPLE_CHUNKS = ("data", "SSND", "Data Size")
-# Recorders that write to a pipe do not know the length, and put the largest number, or nearly, in its place.
+# Recorders that write to a pipe do not know the length and write the largest number, or nearly, instead.
 _LENGTH_UNKNOWN = 0x7FFFF000
-# Kernels read a stretch twice, or some samples of the one before again: the last one is kept unless it is as large.
+# Kernels may read a block twice or read overlapping blocks, so the last block is kept unless it is this large.
 _MOST_HELD = 2**19
 
 
 class FileSignal:
-    """The signal in an audio file: wav, flac, ogg, aiff, mp3 and whatever else libsndfile reads.
+    """The signal in an audio file: wav, flac, ogg, aiff, mp3 and the other formats of libsndfile.
 
     Samples are float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
-    first read and stays open, and the last piece is kept, so that reading piece after piece neither opens nor searches
-    it again, also where pieces overlap. Threads may share a signal; a pickled one opens its file anew.
+    first read and stays open. The last block is kept, so that reading consecutive or overlapping blocks does not seek.
+    Threads may share a signal; a pickled signal opens its file again.
 
     Parameters
     ----------
     path : str
-        Where it is; absolute if other processes are to read it.
+        Absolute if other processes read the file.
     name : str
-        Name in messages; empty: its path.
+        Name in messages; defaults to the path.
     max_bytes : int or None
         Larger files are refused.
 
@@ -108,7 +108,7 @@ class FileSignal:
         return read.copy()
 
     def _decode(self, start: int, stop: int) -> Float:
-        """Samples as they come from the file, which is searched only where its position is not `start`."""
+        """Decode samples from the file, seeking only if its position is not `start`."""
         from soundfile import SoundFileError
 
         if self._opened is None:
@@ -121,7 +121,7 @@ class FileSignal:
             message = f"cannot be decoded at {self._at(start)}: {_reason(error)}"
             raise UnreadableError(message, path=self.name) from None
         if samples.shape != (stop - start, self._channels):
-            message = f"ends at {self._at(start + len(samples))}, its header says {self._at(self._frames)}"
+            message = f"ends at {self._at(start + len(samples))}, but its header says {self._at(self._frames)}"
             raise UnreadableError(message, path=self.name)
         return np.ascontiguousarray(samples.T)
 
@@ -136,20 +136,22 @@ class FileSignal:
     def _open(self) -> Any:
         from soundfile import SoundFile, SoundFileError
 
-        open_file(self.path, self.name).close()  # libsndfile waits for whoever writes a pipe
+        open_file(self.path, self.name).close()  # libsndfile would wait for the writer of a pipe
         try:
             return SoundFile(self.path)
-        except (SoundFileError, TypeError) as error:  # a TypeError: it is called .raw, and its coding is unknown
-            raise UnreadableError(f"is no audio file that can be read: {_reason(error)}", path=self.name) from None
+        except (SoundFileError, TypeError) as error:  # TypeError: the encoding of a .raw file is unknown
+            raise UnreadableError(f"cannot be read as audio: {_reason(error)}", path=self.name) from None
 
     def _demand_whole(self, file: Any) -> None:
-        """Raise unless all is there that the header promises; the samples of compressed files are tried at the end."""
+        """Raise if the file holds less than its header promises; of compressed files, the last samples are decoded."""
         for found in _PROMISE.finditer(file.extra_info):
             promised, held = int(found["promised"]), int(found["held"])
-            # Some programs count the container's own head in, which is 8 bytes, or a byte of padding.
+            # Some programs include the 8 bytes of the container's header, or a padding byte.
             slack = 1 if found["chunk"].strip() in _SAMPLE_CHUNKS else 8
             if slack < promised - held and promised < _LENGTH_UNKNOWN:
-                raise UnreadableError(f"is cut off: its header says {promised} bytes, there are {held}", path=self.name)
+                raise UnreadableError(
+                    f"is truncated: its header says {promised} bytes, the file has {held}", path=self.name
+                )
         from soundfile import SoundFileError
 
         try:
@@ -158,7 +160,7 @@ class FileSignal:
         except SoundFileError:
             missing = True
         if missing:
-            raise UnreadableError(f"is cut off: its header says {self._at(self._frames)}", path=self.name)
+            raise UnreadableError(f"is truncated: its header says {self._at(self._frames)}", path=self.name)
 
     def _at(self, frame: int) -> str:
         return f"{frame / self._rate:.3f} s"
@@ -175,17 +177,17 @@ class FileSignal:
 
 
 def _nothing(channels: int) -> tuple[int, Float]:
-    """No stretch of samples: where it starts, and the samples."""
+    """An empty block: its start, and its samples."""
     return 0, np.zeros((channels, 0))
 
 
 def _reason(error: Exception) -> str:
-    """The message of libsndfile, without the name of the file, which our own message has."""
+    """The message of libsndfile without the name of the file."""
     return str(error).rpartition("': ")[2].removeprefix("Error : ").rstrip(".")
 
 
 def digest_file(path: str, name: str = "") -> str:
-    """The digest of a file's bytes, as of those of other annotations, without ever holding all of them."""
+    """The digest of a file's bytes, computed block by block; equal to that of `digest_of`."""
     try:
         with BufferedReader(open_file(path, name or path)) as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
@@ -194,11 +196,11 @@ def digest_file(path: str, name: str = "") -> str:
 
 
 SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".w64", ".rf64", ".caf", ".au")
-"""Suffixes of audio files; in folders the others are left alone."""
+"""Suffixes of audio files; other files in a folder are ignored."""
 
 
 def audio_files(folder: Path) -> list[Path]:
-    """The audio files in a folder, not in those below it, sorted."""
+    """The audio files in a folder, sorted, without those in subfolders."""
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
         raise AnnotationError("no audio files in the folder", path=folder)
@@ -206,7 +208,7 @@ def audio_files(folder: Path) -> list[Path]:
 
 
 def audio_folders(folder: Path) -> list[Path]:
-    """A folder and those below it, as far as they hold audio files, sorted."""
+    """A folder and its subfolders that hold audio files, sorted."""
     found = {path.parent for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path)}
     if not found:
         raise AnnotationError(f"no audio files ({', '.join(SUFFIXES)}) in the folder", path=folder)

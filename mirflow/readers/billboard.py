@@ -1,8 +1,8 @@
 """Annotations of the McGill Billboard project (``salami_chords.txt``): chords, bars, beats and sections.
 
-A line is a phrase: its time, a tab, and elements separated by commas, of which the one between bar lines has the
-chords. Bars are spread evenly over the time to the next line, by their lengths in notes, as the project's own tables
-have them.
+A line is a phrase: its time, a tab, and elements separated by commas; the element between bar lines holds the chords.
+Bars are spread evenly over the time to the next line, in proportion to their notated lengths, as in the project's
+tables.
 
 References
 ----------
@@ -36,11 +36,11 @@ _REPEAT = re.compile(r"\s*x\s*(\d{1,3})\b")
 _SAME, _PAUSE, _UNKNOWN = ".", "&pause", "*"
 _MOST_BARS = 10_000
 SILENCE, END, NO_HARMONY = "silence", "end", "Z"
-"""What stands in place of chords: silence, the end of the piece (silence, too), and passages without harmony."""
+"""Words in place of chords: silence, the end of the piece (also silence), and passages without harmony."""
 _NOT_MUSIC = ("noise", "applause", "talking", "fadeout", "pre-intro")
-"""What passages without harmony are called, also where their letter is left out."""
+"""Label of passages without harmony, even if their letter is missing."""
 LABELS = ("letter", "function")
-"""What sections may be labelled by: letters of similar music (``A'``), or functions (``verse``)."""
+"""Labels of sections: letters of similar music (``A'``), or functions (``verse``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class Metre:
 
     @property
     def length(self) -> Fraction:
-        """The length of a bar as a part of a whole note."""
+        """The length of a bar in whole notes."""
         return Fraction(self.number, self.unit)
 
     @property
     def beats(self) -> int:
-        """The beats of a bar: of 6/8, 9/8 and 12/8 the dotted ones."""
+        """The beats of a bar; 6/8, 9/8 and 12/8 have dotted beats."""
         compound = self.unit >= 8 and self.number > 3 and self.number % 3 == 0
         return self.number // 3 if compound else self.number
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenBar:
-    """One bar: its metre and what stands in it; `pauses` are beats beyond the metre."""
+    """One bar: its metre and its chords; `pauses` are beats beyond the metre."""
 
     metre: Metre
     chords: tuple[str, ...]
@@ -72,11 +72,11 @@ class WrittenBar:
 
     @property
     def length(self) -> Fraction:
-        """Its length as a part of a whole note."""
+        """The length of the bar in whole notes."""
         return self.metre.length * (1 + Fraction(self.pauses, self.metre.beats))
 
     def places(self) -> list[tuple[Fraction, str]]:
-        """Its chords with the places where they begin, from its start as parts of a whole note."""
+        """Its chords with their offsets from the start of the bar, in whole notes."""
         step = self.metre.length / max(len(self.chords), 1)
         found = [(step * place, chord) for place, chord in enumerate(self.chords) if chord != _SAME]
         return [*found, (self.metre.length, X_CHORD)] if self.pauses else found
@@ -84,7 +84,7 @@ class WrittenBar:
 
 @dataclass(slots=True)
 class Phrase:
-    """One line: when it starts, what it is called, and its bars, repeated ones as often as they are played."""
+    """One line: its start, its labels, and its bars, with repeats written out."""
 
     time: float
     line: int
@@ -94,7 +94,7 @@ class Phrase:
     bars: list[WrittenBar] = field(default_factory=list)
 
     def bar_times(self, end: float) -> Iterator[tuple[WrittenBar, float, float]]:
-        """Its bars with start and seconds of a whole note, spread evenly over the time to its end."""
+        """Its bars with their start and the duration of a whole note, spread evenly over the time to its end."""
         whole = sum((bar.length for bar in self.bars), Fraction(0))
         passed = Fraction(0)
         for bar in self.bars:
@@ -105,22 +105,22 @@ class Phrase:
 def parse_billboard(
     data: bytes, reading: Reading, format: str = "billboard", name: str | Path = "<bytes>"
 ) -> Annotation:
-    """Chords, sections, beats or downbeats of a file of the McGill Billboard project.
+    """Read chords, sections, beats or downbeats from a file of the McGill Billboard project.
 
     Parameters
     ----------
     data : bytes
     reading : Reading
-        Its task says what is taken: ``chord``, ``segment`` (by letters, or by functions with ``columns: {label:
-        function}``), ``beat`` (with positions in the bar) or ``downbeat`` (bars).
+        The task is ``chord``, ``segment`` (letters, or functions with ``columns: {label: function}``), ``beat`` (with
+        positions in the bar) or ``downbeat`` (bars).
     name : path
         Name of the file in messages, and its ``source``.
 
     Returns
     -------
     Annotation
-        Of kind ``intervals`` or ``events``. Silence and passages without harmony are ``N``; what is too fast to be
-        written, pauses and phrases without chords are ``X``.
+        Of kind ``intervals`` or ``events``. Silence and passages without harmony are ``N``; pauses, phrases without
+        chords and passages too fast to notate are ``X``.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _label(reading: Reading, name: str | Path) -> str:
     declared = dict(reading.delimited.columns)
     wanted = str(declared.pop("label", LABELS[0]))
     if declared or wanted not in LABELS:
-        message = f"of Billboard files columns may be {{label: {' or '.join(LABELS)}}} only"
+        message = f"for Billboard files, columns must be {{label: {' or '.join(LABELS)}}}"
         raise InvalidAnnotationError(message, path=name)
     return wanted
 
@@ -171,7 +171,7 @@ class _Lines:
                     raise self._error(f"is at {phrases[-1].time:g} s, before the line above it", line)
         if phrases and not phrases[-1].name:
             raise self._error(
-                "the last line is neither end nor silence, so nothing says when it ends", phrases[-1].line
+                "the last line must be 'end' or 'silence'; its end is unknown otherwise", phrases[-1].line
             )
         return phrases
 
@@ -181,7 +181,7 @@ class _Lines:
     def _metre(self, text: str, line: int) -> Metre:
         found = _METRE.fullmatch(text)
         if found is None or not int(found["beats"]):
-            raise self._error(f"not a metre: {text!r}; metres are written like 4/4", line)
+            raise self._error(f"invalid metre {text!r}: write metres as 4/4", line)
         return Metre(int(found["beats"]), int(found["unit"]))
 
     def _phrase(self, row: str, line: int) -> Phrase:
@@ -191,7 +191,7 @@ class _Lines:
         except ValueError:
             time = math.nan
         if not (math.isfinite(time) and time >= 0):
-            raise self._error(f"not a time and a tab: {row.strip()[:40]!r}", line)
+            raise self._error(f"expected a time and a tab, not {row.strip()[:40]!r}", line)
         form = _PHRASE.fullmatch(rest)
         if form is None:
             raise self._error(f"bar lines do not enclose the chords: {rest!r}", line)
@@ -211,7 +211,7 @@ class _Lines:
         repeat = _REPEAT.match(tail)
         bars = [self._bar(one.split(), line) for one in text.split("|")]
         if bars[0].chords[0] == _SAME:
-            raise self._error("the phrase begins with a period, and no chord is before it", line)
+            raise self._error("the phrase begins with a period, without a chord before it", line)
         times = int(repeat[1]) if repeat is not None else 1
         if not 0 < times * len(bars) <= _MOST_BARS:
             raise self._error(f"{len(bars)} bars are repeated {times} times", line)
@@ -222,7 +222,7 @@ class _Lines:
         if tokens and _METRE.fullmatch(tokens[0]):
             metre = self._metre(tokens.pop(0), line)
         if metre is None:
-            raise self._error("there are bars, but no line '# metre: 4/4' before them", line)
+            raise self._error("no line '# metre: 4/4' precedes the first bar", line)
         if not tokens:
             raise self._error("a bar is empty", line)
         pauses = tokens.count(_PAUSE)
@@ -233,20 +233,20 @@ class _Lines:
         if len(chords) not in (1, metre.beats, metre.number, *halves):
             raise self._error(
                 f"a bar of {metre.number}/{metre.unit} has {len(chords)} chords and periods: {' '.join(tokens)!r}; "
-                f"1 or {metre.beats} say when they begin{', and 2 in the halves of the bar' * bool(halves)}",
+                f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}",
                 line,
             )
         return WrittenBar(metre, tuple(chords), pauses)
 
 
 def _with_ends(phrases: Sequence[Phrase]) -> Iterator[tuple[Phrase, float]]:
-    """All phrases but the last one, each with the time of the next."""
+    """All phrases but the last, each with the time of the next one."""
     for phrase, after in pairwise(phrases):
         yield phrase, after.time
 
 
 def _spans(rows: Sequence[tuple[float, str, int]], phrases: Sequence[Phrase]) -> dict[str, np.ndarray]:
-    """Columns of rows each of which lasts until the next one, and the last one until the end of the file."""
+    """Columns of rows that last until the next row, or until the end of the file."""
     times = np.array([*(row[0] for row in rows), phrases[-1].time] if rows else [], dtype=np.float64)
     return {"start": times[:-1], "end": times[1:]}
 
@@ -275,7 +275,7 @@ def _sections(phrases: Sequence[Phrase], by: str, name: str | Path) -> Annotatio
 
 
 def _beats(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
-    """Beats with their positions in the bar, evenly in each bar; none where a bar pauses."""
+    """Beats with their positions, spread evenly over each bar; bars with pauses have none."""
     rows: list[tuple[float, str, int]] = []
     for phrase, end in _with_ends(phrases):
         for bar, start, whole in phrase.bar_times(end):

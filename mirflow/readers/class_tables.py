@@ -1,4 +1,4 @@
-"""The classes or tags that there are, from a table: names, a tree, or credits for errors."""
+"""Tables of classes or tags: a list of names, a tree, or partial credits for errors."""
 
 from __future__ import annotations
 
@@ -15,33 +15,24 @@ from .options import MAX_BYTES, DelimitedOptions
 
 _FORMS = "class; class,parent; or from,to,credit"
 _NO_CLASSES = ("tag", "tags", "classes", "labels", "genre", "genres", "name", "category")
-"""Headings of a column, which name no class."""
+"""Headings of a column; they do not name a class."""
 _Row = tuple[int, list[str]]
 _DEEPEST = 100
 """Levels of a tree."""
 
 
 def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
-    """The classes in a file.
+    """Read the classes in a file.
 
     Parameters
     ----------
     path : path
-        A table with a header, comma separated or, if its name ends in ``.tsv``, by tabs: a column ``class`` alone for
-        names; ``class`` and ``parent`` for a tree, in which a class without a parent is at the top; or ``from``, ``to``
-        and ``credit`` for what ``to`` is worth where ``from`` is right. A file without such a header holds a
-        name on each line.
+        A table with a header, separated by commas, or by tabs if the name ends in ``.tsv``: a column ``class`` for
+        names; ``class`` and ``parent`` for a tree, whose top classes have no parent; or ``from``, ``to`` and
+        ``credit`` for the credit of an estimate ``to`` if the reference is ``from``. A file without such a header
+        holds one name per line.
     name : str
-        Name of the file in messages; empty: its path.
-
-    Returns
-    -------
-    Classes
-
-    Raises
-    ------
-    UnreadableError, InvalidAnnotationError
-        With the line.
+        Name of the file in messages; defaults to its path.
     """
     where = os.fspath(path)
     name = name or where
@@ -51,7 +42,7 @@ def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
 
 
 def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
-    """The classes in the text of a table; see `read_classes`.
+    """Parse the text of a table of classes; see `read_classes`.
 
     Examples
     --------
@@ -65,7 +56,7 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
         raise UnreadableError(f"is not a table: {error}", path=name) from None
     header = [field.lower() for field in rows[0][1]] if rows else []
     if header[:1] == ["label"] or (len(header) == 1 and header[0] in _NO_CLASSES):
-        raise InvalidAnnotationError(f"is headed {', '.join(header)}; write {_FORMS}", path=name, line=1)
+        raise InvalidAnnotationError(f"invalid header {', '.join(header)}: expected {_FORMS}", path=name, line=1)
     try:
         if header[:1] != ["class"] and header[:1] != ["from"]:
             return Classes.of(names=[field for _, (field,) in _of_width(rows, 1, name)])
@@ -77,19 +68,19 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
             return Classes.of(credit=_credit(_of_width(rows[1:], 3, name), name))
     except AnnotationError as error:
         raise error if error.path is not None else InvalidAnnotationError(str(error), path=name) from None
-    raise InvalidAnnotationError(f"has the columns {', '.join(header)}; write {_FORMS}", path=name, line=1)
+    raise InvalidAnnotationError(f"invalid columns {', '.join(header)}: expected {_FORMS}", path=name, line=1)
 
 
 def _of_width(rows: Sequence[_Row], width: int, name: str) -> Sequence[_Row]:
     for line, row in rows:
         if len(row) != width:
-            message = f"has {len(row)} columns, not {width}: {', '.join(row)!r}; the header is {_FORMS}"
+            message = f"has {len(row)} columns, not {width}: {', '.join(row)!r}; the header must be {_FORMS}"
             raise InvalidAnnotationError(message, path=name, line=line)
     return rows
 
 
 def _tree(rows: Sequence[_Row], name: str) -> Tree:
-    """The tree that pairs of class and parent make, each level in the order of the file."""
+    """Build a tree from pairs of class and parent; each level is in file order."""
     parents: dict[str, str] = {}
     for line, (one, parent) in rows:
         if one in parents:
@@ -105,12 +96,12 @@ def _tree(rows: Sequence[_Row], name: str) -> Tree:
 
 
 def _demand_top(one: str, parents: Mapping[str, str], name: str) -> None:
-    """Refuse a class that is below itself, or deeper than any tree of classes goes."""
+    """Refuse cycles and trees that are implausibly deep."""
     passed = {one}
     while parents.get(one):
         one = parents[one]
         if one in passed:
-            raise InvalidAnnotationError(f"the class {one!r} is below itself", path=name)
+            raise InvalidAnnotationError(f"the class {one!r} is its own ancestor", path=name)
         passed.add(one)
         if len(passed) > _DEEPEST:
             raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {one!r}", path=name)

@@ -1,4 +1,4 @@
-"""Bytes of a file and their text, with every reason why there may be none."""
+"""Read the bytes and the text of files, and report why a file cannot be read."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.B
 
 
 def open_file(path: str | Path, name: str | None = None) -> FileIO:
-    """A regular file, opened for reading without a buffer.
+    """Open a regular file for reading, without a buffer.
 
-    A pipe may never end and a device may never stop: either would hang a run or fill the memory.
+    Pipes and devices are refused: they may never end, and would block a run or fill the memory.
     """
     try:
-        # A pipe that nobody writes would block already when it is opened.
+        # Opening a pipe without a writer would block.
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         mode = os.fstat(number).st_mode
         if stat.S_ISREG(mode):
@@ -40,20 +40,12 @@ def open_file(path: str | Path, name: str | None = None) -> FileIO:
     except (OSError, ValueError) as error:
         raise unreadable(path, error, name) from None
     what = "a pipe" if stat.S_ISFIFO(mode) else "a device"
-    message = f"cannot be read: is {what}, not a file; write what comes from it to a file first"
+    message = f"cannot be read: is {what}, not a file; write its contents to a file first"
     raise UnreadableError(message, path=name or path)
 
 
 def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> bytes:
-    """The bytes of a file.
-
-    Parameters
-    ----------
-    max_bytes : int
-        Size limit.
-    name : str or None
-        Name of the file in messages; None: its path.
-    """
+    """The bytes of a file of at most `max_bytes`; `name` is its name in messages, by default its path."""
     data, size = read_within(path, max_bytes, name)
     if size > max_bytes:
         limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
@@ -63,11 +55,11 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
 
 
 def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[bytes, int]:
-    """The bytes of a file that has at most so many, else not all of them; and how many it has at least."""
+    """The bytes of a file if it has at most `most`, otherwise the first of them; and a lower bound of its size."""
     with open_file(path, name) as file:
         size = os.fstat(file.fileno()).st_size
         try:
-            # The size of a file and what it gives differ while somebody writes it, and under /proc.
+            # The reported size may be wrong while the file is being written, and under /proc.
             data = b"" if size > most else _read_up_to(file, max(size, 4096), most + 1)
         except OSError as error:
             raise unreadable(path, error, name) from None
@@ -75,13 +67,13 @@ def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[b
 
 
 def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:
-    """The bytes of a file, at most so many of them."""
+    """At most `most` bytes of a file."""
     parts: list[bytes] = []
     read, size = 0, expected + 1
     while read < most:
         data: bytes | None = file.read(min(size, most - read))
-        if data is None:  # a file of the kernel, such as /proc/kmsg, that waits for something to happen
-            raise OSError(errno.EAGAIN, "nothing can be read from it now")
+        if data is None:  # a kernel file such as /proc/kmsg that waits for events
+            raise OSError(errno.EAGAIN, "no data available now")
         if not data:
             break
         parts.append(data)
@@ -90,7 +82,7 @@ def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:
 
 
 def _demand_unpacked(data: bytes, name: str | Path) -> None:
-    """Raise if bytes are those of an archive, a spreadsheet or a MATLAB file, with what to do about it."""
+    """Raise if the file is an archive, a spreadsheet or a MATLAB file, and say how to convert it."""
     if data.startswith(_ZIP) and not str(name).lower().endswith(".mxl"):  # compressed MusicXML is an archive
         sheet = b"[Content_Types].xml" in data[:4096]
         message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"
@@ -98,32 +90,32 @@ def _demand_unpacked(data: bytes, name: str | Path) -> None:
     if data.startswith(_GZIP):
         raise UnreadableError("is compressed with gzip; unpack it", path=name)
     if data.startswith(_MATLAB):
-        message = "is a MATLAB file; load it with scipy.io.loadmat, and pass the arrays to mirflow.score"
+        message = "is a MATLAB file; load it with scipy.io.loadmat and pass the arrays to mirflow.score"
         raise UnreadableError(message, path=name)
     if data.startswith(_HDF5):
         message = (
-            "is an HDF5 file, as MATLAB's are from 7.3 on; read it with h5py, and pass the arrays to mirflow.score"
+            "is an HDF5 file (MATLAB 7.3 or later writes them); read it with h5py and pass the arrays to mirflow.score"
         )
         raise UnreadableError(message, path=name)
 
 
 def demand_no_json(data: bytes, name: str | Path) -> None:
-    """Raise if bytes that are to be read as text are those of a JAMS file that is called otherwise.
+    """Raise if a file to be read as text is JSON, such as a JAMS file with another suffix.
 
     Examples
     --------
     >>> demand_no_json(b'{"annotations": []}', "a.json")
     Traceback (most recent call last):
         ...
-    mirflow.errors.UnreadableError: a.json: is JSON; if it is JAMS, call it .jams, or say its format: jams ...
+    mirflow.errors.UnreadableError: a.json: is JSON; if it is JAMS, rename it to .jams, or declare format: jams ...
     """
     if _JSON.match(data):
-        message = "is JSON; if it is JAMS, call it .jams, or say its format: jams (--input-format jams)"
+        message = "is JSON; if it is JAMS, rename it to .jams, or declare format: jams (--input-format jams)"
         raise UnreadableError(message, path=name)
 
 
 def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
-    """Size in bytes and time of modification in ns of a file as it is now."""
+    """Current size in bytes and time of modification in ns of a file."""
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
@@ -132,11 +124,11 @@ def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
 
 
 def modified_of(status: os.stat_result) -> int:
-    """Time of modification in ns; of a file so new that a later change may not show, minus the time now.
+    """Time of modification in ns; minus the current time for a file so new that a later change may go unnoticed.
 
-    A file system that counts whole seconds (FAT: two) gives a file that is written twice within one the same time
-    both times. Until its clock has moved on, no time is given that could come again, and the file is read again next
-    time. Others count the ticks of the kernel, which take at most `_TICK`; that is waited for.
+    A file system that counts whole seconds (FAT: two) reports the same time for two writes within one second. Until
+    its clock has moved on, the file gets a time that cannot occur again, so that it is read again next time. Other
+    file systems count ticks of the kernel, of at most `_TICK`; this function waits for the next tick.
     """
     modified, now = status.st_mtime_ns, time_ns()
     if modified % 1_000_000_000 == 0:
@@ -147,41 +139,36 @@ def modified_of(status: os.stat_result) -> int:
 
 
 def unreadable(path: str | Path, error: OSError | ValueError, name: str | None = None) -> UnreadableError:
-    """The error for a file that cannot be read; of a link that leads nowhere with the file that is gone.
+    """The error for a file that cannot be read; for a broken link, it names the missing target.
 
-    Parameters
-    ----------
-    error : OSError or ValueError
-        The latter for a path that no file can have, such as one with a null character.
-    name : str or None
-        Name of the file in messages; None: its path.
+    A ValueError comes from an invalid path, such as one with a null character.
     """
     message = dangling(Path(path)) or f"cannot be read: {getattr(error, 'strerror', None) or error}"
     return UnreadableError(message, path=name or path)
 
 
 def dangling(path: Path) -> str:
-    """The error for a link that leads nowhere; empty for any other path."""
-    # Unlike those of pathlib, these are False for a path that no file can have.
+    """The error for a broken link; empty for any other path."""
+    # Unlike the methods of pathlib, these return False for an invalid path.
     if not os.path.islink(path) or os.path.exists(path):  # noqa: PTH110, PTH114
         return ""
-    return f"is a link to {str(path.readlink())!r}, which is not there"
+    return f"is a link to {str(path.readlink())!r}, which does not exist"
 
 
 def is_listed_file(path: Path) -> bool:
-    """True if an entry of a folder is a file: a link that leads nowhere does, and is not left out in silence."""
+    """True if an entry of a folder is a file or a broken link, which must not be skipped silently."""
     return path.is_file() or bool(dangling(path))
 
 
 def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Size in bytes of several files together, and a number made of their times of modification.
+    """Total size of several files in bytes, and a number derived from their times of modification.
 
     Examples
     --------
     >>> mix_stats([(5, 1), (7, 2)])[0], mix_stats([(5, 1), (7, 2)]) == mix_stats([(7, 2), (5, 1)])
     (12, False)
     """
-    # Multiplied so that two files that change places, or times that add up to the same, differ.
+    # Multiplied so that swapped files, or times with the same sum, give another number.
     mixed = 0
     for size, modified in stats:
         mixed = (mixed * 1_000_003 + modified + size) % 2**63
@@ -200,12 +187,12 @@ def digest_of(data: bytes) -> str:
 
 
 def join_digests(digests: Sequence[str]) -> str:
-    """The digest of several annotations together: that of the only one, empty where there is none."""
+    """The digest of several annotations: that of the only one, or empty if there are none."""
     return digest_of("".join(digests).encode()) if len(digests) > 1 else "".join(digests)
 
 
 def is_encoding(name: str) -> bool:
-    """True if Python reads text in an encoding of this name.
+    """True if Python has a text encoding of this name.
 
     Examples
     --------
@@ -215,7 +202,7 @@ def is_encoding(name: str) -> bool:
     try:
         b"text".decode(name)
     except UnicodeDecodeError:
-        return True  # other bytes can be read
+        return True  # other bytes may be valid
     except (LookupError, ValueError):
         return False
     return True

@@ -1,4 +1,7 @@
-"""Delimited text: rows under a header or in the usual order, all at once or, where one is odd, with its line."""
+"""Delimited text: rows under a header or in the usual order.
+
+Regular files are parsed at once; others row by row, so that errors name the line.
+"""
 
 from __future__ import annotations
 
@@ -57,45 +60,37 @@ _FLAGS = {"true": 1.0, "false": 0.0}
 
 @dataclass(slots=True, eq=False)
 class Layout:
-    """Places of the columns in the rows of a file, and how a line is split.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file in messages.
-    separator : str
-        A character, or ``whitespace``.
-    splits : int
-        Most splits of a line, so that the last column stays whole; -1: any number.
-    held : int
-        Number of fields of the first row.
-    """
+    """Positions of the columns in the rows of a file, and how lines are split."""
 
     kind: Kind
     reading: Reading
     name: str
+    """Name of the file in messages."""
     separator: str
+    """A character, or ``whitespace``."""
     places: Mapping[str, int]
     splits: int
+    """Maximum number of splits of a line, so that the last column stays whole; -1: no maximum."""
     header: Sequence[str] | None
     held: int = 0
+    """Number of fields of the first row."""
 
     @property
     def usual(self) -> bool:
-        """True if columns are neither declared nor named, so that rows have to look like those of the task."""
+        """True if columns are neither declared nor named, so that rows must look like rows of the task."""
         return self.header is None and not self.reading.delimited.columns
 
     @property
     def width(self) -> int:
-        """Number of columns up to the last one that is read."""
+        """Number of columns, up to the last column that is read."""
         return max(self.places.values()) + 1
 
     def split(self, line: str) -> list[str]:
-        """The fields of a line, without blanks around them."""
+        """The fields of a line, stripped."""
         return split_line(line, self.separator, self.splits)
 
     def annotation(self, rows: Sequence[Row], attrs: Mapping[str, Attribute]) -> Annotation:
-        """The annotation in the rows of a file, or of one track in it."""
+        """The annotation in rows of a file or of one track in it."""
         options = self.reading.delimited
         columns: dict[str, Column] = {}
         _demand_one_sign(rows, self)
@@ -133,38 +128,31 @@ class Layout:
         if _DECIMAL.fullmatch(text):
             if options.has_decimal_commas(self.separator):
                 return float(text.replace(",", "."))
-            hint = "; if commas precede decimals, declare decimal: ','"
+            hint = "; if commas are decimal separators, declare decimal: ','"
         elif column == "end" and "label" in self.places:
             hint = _unlike_an_end(text, fields)
         elif len(fields) > 1 and options.header is None and not options.columns and not any(map(is_number, fields)):
-            hint = "; if this is a header, none of its names is known: declare columns"
+            hint = "; if this is a header, its names are unknown: declare columns"
         elif options.columns and options.header is None and has_only_names(fields):
             hint = "; if this row is a header, declare header: true (--header), or the columns by its names"
         raise InvalidAnnotationError(f"{column} is not a number: {text!r}{hint}", path=self.name, line=line)
 
 
 def _unlike_an_end(text: str, fields: Sequence[str]) -> str:
-    """What rows with a text after their start may be: phrases of McGill Billboard, or starts and labels."""
+    """Hint for rows with text after their start: phrases of McGill Billboard, or starts and labels."""
     from .billboard import SILENCE
 
     if text == SILENCE or any("|" in field for field in fields):
-        return "; if this is a file of McGill Billboard, declare format: billboard (--input-format billboard)"
-    return "; if rows are a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
+        return "; if this is a McGill Billboard file, declare format: billboard (--input-format billboard)"
+    return "; if rows hold a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
 
 
 def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
-    """An annotation from the bytes of a delimited file.
+    """Parse the bytes of a delimited file.
 
-    Parameters
-    ----------
-    name : path
-        Name of the file in messages, and its ``source``.
-
-    Returns
-    -------
-    Annotation
-        Times in seconds and pitches in Hz, neither sorted nor checked. Without a label column intervals
-        have empty labels and events none; a file without rows gives no items.
+    Times are in seconds and pitches in Hz, neither sorted nor checked. Without a label column, intervals have empty
+    labels and events have none; a file without rows gives no items. `name` is the file's name in messages and the
+    attribute ``source``.
 
     Examples
     --------
@@ -188,7 +176,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
 
 
 def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
-    """Select beats, translate chords, put a list in its order, or make a hierarchy of one level."""
+    """Select beats, translate chords, sort a list, or make a hierarchy of one level."""
     kind = KINDS[reading.kind]
     if kind.pitched and reading.delimited.pitch_unit == "MIDI":
         demand_midi(annotation, name)
@@ -200,7 +188,7 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
 
 
 def demand_midi(annotation: Annotation, name: str | Path) -> None:
-    """Raise if a pitch that is declared as a MIDI number is above the highest one, as frequencies are.
+    """Raise if a pitch declared as a MIDI number is above the highest one: it may be a frequency.
 
     Examples
     --------
@@ -210,7 +198,7 @@ def demand_midi(annotation: Annotation, name: str | Path) -> None:
     wrong = np.flatnonzero(pitch >= midi_to_hz(HIGHEST_MIDI + 0.5))
     if len(wrong):
         item = int(wrong[0])
-        outer = annotation.inner_counts  # of several pitches in a frame lines are those of the frames
+        outer = annotation.inner_counts  # lines of multiple pitches are those of the frames
         row = item if not outer else int(np.searchsorted(np.cumsum(outer[0]), item, side="right"))
         number = float(hz_to_midi(pitch[item]))
         message = f"not a MIDI number from 0 to {HIGHEST_MIDI}: {number:.6g}; if the pitches are in Hz, declare "
@@ -218,7 +206,7 @@ def demand_midi(annotation: Annotation, name: str | Path) -> None:
 
 
 def has_numbers(reading: Reading) -> bool:
-    """True if numbers beside names count; of a class they do not, whatever else a table has.
+    """True if numbers next to names affect scores; for classes they do not.
 
     Examples
     --------
@@ -229,19 +217,19 @@ def has_numbers(reading: Reading) -> bool:
 
 
 def _row_kind(reading: Reading) -> Kind:
-    """The kind of rows: of a hierarchy that of its levels."""
+    """The kind of rows; for a hierarchy, that of its levels."""
     kind = KINDS[reading.kind]
     return KINDS[kind.level] if kind.level else kind
 
 
 def number_lines(text: str, comment: str) -> list[tuple[int, str]]:
-    """The lines with their numbers, without blank ones and comments."""
+    """The lines with their numbers, without blank lines and comments."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     return [one for one in lines if not one[1].lstrip().startswith(comment)] if comment else lines
 
 
 def first_row(lines: Sequence[str], comment: str) -> int:
-    """The place of the first line that is neither blank nor a comment."""
+    """The index of the first line that is neither blank nor a comment."""
     for place, line in enumerate(lines):
         row = line.strip()
         if row and not (comment and row.startswith(comment)):
@@ -257,12 +245,12 @@ def _without_rows(kind: Kind, attrs: Mapping[str, Attribute]) -> Annotation:
 def _all_at_once(
     text: str, lines: Sequence[str], start: int, layout: Layout, attrs: Mapping[str, Attribute]
 ) -> Annotation | None:
-    """An annotation of rows of equal width that are clearly of the task; None if the rows are not like that."""
+    """The annotation in rows of equal width that clearly belong to the task; None for other rows."""
     kind, places = layout.kind, layout.places
     start += layout.header is not None
     if not kind.numbers or start == len(lines):
         return None
-    if kind.followed_by == "position" and layout.separator == ",":  # perhaps that of decimals
+    if kind.followed_by == "position" and layout.separator == ",":  # perhaps a decimal comma
         return None
     rows = lines[start:] if start else lines
     place = places.get("label", sys.maxsize)
@@ -305,13 +293,13 @@ def _columns_of_fields(text: str, rows: Sequence[str], layout: Layout) -> list[t
 
 
 def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, Column], Float]:
-    """Columns of rows that hold nothing but numbers, or of which the others are not read; and the table of these."""
+    """Columns of rows that hold only numbers, or whose other columns are not read; and the numbers as a table."""
     names = [name for name in layout.places if name != "label"]
     if len(names) == layout.held == 1 and layout.header is None:
         column = _floats(rows)
         return {names[0]: column}, column[:, np.newaxis]
     separator = None if layout.separator == "whitespace" else layout.separator
-    if "label" in layout.places and not layout.usual:  # a later row may have one
+    if "label" in layout.places and not layout.usual:  # a later row may have a label
         raise ValueError
     places = [layout.places[name] for name in names]
     table = np.loadtxt(
@@ -331,16 +319,16 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
 
 
 def _are_odd(labels: str, layout: Layout) -> bool:
-    """True if one of some labels, a line each, is quoted, padded, or followed by another column."""
+    """True if a label, one per line, is quoted, padded, or followed by another column."""
     if "\t" in labels or " \n" in labels or "\n " in labels or labels[:1] == " " or labels[-1:] == " ":
         return True
     if layout.separator != "whitespace" and '"' in labels:
         return True
-    return layout.header is not None and not labels.isascii()  # there are more blanks in Unicode
+    return layout.header is not None and not labels.isascii()  # Unicode has more blanks
 
 
 def _are_of_task(labels: Sequence[str], more: Sequence[Sequence[str]], layout: Layout) -> bool:
-    """True if labels are clearly those of the task, and more columns numbers of bars."""
+    """True if the labels clearly belong to the task, and further columns are bar numbers."""
     whole = layout.kind.followed_by != "position" or all(one.isdecimal() for column in more for one in set(column))
     return whole and are_plain(set(labels), layout.kind, layout.reading.task)
 
@@ -352,7 +340,7 @@ def _as_annotation(
     lines: Sequence[int],
     attrs: Mapping[str, Attribute],
 ) -> Annotation:
-    """An annotation; intervals without ends last until the next one starts."""
+    """Build the annotation; intervals without ends last until the next one starts."""
     if layout.kind.adjacent and "end" not in columns:
         starts, labels = columns["start"], labels or []
         if layout.reading.delimited.last == "keep":
@@ -364,7 +352,7 @@ def _as_annotation(
 
 
 def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> Annotation:
-    """An annotation of whatever rows, or the line of the first one that is wrong."""
+    """The annotation in any rows; errors name the line of the first invalid row."""
     reading, kind, name = layout.reading, layout.kind, layout.name
     lines = number_lines(text, reading.delimited.comment)
     if layout.header is not None and has_numbers(reading):
@@ -375,7 +363,7 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
     if not layout.usual:
         if reading.delimited.columns:
             return layout.annotation(rows, attrs)
-    elif "bar" not in layout.places:  # selection by bars declares what the columns are
+    elif "bar" not in layout.places:  # selection by bars defines the columns
         whole = [(line, split_line(row, layout.separator)) for line, row in lines] if kind.numbers else rows
         demand_columns(whole, kind, reading.task, layout.width, name)
         demand_tags(rows, layout.places, reading.task, name)
@@ -387,7 +375,7 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
 
 
 def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> None:
-    """Raise if a header, the first of some lines, keeps numbers from being read that scores depend on."""
+    """Raise if scores depend on numbers that would be skipped because of the header in the first line."""
     if not layout.reading.delimited.columns and layout.header is not None:
         rows = (layout.split(line) for _, line in lines[1:])
         header = layout.split(lines[0][1])
@@ -395,17 +383,17 @@ def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> Non
 
 
 def _demand_clear_commas(rows: Sequence[Row], layout: Layout) -> None:
-    """Raise if commas between times and labels may as well stand before the decimals of the times."""
+    """Raise if commas between times and labels may also be decimal separators."""
     if layout.separator != "," or layout.reading.delimited.delimiter is not None or layout.reading.delimited.columns:
         return
     whole = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
     if len(whole) == len(rows) and len({fields[0] for fields in whole}) < len(rows):
-        message = "commas may precede decimals or separate columns: declare decimal: ',' or delimiter: comma"
+        message = "commas may be decimal or column separators: declare decimal: ',' or delimiter: comma"
         raise InvalidAnnotationError(f"{message}: {','.join(whole[0])!r}", path=layout.name, line=rows[0][0])
 
 
 def _demand_one_sign(rows: Sequence[Row], layout: Layout) -> None:
-    """Raise if some numbers have a point and others a comma, so that one of them may stand between thousands."""
+    """Raise if some numbers have a point and others a comma: one of them may separate thousands."""
     options = layout.reading.delimited
     if options.decimal is not None or not options.has_decimal_commas(layout.separator):
         return
@@ -414,7 +402,7 @@ def _demand_one_sign(rows: Sequence[Row], layout: Layout) -> None:
     numbers = [(line, fields[place]) for line, fields in rows for place in places if place < len(fields)]
     point = next(((line, text) for line, text in numbers if "." in text), None)
     if point is not None and any(_DECIMAL.fullmatch(text) for _, text in numbers):
-        message = f"other numbers have commas before their decimals, this one has a point: {point[1]!r}"
+        message = f"other numbers have decimal commas, this one has a point: {point[1]!r}"
         raise InvalidAnnotationError(f"{message}; declare decimal: ',' or '.'", path=layout.name, line=point[0])
 
 
@@ -432,7 +420,7 @@ def _units(kind: str) -> dict[str, str | None]:
 
 
 def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions, rows: int) -> dict[str, Column]:
-    """Columns of a file in the units and the columns of the schema."""
+    """Convert the columns of a file to the units and columns of the schema."""
     units = _units(kind.name)
     for name, column in columns.items():
         if units.get(name) == "s":
@@ -441,7 +429,7 @@ def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions,
             columns[name] = to_hertz(column, kind.name, options.pitch_unit)
     if "duration" in columns:
         columns["end"] = columns["start"] + columns.pop("duration")
-    if options.hop and kind.dims == ("time",) and "time" not in columns:  # a frame a row
+    if options.hop and kind.dims == ("time",) and "time" not in columns:  # one frame per row
         columns["time"] = options.seconds(np.arange(rows, dtype=np.float64))
     return columns
 
@@ -449,16 +437,10 @@ def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions,
 def find_layout(
     first: str, line: int, reading: Reading, separator: str | None, name: str, *, keyed: bool = False
 ) -> Layout:
-    """The layout of a file by its first row and the line of that.
+    """Find the layout of a file from its first row, on line `line`.
 
-    Parameters
-    ----------
-    separator : str or None
-        None: by the row.
-    name : str
-        Name of the file in messages.
-    keyed : bool
-        Whether columns hold the track, and perhaps the system and annotator, of each row.
+    Without a `separator`, it is found from the row. `keyed` files have columns for the track, and perhaps the system
+    and annotator, of each row.
     """
     kind, options = _row_kind(reading), reading.delimited
     head = split_line(first, separator or "whitespace")
@@ -470,7 +452,7 @@ def find_layout(
     declared, selection = dict(options.columns), reading.selection
     has_header = options.header
     if has_header is None:
-        # Numbers come first in rows of such kinds, and names of columns are those of a header.
+        # Rows of such kinds begin with numbers; only a header begins with names.
         named = any(isinstance(where, str) for where in declared.values()) or (kind.numbers > 0 and not declared)
         has_header = is_header(head, kind, keyed=keyed) or (named and not keyed and has_only_names(head))
     bars = "bar" in declared or (not declared and (selection or "").startswith("bar"))
@@ -488,22 +470,24 @@ def find_layout(
     if declared or has_header or not kind.numbers:
         _demand_columns_of_kind(kind, places, options, name, line, keyed=keyed)
     last = max(places.values())
-    if separator == "\t" or bars or (selection != "all" and not declared):  # a blank ends a position in the bar
+    if (
+        separator == "\t" or bars or (selection != "all" and not declared)
+    ):  # blanks separate a position in the bar from the next column
         splits = -1
     elif has_header:
         splits = max(len(head) - 1, last)
     else:
-        # The label takes the rest of the line if it is the last column; else what follows is split off.
+        # A label in the last column takes the rest of the line; otherwise, the columns after it are split off.
         splits = last if places.get("label") == last else last + 1
     held = len(head) if splits < 0 else min(len(head), splits + 1)
     return Layout(kind, reading, name, separator, places, splits, head if has_header else None, held)
 
 
 def _usual_places(kind: Kind, first: Sequence[str], name: str, line: int, *, keyed: bool) -> dict[str, int]:
-    """Places in the usual order; of columns that an annotation can do without, as many as the first row has."""
+    """Columns in the usual order, with as many optional columns as the first row has."""
     width = len(first) - keyed
     if kind.unclear and width > len(kind.usual_order):
-        message = f"{len(first)} columns without names, and {kind.unclear} may be meant: declare columns"
+        message = f"{len(first)} columns without names are ambiguous ({kind.unclear}): declare columns"
         raise InvalidAnnotationError(f"{message}: {' '.join(first)!r}", path=name, line=line)
     usual = kind.narrow_order if width <= len(kind.narrow_order) else kind.usual_order
     places = {"track": 0} if keyed else {}
@@ -517,12 +501,12 @@ def _usual_places(kind: Kind, first: Sequence[str], name: str, line: int, *, key
 def _demand_columns_of_kind(
     kind: Kind, places: Mapping[str, int], options: DelimitedOptions, name: str, line: int, *, keyed: bool
 ) -> None:
-    """Raise for a column that the kind does not have, and unless those are there that it cannot do without."""
+    """Raise if a column is unknown to the kind, or a required column is missing."""
     known = (*kind.columns, *KEYS) if keyed else kind.columns
     for column in places:
         if column not in known:
             raise InvalidAnnotationError(f"{kind.name} have no column {column!r}; {suggest(column, known)}", path=name)
-    counted = {"time"} if options.hop and kind.dims == ("time",) else set()  # frames that are counted need no times
+    counted = {"time"} if options.hop and kind.dims == ("time",) else set()  # counted frames need no times
     ways = [{"start"}] if kind.adjacent else [set(way) - counted for way in kind.needed]
     if not any(way <= places.keys() for way in ways):
         missing = min((sorted(way - places.keys()) for way in ways), key=len)
@@ -531,12 +515,12 @@ def _demand_columns_of_kind(
 
 
 def find_place(column: str, where: int | str, header: Sequence[str] | None, name: str, line: int | None = None) -> int:
-    """The place of a column that is declared by its place or its name; messages name the column, if it is given."""
+    """The index of a column that is declared by its index or its name; messages name the column, if given."""
     if isinstance(where, int):
         return where
     wanted = f"no column {where!r}{f' for {column!r}' if column else ''}"
     if header is None:
-        raise InvalidAnnotationError(f"no header, so {wanted}; count columns from 0", path=name)
+        raise InvalidAnnotationError(f"the file has no header and {wanted}; count columns from 0", path=name)
     if where not in header:
         message = f"{wanted}; {suggest(where, header)}"
         raise InvalidAnnotationError(message, path=name, line=line)
@@ -544,7 +528,7 @@ def find_place(column: str, where: int | str, header: Sequence[str] | None, name
 
 
 def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
-    """The fields of a line, without blanks around them.
+    """Split a line into fields, stripped.
 
     Examples
     --------
@@ -552,7 +536,7 @@ def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
     (['0.0', '1.5', 'verse 1'], ['a', 'b, c'])
     """
     if separator == "whitespace":
-        # Blanks may belong to a label, tabs do not: what follows one is a further column.
+        # Labels may contain blanks but not tabs: a tab begins another column.
         return [field.partition("\t")[0].strip() for field in line.split(None, splits)]
     if '"' in line:
         try:
@@ -564,7 +548,7 @@ def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
 
 
 def find_separator(text: str, format: str, options: DelimitedOptions) -> str | None:
-    """The separator of columns, as declared or by the format of a file; None where `sniff` has to find it.
+    """The separator of columns, as declared or by the format of a file; None if `sniff` has to find it.
 
     Examples
     --------
@@ -580,14 +564,14 @@ def find_separator(text: str, format: str, options: DelimitedOptions) -> str | N
             lines = text.split("\n")
             first = [*lines, ""][first_row(lines, options.comment)]
             start, found, _ = _QUOTED.sub("", first).partition(separator)
-            # A comma in front of it is one between columns, unless it stands before decimals.
+            # A comma before it separates columns unless it is a decimal separator.
             if found and ("," not in start or _DECIMAL.fullmatch(start.strip())):
                 return separator
     return "whitespace" if options.decimal == "," else ","
 
 
 def sniff(line: str) -> str:
-    """Blanks, unless the line only makes sense split by another separator.
+    """Find the separator of a line: whitespace, unless only another separator yields valid fields.
 
     Examples
     --------
@@ -603,21 +587,21 @@ def sniff(line: str) -> str:
 
 
 def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write an annotation as text that `mirflow.load` reads back: a row an item, columns separated by tabs.
+    """Write an annotation as text that `mirflow.load` reads back: one row per item, columns separated by tabs.
 
     Parameters
     ----------
     annotation : Annotation or xr.Dataset
-        Events, hits, intervals, notes, a series or several pitches over time. Columns are in the usual order of the
-        kind, times in seconds, pitches in Hz, with all digits; where there are others, such as velocities of notes,
-        under a header.
+        Events, hits, intervals, notes, a series or multiple pitches over time. Columns are in the usual order of the
+        kind, times in seconds and pitches in Hz, in full precision. A header is written only if there are further
+        columns, such as velocities of notes.
     path : path
-        A file that is there is replaced. Readers expect the suffix ``.lab``, ``.txt`` or ``.tsv``.
+        An existing file is replaced. Readers expect the suffix ``.lab``, ``.txt`` or ``.tsv``.
 
     Raises
     ------
     AnnotationError
-        For a kind that has no such form, and a label with a tab or a line break.
+        If the kind cannot be written as text, or a label contains a tab or a line break.
 
     Examples
     --------
@@ -631,7 +615,7 @@ def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
     heading, rows = _rows_of(annotation)
     odd = next((text for row in rows for text in row if isinstance(text, str) and set(text) & set("\t\r\n")), None)
     if odd is not None:
-        raise AnnotationError(f"a label with a tab or a line break cannot be written: {odd!r}; to_csv quotes it")
+        raise AnnotationError(f"cannot write a label with a tab or a line break: {odd!r}; to_csv quotes it")
     if set(heading) - set(_kind_of(annotation).usual_order):
         rows.insert(0, heading)
     text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
@@ -639,19 +623,19 @@ def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
 
 
 def to_csv(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Write an annotation as CSV that `mirflow.load` and programs for tables read: a header, and a row an item.
+    """Write an annotation as CSV that `mirflow.load` and spreadsheets read: a header, and one row per item.
 
     Parameters
     ----------
     annotation : Annotation or xr.Dataset
-        As for `to_lab`. Columns are named by the header, which several pitches over time do without: a row is a frame.
+        As for `to_lab`. Multiple pitches over time have one row per frame and no header.
     path : path
-        A file that is there is replaced. Readers expect the suffix ``.csv``.
+        An existing file is replaced. Readers expect the suffix ``.csv``.
 
     Raises
     ------
     AnnotationError
-        For a kind that has no such form.
+        If the kind cannot be written as a table.
 
     Examples
     --------
@@ -675,10 +659,10 @@ def _kind_of(annotation: Annotation | xr.Dataset) -> Kind:
 
 
 def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[list[str], list[Sequence[object]]]:
-    """Names of the columns in the usual order, and the rows; of several pitches over time all of a frame in one."""
+    """Names of the columns in the usual order, and the rows; a row of multiple pitches is a frame."""
     one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
     if one.kind not in _WRITTEN:
-        raise AnnotationError(f"{one.kind} has no form as text with a row an item; written are {', '.join(_WRITTEN)}")
+        raise AnnotationError(f"cannot write {one.kind} as a table; supported kinds are {', '.join(_WRITTEN)}")
     columns: dict[str, Sequence[object]] = {name: values.tolist() for name, values in one.columns.items()}
     if one.labels and any(one.labels):
         columns["label"] = one.labels

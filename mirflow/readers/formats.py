@@ -1,6 +1,6 @@
-"""Formats of annotation files: their suffixes, and what reads them.
+"""Formats of annotation files: their suffixes and readers.
 
-To add a format is to write its reader and to name it here.
+To add a format, write its reader and register it here.
 """
 
 from __future__ import annotations
@@ -14,37 +14,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A file format with its suffixes and reader.
-
-    Parameters
-    ----------
-    suffixes : tuple of str
-        Suffixes beside the one that is its name.
-    unlisted : tuple of str
-        Suffixes that are read where a file is named, and left alone in a folder.
-    ending : str
-        End of the names of files that are of the format whatever their suffix says.
-    parser : str
-        Module of this package and function: (bytes, reading, format, name of the file in messages) -> annotation.
-        Empty: delimited text, or the layout of a kind that has one only.
-    by_kind : mapping of str to str
-        The same for some kinds of annotation; empty: their layout.
-    notes : bool
-        True if multiple pitches are read from its notes.
-    table : str
-        Module and function that open a file of the annotations of many tracks, in place of a parser.
-    whole : bool
-        True if a file has rows of all items of a collection, of which those count that the other side has.
-    """
+    """A file format with its suffixes and reader."""
 
     suffixes: tuple[str, ...] = ()
+    """Suffixes other than its name."""
     unlisted: tuple[str, ...] = ()
+    """Suffixes that are read if a file is named, but ignored in a folder."""
     ending: str = ""
+    """Ending of file names that identify the format regardless of their suffix."""
     parser: str = ""
+    """``module:function`` of this package: (bytes, reading, format, name in messages) -> annotation. Empty: delimited
+    text, or the only layout of a kind."""
     by_kind: Mapping[str, str] = field(default_factory=dict)
+    """Parsers for some kinds of annotation; empty: the layout of the kind."""
     notes: bool = False
+    """Whether multiple pitches are read from its notes."""
     table: str = ""
+    """``module:function`` that opens a file with annotations of many tracks, instead of a parser."""
     whole: bool = False
+    """Whether a file has rows of all items of a collection; only those on the other side are scored."""
 
 
 _LYRICS, _NOTATION = {"text": ".lyrics:parse_text"}, {"sheet_music": ".sheet_music:parse_notation"}
@@ -59,7 +47,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
             by_kind={"sheet_music": ".sheet_music:parse_midi_score"},
             notes=True,
         ),
-        # The names of its files are those of the McGill Billboard project.
+        # The McGill Billboard project names its files so.
         "billboard": FileFormat(ending="salami_chords.txt", parser=".billboard:parse_billboard"),
         "musicxml": FileFormat(suffixes=(".xml", ".mxl"), parser=".harmonies:parse_score", by_kind=_NOTATION),
         "kern": FileFormat(suffixes=(".krn",), parser=".harmonies:parse_score", by_kind=_NOTATION),
@@ -78,11 +66,11 @@ else:
     Format = Literal[tuple(FORMATS)]
 _MORE = tuple(suffix for one in FORMATS.values() for suffix in one.suffixes)
 SUFFIXES = (*(f".{name}" for name in FORMATS), *_MORE, ".key")
-"""Suffixes of annotation files; in folders the others are left alone."""
+"""Suffixes of annotation files; other files in a folder are ignored."""
 TABLES: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.table)
-"""Formats whose files always hold many tracks: rankings and what is relevant for queries."""
+"""Formats whose files always hold many tracks: rankings and relevance judgements."""
 WHOLE: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.whole)
-"""Formats that have rows of all items of a collection: those count that the other side has."""
+"""Formats with rows of all items of a collection; only those on the other side are scored."""
 _BY_SUFFIX = {
     suffix[1:]: name for name, one in FORMATS.items() for suffix in (f".{name}", *one.suffixes, *one.unlisted)
 }
@@ -90,7 +78,7 @@ _BY_ENDING = tuple((one.ending, name) for name, one in FORMATS.items() if one.en
 
 
 def format_named(path: str) -> str:
-    """The format of a file by its name, text where that says nothing.
+    """The format of a file by its name; text if the name is ambiguous.
 
     Examples
     --------
@@ -104,7 +92,7 @@ def format_named(path: str) -> str:
 
 
 def load_reader(address: str) -> Callable[..., Any]:
-    """The function at ``module:function``, whose module is imported when a file of its format is read.
+    """Import the function at ``module:function``, when the first file of its format is read.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Chords and keys of scores: MusicXML, and kern with harmonies, read by music21.
 
-Times are seconds by the score's tempo marks, as it is written: repeats are not played.
+Times follow from the tempo marks, in seconds. Repeats are not played.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ KINDS_OF_HARMONY = {
     "power": "5",
     "pedal": "",
 }
-"""Kinds of MusicXML harmonies, by music21's names, and the degrees that they have beside the root."""
+"""Kinds of MusicXML harmonies, by music21's names, and their degrees above the root."""
 _ROMAN = "VII|VI|V|IV|III|II|I|vii|vi|v|iv|iii|ii|i"
 _NUMERAL = re.compile(
     rf"(?P<sign>[#-])?(?P<numeral>{_ROMAN})(?P<quality>[o+])?(?P<seventh>7)?(?P<inversion>[bcd])?(?P<of>/(?:{_ROMAN}))?"
@@ -59,14 +59,14 @@ _SEVENTHS_MAJOR, _SEVENTHS_MINOR = ("I", "ii", "iii", "IV", "V", "vi"), ("iv", "
 
 
 def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
-    """Chords or keys in the bytes of a score.
+    """Read chords or keys from the bytes of a score.
 
     Parameters
     ----------
     data : bytes
         MusicXML, perhaps compressed, or kern.
     reading : Reading
-        Of the tasks ``chord`` (harmonies, or a spine ``**harm``), ``key`` or ``local_key`` (key signatures with a mode,
+        The task is ``chord`` (harmonies, or a spine ``**harm``), ``key`` or ``local_key`` (key signatures with a mode,
         or key designations such as ``*C:``); `score_tempo` replaces the tempo marks.
     format : {"musicxml", "kern"}
     name : path
@@ -75,18 +75,11 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
     Returns
     -------
     Annotation
-        Of kind ``intervals``, or ``key``. Each chord or key lasts until the next one, the last one until the end.
-
-    Raises
-    ------
-    UnreadableError
-        For what is no score.
-    InvalidAnnotationError
-        For harmonies and keys without a meaning, parts of transposing instruments, and a score without a tempo.
+        Of kind ``intervals`` or ``key``. Each chord or key lasts until the next one, the last one until the end.
     """
     if reading.task not in ("chord", "key", "local_key"):
         raise InvalidAnnotationError(
-            f"scores are read for chords and keys, not for {reading.task or reading.kind}", path=name
+            f"scores can be read as chords or keys, not as {reading.task or reading.kind}", path=name
         )
     spines, encoding = 0, reading.delimited.encoding
     if format == "kern":
@@ -96,9 +89,7 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
     find = _chords if reading.task == "chord" else _keys
     found = find(score, name)
     if format == "kern" and reading.task == "chord" and len(found) != spines:
-        message = (
-            f"of {spines} harmonies in **harm {len(found)} stand beside a note of their own; the others have no time"
-        )
+        message = f"{len(found)} of {spines} harmonies in **harm are aligned with a note; the others cannot be timed"
         raise InvalidAnnotationError(message, path=name)
     attrs = {"source": str(name)}
     if reading.kind == "key":
@@ -110,9 +101,9 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
 
 
 def _number_staves(text: str, with_chords: bool, name: str | Path) -> tuple[str, int]:
-    """Kern whose spines have the numbers of their staves, by which music21 finds harmonies, and how many these are.
+    """Add staff numbers to the spines of kern, which music21 needs to find harmonies; and count the harmonies.
 
-    Without chords harmonies are text: those that music21 does not know make it stumble.
+    Unless chords are read, harmonies become text: music21 fails at unknown ones.
     """
     lines = text.rstrip("\n").split("\n")
     start = next((place for place, line in enumerate(lines) if line.startswith("**")), None)
@@ -127,7 +118,7 @@ def _number_staves(text: str, with_chords: bool, name: str | Path) -> tuple[str,
 
 
 def _count_harmonies(lines: Sequence[str], kinds: list[str], first: int, name: str | Path) -> int:
-    """The number of harmonies in the spines of that kind; an InvalidAnnotationError for one that is not read."""
+    """Count the harmonies in ``**harm`` spines; raise for an unsupported one."""
     count, minor = 0, False
     for number, line in enumerate(lines, first):
         tokens = line.split("\t")
@@ -141,9 +132,7 @@ def _count_harmonies(lines: Sequence[str], kinds: list[str], first: int, name: s
             elif _is_clear(token, minor):
                 count += 1
             else:
-                message = (
-                    f"the harmony {token!r} is not read: Roman numerals are triads, and sevenths that the key makes"
-                )
+                message = f"unsupported harmony {token!r}: Roman numerals must be triads or diatonic sevenths"
                 raise InvalidAnnotationError(message, path=name, line=number)
         if line.startswith("*"):
             kinds = _after_paths(tokens, kinds)
@@ -163,9 +152,9 @@ def _after_paths(tokens: Sequence[str], kinds: Sequence[str]) -> list[str]:
 
 
 def _is_clear(token: str, minor: bool) -> bool:
-    """True if a harmony of a spine ``**harm`` means to music21 what it means in the representation's text.
+    """True if music21 interprets a ``**harm`` token as the specification of the representation does.
 
-    Other tokens lose their figures there without a word (``V9``, ``N``), or are read in another key's scale.
+    It silently drops the figures of other tokens (``V9``, ``N``), or reads them in the scale of another key.
     """
     form = _NUMERAL.fullmatch(token)
     if form is None:
@@ -183,7 +172,7 @@ Found = list[tuple[float, str]]
 
 
 def _placed(score: Any, classes: Sequence[str]) -> list[tuple[float, Any]]:
-    """Elements of some classes with their offsets in the score, by offset."""
+    """Elements of the given classes with their offsets in the score, sorted by offset."""
     found = [(float(one.getOffsetInHierarchy(score)), one) for one in score.recurse().getElementsByClass(classes)]
     return sorted(found, key=lambda one: one[0])
 
@@ -194,22 +183,22 @@ def _where(element: Any, offset: float) -> str:
 
 
 def _refuse_transposed(element: Any, name: str | Path) -> None:
-    """Raise for what is written for an instrument that sounds elsewhere but in another octave."""
+    """Raise if an element is written for a transposing instrument, other than one that transposes by octaves."""
     part = element.getContextByClass("Part")
     for instrument in part.recurse().getElementsByClass("Instrument") if part is not None else ():
         interval = instrument.transposition
         if interval is not None and round(interval.semitones) % 12:
-            message = f"part {part.partName or part.id!r} is written for a transposing instrument; give a score in C"
+            message = f"part {part.partName or part.id!r} is written for a transposing instrument; provide a score in C"
             raise InvalidAnnotationError(message, path=name)
 
 
 def _merged(found: list[tuple[float, str, str]], what: str, name: str | Path) -> Found:
-    """Labels by offset, of which all parts have the same."""
+    """Labels by offset; raise if parts disagree."""
     by_offset: dict[float, tuple[str, str]] = {}
     for offset, label, where in found:
         known = by_offset.setdefault(offset, (label, where))
         if known[0] != label:
-            raise InvalidAnnotationError(f"two {what} at one time {where}: {known[0]} and {label}", path=name)
+            raise InvalidAnnotationError(f"two {what} at the same time {where}: {known[0]} and {label}", path=name)
     return [(offset, label) for offset, (label, _) in sorted(by_offset.items())]
 
 
@@ -234,12 +223,12 @@ def _spelled(pitch: Any) -> str:
 
 
 def _of_symbol(symbol: Any) -> str:
-    """A harmony of MusicXML; a ValueError for one that leaves the chord open."""
+    """The label of a MusicXML harmony; raise a ValueError if it does not define a chord."""
     if "NoChord" in symbol.classes:
         return NO_CHORD
     kind = str(symbol.chordKind)
     if kind not in KINDS_OF_HARMONY or symbol.root() is None:
-        raise ValueError(f"the harmony {symbol.figure!r} of kind {kind!r} is no chord of its own")
+        raise ValueError(f"unsupported chord kind {kind!r} ({symbol.figure!r})")
     degrees = KINDS_OF_HARMONY[kind].split()
     for change in symbol.getChordStepModifications():
         _change(
@@ -250,11 +239,11 @@ def _of_symbol(symbol: Any) -> str:
 
 
 def _change(degrees: list[str], how: str, number: int, alter: int) -> None:
-    """Add, alter or subtract a degree, as MusicXML means it: what is added is counted from a dominant chord."""
+    """Add, alter or subtract a degree; as in MusicXML, added degrees are relative to a dominant chord."""
     held = next((one for one in degrees if one.lstrip("#b") == str(number)), None)
     if how == "add":
-        if number == 7 and alter < 0:  # programs mean b7 and bb7 by it
-            raise ValueError("the harmony adds a seventh that is altered by -1, which leaves open which one")
+        if number == 7 and alter < 0:  # programs use it for b7 and for bb7
+            raise ValueError("the harmony adds a seventh altered by -1, which is ambiguous (b7 or bb7)")
         degrees.append(_altered(number, alter - (number == 7)))
         return
     if held is None:
@@ -271,7 +260,7 @@ def _altered(number: int, alter: int) -> str:
 
 
 def _of_numeral(numeral: Any) -> str:
-    """A Roman numeral in its key."""
+    """The label of a Roman numeral in its key."""
     root = _spelled(numeral.root())
     degrees = dict.fromkeys(degree_of_note(root, _spelled(pitch)) for pitch in numeral.pitches)
     degrees.pop("1", None)
@@ -284,7 +273,7 @@ def _of_numeral(numeral: Any) -> str:
 
 
 def _keys(score: Any, name: str | Path) -> Found:
-    """The keys of a score, changes only."""
+    """The keys of a score, without repetitions."""
     found: list[tuple[float, str, str]] = []
     bare: dict[float, str] = {}
     for offset, one in _placed(score, ("KeySignature",)):
@@ -297,7 +286,7 @@ def _keys(score: Any, name: str | Path) -> Found:
     named = {offset for offset, _, _ in found}
     for offset, where in bare.items():
         if offset not in named:
-            raise InvalidAnnotationError(f"a key signature has no mode, so it names no key, {where}", path=name)
+            raise InvalidAnnotationError(f"the key signature has no mode, so the key is unknown, {where}", path=name)
     if not found:
         raise InvalidAnnotationError("the score has no key", path=name)
     merged = _merged(found, "keys", name)
@@ -312,12 +301,12 @@ def _clock(score: Any, tempo: float | None, name: str | Path) -> Callable[[Float
     else:
         for offset, mark in _placed(score, ("MetronomeMark",)):
             stated = mark.numberSounding is not None or (mark.number is not None and not mark.numberImplicit)
-            if stated:  # words alone, such as Andante, state no tempo
+            if stated:  # words alone, such as Andante, do not state a tempo
                 marks[offset] = float(mark.getQuarterBPM(useNumberSounding=True))
     if 0.0 not in marks:
         raise InvalidAnnotationError(
-            "the score does not begin with a tempo mark, so there are no seconds; declare score_tempo: 60 for times in "
-            "quarter notes",
+            "the score does not begin with a tempo mark, so times in seconds are unknown; declare score_tempo: 60 for "
+            "times in quarter notes",
             path=name,
         )
     offsets = np.array(sorted(marks))

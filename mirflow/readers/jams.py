@@ -1,4 +1,4 @@
-"""JAMS: annotations from files, decoded by type and without the jams package, from and to its objects; validation."""
+"""JAMS: read files without the jams package, convert from and to its objects, and validate files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Observation = tuple[float, float, Any, float | None]
 """Time, duration, value and confidence."""
 _SHOWN = 8
-# Ends that miss the next start by less than this are equal to it but for the rounding of start + duration.
+# Ends closer than this to the next start differ from it only by the rounding of start + duration.
 _ROUNDING = 1e-9
 _MOST_DIGITS = 308  # of a double
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -44,7 +44,7 @@ _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>.*)`)?$")
 
 @dataclass(frozen=True, slots=True)
 class AnnotationChoice:
-    """One annotation that may be chosen: its namespace, and the name of its annotator, unique in the namespace."""
+    """An annotation in a file: its namespace, and the name of its annotator, unique in the namespace."""
 
     namespace: str
     annotator: str
@@ -54,9 +54,9 @@ class AnnotationChoice:
 
 
 def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[AnnotationChoice, ...]:
-    """Name the annotator of every annotation: the id, else the name, else the position in its namespace.
+    """Name the annotators: by id, otherwise by name, otherwise by the position in their namespace.
 
-    Names that would occur twice in a namespace get a number, from the second on.
+    A repeated name in a namespace gets a number, from the second occurrence on.
 
     Examples
     --------
@@ -83,18 +83,18 @@ def _annotator(metadata: Any) -> str:
 
 
 def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
-    """The error for a file without an annotation of a namespace, or for a task, with the remedy.
+    """The error for a file without an annotation for a task or in a namespace, with the remedy.
 
     Examples
     --------
     >>> describe_absent([AnnotationChoice("chord", "A1")], "beat")
-    "holds no annotation for 'beat'; it holds chord by A1: say task chord"
+    "holds no annotation for 'beat'; it holds chord by A1: use task chord"
     """
     message = f"holds no annotation for {what!r}; it holds {', '.join(map(str, choices)) or 'no annotation at all'}"
     known = [NAMESPACES[choice.namespace] for choice in choices if choice.namespace in NAMESPACES]
     tasks = dict.fromkeys(task for namespace in known for task in namespace.tasks[:1] if task != what)
     if tasks:
-        return f"{message}: say task {' or '.join(tasks)}"
+        return f"{message}: use task {' or '.join(tasks)}"
     if known:
         names = dict.fromkeys(namespace.name for namespace in known)
         return f"{message}: declare namespace: {' or '.join(names)}"
@@ -108,30 +108,21 @@ def _read_for(what: str) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class JamsFile:
-    """The annotations of a JAMS file or object, not yet decoded.
-
-    Parameters
-    ----------
-    name : str
-        Name in messages.
-    digest : str
-        Of the bytes of a file.
-    choices : tuple of AnnotationChoice
-        Namespace and annotator of each annotation, in the file's order.
-    observations : sequence of callable
-        What each annotation holds, decoded when it is called.
-    attrs : mapping
-        Of the file: ``source``, ``duration`` [s], ``title``, ``artist``.
-    """
+    """The annotations of a JAMS file or object, not yet decoded."""
 
     name: str
+    """Name in messages."""
     digest: str
+    """Digest of the file's bytes."""
     choices: tuple[AnnotationChoice, ...]
+    """Namespace and annotator of each annotation, in the file's order."""
     observations: Sequence[Callable[[], Observations]]
+    """Decoders of the contents of each annotation."""
     attrs: Mapping[str, Attribute]
+    """Attributes of the file: ``source``, ``duration`` [s], ``title``, ``artist``."""
 
     def fitting(self, reading: Reading) -> list[int]:
-        """Positions of the annotations that fit what is to be read."""
+        """Positions of the annotations that match the reading."""
         wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
         return [place for place, choice in enumerate(self.choices) if choice.namespace in wanted]
 
@@ -147,17 +138,11 @@ class JamsFile:
         return reading.with_labels(annotation)
 
     def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
-        """The one annotation that is meant.
-
-        Parameters
-        ----------
-        annotator : str, int or None
-            An annotator's id, a position among the annotations that fit, or None where only one fits.
-        """
+        """One annotation: by the annotator's id, by its position among the matching ones, or the only match."""
         return self.annotation(self._choose(reading, annotator), reading)
 
     def every(self, reading: Reading) -> list[Annotation]:
-        """Every annotation that fits, in the file's order."""
+        """All matching annotations, in file order."""
         return [self.annotation(place, reading) for place in self.fitting(reading)]
 
     def _choose(self, reading: Reading, annotator: str | int | None) -> int:
@@ -174,7 +159,7 @@ class JamsFile:
             known = [self.choices[place].annotator for place in fitting]
             fitting = [place for place in fitting if self.choices[place].annotator == annotator]
             if not fitting:
-                together = "; to score all of them write a pipeline with combine: each, mean or max"
+                together = "; to score all of them, write a pipeline with combine: each, mean or max"
                 message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
                 message += together if annotator == "all" else ""
                 stop = "" if message.endswith("?") else "."
@@ -190,13 +175,7 @@ class JamsFile:
 
 @dataclass(frozen=True)
 class Observations:
-    """Observations of one JAMS annotation in parallel sequences; `confidence` only where it is needed.
-
-    Parameters
-    ----------
-    name, where : str
-        Of the file and of the annotation in it, in messages.
-    """
+    """Observations of one JAMS annotation as parallel sequences; `confidence` only if needed."""
 
     time: Float
     duration: Float
@@ -204,9 +183,10 @@ class Observations:
     confidence: Sequence[Any] = ()
     name: str = "<jams>"
     where: str = "data"
+    """Path of the annotation within the file, in messages."""
 
     def annotation(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:
-        """As an annotation of a kind that the namespace can be read as."""
+        """Convert to an annotation of a kind that the namespace can be read as."""
         if kind == "hierarchy":
             return self._hierarchy(attrs)
         if kind == "patterns":
@@ -260,13 +240,13 @@ class Observations:
         return Annotation("tempo", {**columns, **self._strengths("salience")}, attrs=attrs)
 
     def _strengths(self, column: str) -> dict[str, Column]:
-        """The confidences as a column of that name, if every observation has one."""
+        """The confidences as a column, if every observation has one."""
         strengths = [_number_or_nan(value) for value in self.confidence]
         complete = len(strengths) == len(self.values) and not np.isnan(strengths).any()
         return {column: np.array(strengths, dtype=np.float64)} if complete else {}
 
     def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:
-        """Notes in their order; a pitch over time, or several, in order of time."""
+        """Notes in file order; one or multiple pitches over time, sorted by time."""
         unit = "MIDI" if NAMESPACES[namespace].value == "midi" else "Hz"
         pitch = np.array(self._each(list(map(_signed_frequency, self.values)), "value"), dtype=np.float64)
         pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
@@ -299,18 +279,18 @@ class Observations:
 
 
 def _signed_frequency(value: Any) -> Any:
-    """A point of a pitch contour as one number, negative where it is not voiced; other values as they are."""
+    """A point of a pitch contour as one number, negative if unvoiced; other values are unchanged."""
     if not isinstance(value, Mapping):
         return value
     frequency, voiced = value.get("frequency"), value.get("voiced")
     if isinstance(voiced, bool) and not voiced and frequency is None:
-        return 0.0  # what is not voiced needs no frequency, and some trackers write NaN
+        return 0.0  # unvoiced points need no frequency, and some trackers write NaN
     number = _number_or_nan(frequency)
     return -abs(number) if voiced is False else number
 
 
 def _shown(value: Any) -> str:
-    """A value as a message shows it: of long ones the two ends, of whole numbers of many digits no digit.
+    """A value for a message: long texts are shortened, integers of many digits are only described.
 
     Examples
     --------
@@ -324,7 +304,7 @@ def _shown(value: Any) -> str:
 
 
 def _number_or_nan(value: Any) -> float:
-    """A value as a number; NaN for what is none, or too large to be one.
+    """A value as a float; NaN if it is not a number or is too large.
 
     Examples
     --------
@@ -340,7 +320,7 @@ def _number_or_nan(value: Any) -> float:
 
 
 def _ends_of(time: Float, duration: Float) -> Float:
-    """Ends of observations; one that misses the next start by rounding only is set to it."""
+    """Ends of observations; an end that differs from the next start only by rounding is set to it."""
     end = time + duration
     touching = np.abs(end[:-1] - time[1:]) < _ROUNDING
     end[:-1][touching] = time[1:][touching]
@@ -348,10 +328,10 @@ def _ends_of(time: Float, duration: Float) -> Float:
 
 
 def _value_texts(values: Sequence[Any], namespace: str) -> list[str]:
-    """Values of observations as labels: a beat's position as its number, null as nothing."""
+    """Values of observations as labels: positions of beats as numbers, null as an empty label."""
     if NAMESPACES[namespace].value == "position":
         values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
-    # Positions of beats, the most frequent values that are no text, are whole numbers.
+    # Positions of beats, the most frequent values that are not text, are whole numbers.
     return [value if isinstance(value, str) else str(value) if type(value) is int else _text(value) for value in values]
 
 
@@ -364,7 +344,7 @@ def _text(value: Any) -> str:
 
 
 class _Header(msgspec.Struct):
-    """One annotation of a file, its observations still undecoded."""
+    """One annotation of a file, with undecoded observations."""
 
     namespace: str = ""
     data: msgspec.Raw = msgspec.Raw(b"[]")
@@ -377,7 +357,7 @@ class _File(msgspec.Struct):
 
 
 class _TextObservation(msgspec.Struct, gc=False):
-    """The form of nearly all observations; the others take the slower types below."""
+    """The form of nearly all observations; others are decoded by the slower types below."""
 
     time: float
     duration: float
@@ -396,7 +376,7 @@ class _Contour(msgspec.Struct, gc=False):
 
 
 class _ContourObservation(msgspec.Struct, gc=False):
-    """A point of a pitch contour; there are ten thousands in a file."""
+    """A point of a pitch contour; files hold tens of thousands."""
 
     time: float
     duration: float
@@ -429,17 +409,17 @@ _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 def _decode_observations(header: _Header, name: str, where: str) -> Observations:
     try:
         return _typed_observations(header, name, where)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # what is skipped over is not looked into
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
         raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
 
 
 def _typed_observations(header: _Header, name: str, where: str) -> Observations:
     form = NAMESPACES[header.namespace].value
-    if form == "tag":  # its confidence is an affinity
+    if form == "tag":  # the confidence of a tag is its affinity
         return _odd_observations(header, name, where)
     rows: Sequence[_TextObservation | _NumberObservation | _ContourObservation]
     try:
-        if form == "contour":  # points that are not voiced have a negative frequency
+        if form == "contour":  # unvoiced points have a negative frequency
             rows = points = _CONTOURS.decode(header.data)
             values: list[Any] = [p.frequency if p.voiced else -abs(p.frequency) for p in (row.value for row in points)]
         else:
@@ -477,13 +457,13 @@ def _odd_observations(header: _Header, name: str, where: str) -> Observations:
 
 
 def annotators_of(path: str, reading: Reading, name: str) -> list[str]:
-    """The annotators of a JAMS file's annotations that fit, in the file's order."""
+    """The annotators of the matching annotations in a JAMS file, in file order."""
     file = open_jams(path, reading.max_bytes, name)
     return [file.choices[place].annotator for place in file.fitting(reading)]
 
 
 def open_jams(path: str, max_bytes: int, name: str) -> JamsFile:
-    """The decoded frame of a JAMS file; the last few are remembered until they change on disk."""
+    """Decode the frame of a JAMS file; the last few files are cached until they change on disk."""
     return _open(path, max_bytes, name, file_stat(path, name))
 
 
@@ -493,7 +473,7 @@ def _open(path: str, max_bytes: int, name: str, stat: tuple[int, int]) -> JamsFi
 
 
 def decode_jams(data: bytes, name: str) -> JamsFile:
-    """The decoded frame of a JAMS file from its bytes.
+    """Decode the frame of a JAMS file from its bytes.
 
     Examples
     --------
@@ -526,19 +506,19 @@ def _decode_file(data: bytes, name: str) -> _File:
 
 
 def _without_constants(data: bytes, name: str) -> bytes:
-    """JSON with null for NaN and infinities, which Python's own encoder writes although JSON has none."""
+    """Replace NaN and infinities, which Python's encoder writes although JSON lacks them, with null."""
     try:
         return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_parse_whole))
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:  # halves of surrogate pairs cannot be encoded
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:  # lone surrogates cannot be encoded
         raise _broken(str(error), data, name) from None
     except json.JSONDecodeError as error:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
 
 
 def _parse_whole(digits: str) -> int | float:
-    """A number without a fraction; one that is larger than any double is infinite, as with one."""
+    """Parse an integer; beyond the range of doubles it is infinite, as for numbers with a fraction."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
@@ -566,7 +546,7 @@ def _file_attrs(metadata: Any) -> dict[str, Attribute]:
 
 
 def is_jams(thing: object) -> bool:
-    """True if something is a ``jams.JAMS`` or ``jams.Annotation``, without importing jams.
+    """True for a ``jams.JAMS`` or ``jams.Annotation``, without importing jams.
 
     Examples
     --------
@@ -602,29 +582,28 @@ def to_jams(
     task: str | None = None,
     namespace: str | None = None,
 ) -> jams.JAMS:
-    """Annotations as a ``jams.JAMS`` object.
+    """Convert annotations to a ``jams.JAMS`` object.
 
     Parameters
     ----------
     annotations : Annotation, xr.Dataset, or a sequence of them
-        Of a kind that JAMS has a namespace for: events, intervals, hierarchy, notes, series, multipitch, patterns,
-        tempo, key or labels. Velocities and labels of notes and a voicing by degrees have no place in JAMS and are left
-        out.
+        Of a kind with a JAMS namespace: events, intervals, hierarchy, notes, series, multipitch, patterns, tempo, key
+        or labels. JAMS cannot hold velocities and labels of notes or a continuous voicing; they are left out.
     task, namespace : str or None
-        What they are written as. None: the namespace, else the task, that each was read as. Of ``beat_position`` only
-        the position in the bar is kept when reading, so that it is written as ``beat``; ``pitch_hz`` and
-        ``pitch_midi``, which JAMS has given up, are written as ``pitch_contour``.
+        Task or namespace to write. By default, the namespace, otherwise the task, that each annotation was read as.
+        ``beat_position`` is written as ``beat``, since only the position in the bar is read; the deprecated
+        ``pitch_hz`` and ``pitch_midi`` are written as ``pitch_contour``.
 
     Returns
     -------
     jams.JAMS
-        One annotation for each, with the annotator as its id; title, artist and duration of the first that has them,
-        the duration otherwise being the end of the last item.
+        One annotation each, with the annotator as its id. Title, artist and duration are taken from the first
+        annotation that has them; the duration defaults to the end of the last item.
 
     Raises
     ------
     AnnotationError
-        If a namespace is needed and not known, or cannot hold an annotation of that kind.
+        If a namespace is required but unknown, or cannot hold annotations of the kind.
 
     Examples
     --------
@@ -666,8 +645,8 @@ def _namespace(annotation: Annotation, task: str | None, namespace: str | None) 
         holding = [one for one, space in NAMESPACES.items() if annotation.kind in space.kinds]
         if not holding:
             raise AnnotationError(f"JAMS has no namespace for annotations of kind {annotation.kind}")
-        what = "no JAMS namespace is named" if name is None else f"unknown JAMS namespace {name!r}"
-        raise AnnotationError(f"{what}; those of {annotation.kind} are {', '.join(holding)}")
+        what = "no JAMS namespace is given" if name is None else f"unknown JAMS namespace {name!r}"
+        raise AnnotationError(f"{what}; {annotation.kind} can be written as {', '.join(holding)}")
     if NAMESPACES[str(name)].value == "position" and annotation.kind == "events":
         return "beat"
     if annotation.kind in ("series", "multipitch") and name in ("pitch_hz", "pitch_midi"):
@@ -683,7 +662,7 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
     Parameters
     ----------
     duration : float, seconds
-        Of the track, for what holds throughout: a key, a tempo.
+        Duration of the track, for a key or a tempo.
 
     Examples
     --------
@@ -706,7 +685,7 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
     if kind in PITCHED:
         return list(_pitches(annotation, NAMESPACES[namespace].value))
     if kind == "text" and not {"start", "end"} <= set(annotation.columns):
-        raise AnnotationError("JAMS has times for each line or word of lyrics, and these have none")
+        raise AnnotationError("JAMS needs a time for each line or word of lyrics, and these have none")
     times = annotation.columns["time" if kind == "events" else "start"]
     texts = annotation.labels if annotation.labels is not None else [""] * len(times)
     if kind == "events":
@@ -724,7 +703,7 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
 
 
 def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:
-    """Notes, or points of a pitch contour; a frame in which nothing sounds is a point that is not voiced."""
+    """Notes, or points of a pitch contour; a silent frame is an unvoiced point."""
     columns = annotation.columns
     if annotation.kind == "notes":
         pitch: Float = np.asarray(hz_to_midi(columns["pitch"])) if form == "midi" else columns["pitch"]
@@ -743,7 +722,7 @@ def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:
 
 
 def _notes(annotation: Annotation) -> Iterator[Observation]:
-    """Notes of patterns; what the namespace demands and we do not know, the morphetic pitch and the staff, is 0."""
+    """Notes of patterns; the morphetic pitch and the staff, which the namespace requires, are unknown and set to 0."""
     occurrences, notes = annotation.inner_counts
     pattern, owner = rows_of(occurrences), rows_of(notes)
     number = np.arange(len(notes)) - np.repeat(offsets_of(occurrences)[:-1], occurrences)
@@ -754,7 +733,7 @@ def _notes(annotation: Annotation) -> Iterator[Observation]:
 
 
 def _number(label: str) -> float | str | None:
-    """A label as a number where it is one, null where it is empty."""
+    """A label as a number if it is one, None if it is empty."""
     if not label:
         return None
     try:
@@ -765,13 +744,7 @@ def _number(label: str) -> float | str | None:
 
 
 def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
-    """Breaches of the JAMS schema, or of the schema of an annotation's namespace.
-
-    Returns
-    -------
-    list of Problem
-        Each with its place, such as ``annotations[0].data[12].value``; empty for a valid file.
-    """
+    """Violations of the JAMS schema or of the schemas of namespaces, such as at ``annotations[0].data[12].value``."""
     data = read_bytes(path, max_bytes)
     try:
         document = json.loads(data, parse_int=_parse_whole)
@@ -789,7 +762,7 @@ def _problems(document: Any) -> Iterator[Problem]:
 
     annotations = document.get("annotations") if isinstance(document, Mapping) else None
     held = annotations if isinstance(annotations, list) else []
-    # The observations are judged by their namespace below; in the frame they would all be listed in one message.
+    # Observations are checked against their namespace below; here a single message would list all of them.
     frame = [{**one, "data": []} if isinstance(one, Mapping) and "data" in one else one for one in held]
     document = {**document, "annotations": frame} if held else document
     yield from _breaches(document, jams.schema.JAMS_SCHEMA, "")
@@ -806,7 +779,7 @@ def _problems(document: Any) -> Iterator[Problem]:
 
 
 def _rows(data: Any) -> Any:
-    """Observations as a list, also where an old file keeps them in columns."""
+    """Observations as a list, even if an old file stores them in columns."""
     if not isinstance(data, Mapping) or not all(isinstance(column, list) for column in data.values()):
         return data
     return [dict(zip(data, values, strict=False)) for values in zip(*data.values(), strict=False)]
@@ -823,4 +796,4 @@ def _breaches(instance: Any, schema: Mapping[str, Any], where: str) -> Iterator[
 def _short(error: Any) -> str:
     if error.validator == "pattern":
         return f"not a valid value: {error.instance!r}"
-    return error.message if len(error.message) < 200 else f"breaks the rule {error.validator!r}"
+    return error.message if len(error.message) < 200 else f"violates the rule {error.validator!r}"

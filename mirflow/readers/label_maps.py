@@ -1,14 +1,14 @@
-"""Maps of labels: the labels of a list of the user's in place of those of a file, such as seven functions of segments.
+"""Label maps: replace the labels of a file with a user's vocabulary, such as seven functions of segments.
 
 A map is a YAML file:
 
 .. code-block:: yaml
 
-    equal: {refrain: chorus}                # labels as a whole, first
-    contain: {chorus: chorus, solo: inst}   # then what labels contain, in this order
-    default: other                          # all others; without it they stay as they are
+    equal: {refrain: chorus}                # whole labels come first
+    contain: {chorus: chorus, solo: inst}   # then parts of labels, in this order
+    default: other                          # all other labels; without it they are unchanged
 
-Upper and lower case are the same. What a map makes of labels stays as it is, so that they may be mapped twice.
+Matching ignores case. Labels that a map produces map to themselves, so that applying it twice changes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FOLDER = Path(__file__).with_name("maps")
 _MAX_BYTES = 2**22
 _KEYS = ("equal", "contain", "default")
 UNMAPPED = "unmapped"
-"""Attribute of annotations whose labels a map hardly knows."""
+"""Attribute of annotations with many labels that are missing from the map."""
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -36,15 +36,6 @@ Pairs = tuple[tuple[str, str], ...]
 @dataclass(frozen=True, slots=True, repr=False)
 class LabelMap:
     """A map from labels to others.
-
-    Parameters
-    ----------
-    equal : tuple of (str, str)
-        Whole labels, in lower case, and the label in place of each.
-    contain : tuple of (str, str)
-        Parts of labels, in lower case, and the label in place of one that contains it; the first counts.
-    default : str or None
-        In place of all others; None: they stay as they are.
 
     Examples
     --------
@@ -54,8 +45,11 @@ class LabelMap:
     """
 
     equal: Pairs = ()
+    """Pairs of a whole label, in lower case, and its replacement."""
     contain: Pairs = ()
+    """Pairs of a part of a label, in lower case, and the replacement; the first match counts."""
     default: str | None = None
+    """Replacement of all other labels; None: they are unchanged."""
 
     def __repr__(self) -> str:
         lines = [*(f"{one}\t{other}" for one, other in self.equal), "", *(f"{a}\t{b}" for a, b in self.contain)]
@@ -63,16 +57,16 @@ class LabelMap:
         return f"LabelMap({hashlib.blake2b(text.encode(), digest_size=8).hexdigest()})"
 
     def map(self, labels: Iterable[str]) -> list[str]:
-        """The labels in place of some; what has no label gets none."""
+        """Map labels; empty labels stay empty."""
         given = list(labels)
         known = self._known(given)
         return [self._other(label) if (found := known[label]) is None else found for label in given]
 
     def apply(self, annotation: Annotation) -> Annotation:
-        """An annotation with mapped labels; one without labels as it is.
+        """Map the labels of an annotation, if it has any.
 
-        Its attribute `UNMAPPED` says if the map is silent about more than half of the labels, which then have the
-        default in common.
+        The attribute `UNMAPPED` is set if more than half of the labels are missing from the map and became the
+        default.
         """
         if annotation.labels is None:
             return annotation
@@ -84,12 +78,12 @@ class LabelMap:
             shown = ", ".join(map(repr, sorted(set(lost))[:3]))
             attrs[UNMAPPED] = (
                 f"{len(lost)} of {sum(map(bool, labels))} labels ({shown}) are not in the map and became "
-                f"{self.default!r}: is it the right map?"
+                f"{self.default!r}; check that this is the right map"
             )
         return replace(annotation, labels=labels, attrs=attrs)
 
     def _known(self, labels: Iterable[str]) -> dict[str, str | None]:
-        """Images of labels under the map; None without one."""
+        """Replacements of labels; None for labels missing from the map."""
         results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
         equal = {one.lower(): one for one in results} | dict(self.equal) | {"": ""}
         return {label: self._find(label.lower(), equal) for label in dict.fromkeys(labels)}
@@ -103,12 +97,12 @@ class LabelMap:
 
 
 def shipped_maps() -> list[str]:
-    """Names of the maps that mirflow has."""
+    """Names of the maps included in mirflow."""
     return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
 def anchored(name: str, root: str | os.PathLike[str]) -> str:
-    """The name of a map of mirflow as it is, a path of another one from a folder."""
+    """The name of an included map, unchanged, or the path of another map relative to a folder."""
     return name if name in shipped_maps() else str(Path(root, name))
 
 
@@ -118,7 +112,7 @@ def read_label_map(name: str | os.PathLike[str]) -> LabelMap:
     Parameters
     ----------
     name : str or path
-        The name of a map of mirflow, ``functions7`` or ``functions8``, or a YAML file.
+        The name of an included map, ``functions7`` or ``functions8``, or a YAML file.
 
     Returns
     -------
@@ -127,7 +121,7 @@ def read_label_map(name: str | os.PathLike[str]) -> LabelMap:
     Raises
     ------
     AnnotationError
-        If there is no such map, or the file is none.
+        If the map does not exist, or the file is invalid.
 
     Examples
     --------
@@ -138,7 +132,7 @@ def read_label_map(name: str | os.PathLike[str]) -> LabelMap:
     if text in shipped_maps():
         return _parse((_FOLDER / f"{text}.yaml").read_text(encoding="utf-8"), text)
     if not Path(text).exists() and not Path(text).suffix:
-        raise AnnotationError(f"{UnknownNameError('map of labels', text, shipped_maps())} (or give a YAML file)")
+        raise AnnotationError(f"{UnknownNameError('map of labels', text, shipped_maps())} (or pass a YAML file)")
     return _parse(decode(read_bytes(text, _MAX_BYTES), text), text)
 
 
@@ -150,23 +144,23 @@ def _parse(text: str, path: str) -> LabelMap:
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "cannot be read"
-        raise AnnotationError(f"is no YAML: {problem}", path=path, line=mark and mark.line + 1) from None
+        raise AnnotationError(f"is not valid YAML: {problem}", path=path, line=mark and mark.line + 1) from None
     if not isinstance(content, dict) or not content:
-        raise AnnotationError(f"is no map of labels: give {', '.join(_KEYS)}", path=path)
+        raise AnnotationError(f"is not a map of labels: expected the keys {', '.join(_KEYS)}", path=path)
     for key in content:
         if key not in _KEYS:
             raise AnnotationError(str(UnknownNameError("key of a map of labels", str(key), _KEYS)), path=path)
     default = content.get("default")
     if default is not None and not isinstance(default, str):
-        raise AnnotationError(f"default: needs a label, not {default!r}; put it in quotes", path=path)
+        raise AnnotationError(f"default: expected a label, not {default!r}; quote it", path=path)
     return LabelMap(_pairs(content, "equal", path), _pairs(content, "contain", path), default)
 
 
 def _pairs(content: Mapping[str, Any], key: str, path: str) -> Pairs:
     given = content.get(key) or {}
     if not isinstance(given, dict):
-        raise AnnotationError(f"{key}: needs labels and what is in place of each, as {{refrain: chorus}}", path=path)
+        raise AnnotationError(f"{key}: expected labels and their replacements, such as {{refrain: chorus}}", path=path)
     for one in (*given, *given.values()):
         if not isinstance(one, str) or not one:
-            raise AnnotationError(f"{key}: needs labels, not {one!r}; put it in quotes", path=path)
+            raise AnnotationError(f"{key}: expected labels, not {one!r}; quote them", path=path)
     return tuple((label.lower(), other) for label, other in given.items())

@@ -1,7 +1,7 @@
 """Layouts of delimited text: names of columns in headers, and the task that rows without a header look like.
 
-A row of a chord begins with a number, as one of a beat does: read as beats it would have a score. So whatever is in
-a row and no column of the task is an error, and so are numbers that can only be those of another task.
+Rows of chords begin with a number, as rows of beats do: read as beats, they would get a score. Therefore, fields that
+are not columns of the task are errors, and so are numbers that can only belong to another task.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Rows = Sequence[tuple[int, Sequence[str]]]
 """Fields of rows with their lines."""
 
 SAMPLE = 200
-"""Rows by which a task is recognised."""
+"""Number of rows used to recognise a task."""
 _NUMBER = re.compile(r"[+-]?\.?\d")
 _CHORD = re.compile(r"(N|X|[A-G][b#]*(:[^\s/]+)?(/\S+)?)")
 _KEY = re.compile(r"[A-G][b#]?\s+(maj|min|other)\w*", re.IGNORECASE)
 _SLOWEST_FRAME = 0.1
-"""Seconds: what is written at equal distances below it are frames, and no beats."""
+"""Seconds. Times at smaller, equal distances are frames, not beats."""
 _MOST_BEATS = 32
 """In a bar."""
 _KINDS_OF_BEATS = 3
@@ -41,24 +41,24 @@ _SECTIONS = frozenset(
 _LOWEST = 20.0
 """Hz, of pitches, and beats a minute, of tempi."""
 _LARGEST = 1e9
-"""Of numbers by which a task is recognised: others are no times and no pitches."""
+"""Limit of the numbers used to recognise a task: larger ones are neither times nor pitches."""
 _TRACK = (
     *("track", "track_id", "clip", "clip_id", "query", "query_id", "piece", "song", "song_id", "file", "filename"),
     *("path", "id"),
 )
-# A letter alone is as good a name of a track or tag as of a column.
+# A single letter may name a track or a tag as well as a column.
 _NO_EVIDENCE = ("p",)
 _KNOWN = frozenset(name for column, names in HEADINGS.items() if column != "bar" for name in names)
 _DECISIONS = ("present", "relevant", "rel")
-"""Names of the numbers of a reference; in an estimate those of a reference that it was written beside."""
+"""Names of the numbers of a reference; tables of estimates may contain a copy of the reference."""
 _LARGER_IS_FARTHER = ("distance", "distances", "dist", "cost", "dissimilarity", "divergence", "d")
-# Numbers of rows, which tables of pandas have, and other names of what rows are about.
+# Row numbers, as in tables of pandas, and other names of the subject of rows.
 _BESIDE = frozenset({"", "index", "row", *_TRACK, *KEYS})
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _BY_NAME_ALONE = ("bar", "detected", "program", "drum")
-"""Columns that no other name in a header may mean."""
+"""Columns that only their own names in a header may denote."""
 _NEVER_READ = ("confidence", "conf", "comment", "comments", "remark", "remarks", "color", "colour")
-"""Columns that no kind reads unless they are declared, and that change no score."""
+"""Columns that are read only if declared, and do not affect scores."""
 
 
 def is_number(text: str) -> bool:
@@ -71,12 +71,12 @@ def is_number(text: str) -> bool:
 
 
 def _is_any_number(text: str) -> bool:
-    """True for a number, of which a comma may precede the decimals."""
+    """True for a number, with a decimal point or comma."""
     return is_number(text) or is_number(text.replace(",", ".", 1))
 
 
 def has_only_names(fields: Sequence[str]) -> bool:
-    """True for several fields, none of which is a number."""
+    """True for two or more fields without a number."""
     return len(fields) > 1 and not any(map(_is_any_number, fields))
 
 
@@ -92,12 +92,12 @@ def heading(text: str) -> str:
 
 
 def is_header(fields: Sequence[str], kind: Kind | None = None, *, keyed: bool = False) -> bool:
-    """True if fields are names of columns: none is a number, and one is a usual name."""
+    """True if fields are names of columns: none is a number, and at least one is a usual name."""
     return not any(map(_is_any_number, fields)) and any(is_known(field, kind, keyed=keyed) for field in fields)
 
 
 def is_known(field: str, kind: Kind | None, *, keyed: bool) -> bool:
-    """True if a field is a usual name of a column of the kind, and nothing else."""
+    """True if a field is a usual name of a column of the kind and has no other meaning."""
     own = kind.headings.values() if kind else ()
     name = heading(field)
     known = name in _KNOWN or any(name in names for names in own) or (keyed and name in _TRACK)
@@ -105,7 +105,7 @@ def is_known(field: str, kind: Kind | None, *, keyed: bool) -> bool:
 
 
 def find_columns(kind: Kind, header: Sequence[str], *, keyed: bool = False) -> dict[str, int]:
-    """Places of columns by the names in a header; those that it does not name are left out.
+    """Positions of the columns that a header names.
 
     Examples
     --------
@@ -125,18 +125,9 @@ def find_columns(kind: Kind, header: Sequence[str], *, keyed: bool = False) -> d
 def named_columns(
     kind: Kind, header: Sequence[str], task: str | None, name: str | Path, line: int, *, keyed: bool = False
 ) -> dict[str, int]:
-    """Places of the columns of a kind by a header, which has to name them so that none is taken for another.
+    """Positions of the columns of a kind by a header; raise if the header is incomplete or ambiguous.
 
-    Parameters
-    ----------
-    task : str or None
-        What the file is read for, for messages.
-    name : path
-        Name of the file in messages.
-    line : int
-        Of the header.
-    keyed : bool
-        Whether there has to be a column of tracks.
+    `keyed` headers must name a column of tracks. `task`, `name` and `line` (of the header) are used in messages.
 
     Examples
     --------
@@ -145,8 +136,8 @@ def named_columns(
     >>> named_columns(KINDS["events"], ["time", "frequency"], "beat", "a.csv", 1)
     Traceback (most recent call last):
         ...
-    mirflow.errors.InvalidAnnotationError: a.csv:1: the header has a column 'frequency', and beat has none; the file \
-looks like melody (time, frequency): say task melody; or declare columns: {time: time}
+    mirflow.errors.InvalidAnnotationError: a.csv:1: the header has a column 'frequency', which beat does not have; \
+the file looks like melody (time, frequency): use task melody; or declare columns: {time: time}
     """
     places = find_columns(kind, header, keyed=keyed)
     needed = [("track",) * keyed + way for way in kind.needed]
@@ -161,7 +152,7 @@ looks like melody (time, frequency): say task melody; or declare columns: {time:
 
 
 def demand_frames(header: Sequence[str], kind: Kind, name: str | Path, line: int) -> None:
-    """Raise unless a header is that of several pitches over time: a time, then nothing but pitches.
+    """Raise unless a header belongs to multiple pitches over time: a time, then only pitches.
 
     Examples
     --------
@@ -169,8 +160,8 @@ def demand_frames(header: Sequence[str], kind: Kind, name: str | Path, line: int
     >>> demand_frames(["start", "end", "pitch"], KINDS["multipitch"], "a.csv", 1)
     Traceback (most recent call last):
         ...
-    mirflow.errors.InvalidAnnotationError: a.csv:1: of the header 'end' is no time or pitch; the file looks like \
-transcription (start, end, pitch, velocity): say task transcription; or declare header: true to leave it out
+    mirflow.errors.InvalidAnnotationError: a.csv:1: the header has 'end', which is neither a time nor a pitch; the \
+file looks like transcription (start, end, pitch, velocity): use task transcription; or declare header: true to skip it
     """
     first, *others = (re.sub(r"[\W_]*\d*$", "", heading(field)) or heading(field) for field in header)
     pitches = {one for column in ("frequency", "pitch") for one in HEADINGS[column]} | {"f", "midi", "note"}
@@ -181,30 +172,31 @@ transcription (start, end, pitch, velocity): say task transcription; or declare 
     if odd:
         guess = _guess(header)
         hint = "" if guess in kind.alike else look(guess, kind)
-        message = f"of the header {odd[0]!r} is no time or pitch{hint}; or declare header: true to leave it out"
+        message = f"the header has {odd[0]!r}, which is neither a time nor a pitch{hint}; or declare header: true to "
+        message += "skip it"
         raise InvalidAnnotationError(message, path=name, line=line)
 
 
 def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[str], places: Mapping[str, int]) -> str:
-    """Message about a header that lacks needed names, with the remedy."""
+    """Message about a header that lacks required names, with the remedy."""
     known = [header[place] for place in places.values()]
     others = [field for field in header if field not in known]
     missing = [column for column in needed if column not in places]
     named = {column: header[place] for column, place in places.items() if column in needed}
-    found = f"of the header only {', '.join(map(repr, known))} is known" if known else "nothing in the header is known"
-    message = f"{found}, and no column is called {' or '.join(missing)}: {', '.join(map(repr, others))}"
+    unknown = f"only {', '.join(map(repr, known))} is known, not" if known else "unknown names"
+    message = f"the header has no column {' or '.join(missing)}: {unknown} {', '.join(map(repr, others))}"
     guess = _guess(header)
     if guess and guess not in kind.tasks:
         message += look(guess, kind)
     elif kind.listed and kind.recognised and len(others) > 1 and "track" in places:
-        message += "; of a table with a column for each tag write a row for each clip and tag"
+        message += "; convert a table with one column per tag to one row per clip and tag"
     given = dict(zip(missing, others if len(others) == len(missing) else ["NAME"] * len(missing), strict=True))
     declare = _declared({column: {**named, **given}[column] for column in needed})
-    return f"{message}; declare {declare}, or header: false if the row is none"
+    return f"{message}; declare {declare}, or header: false if the row is not a header"
 
 
 def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task: str | None) -> str:
-    """Message about a column that the kind does not have, or that may be one that is missing."""
+    """Message about a column that is unknown to the kind, or that may be a missing one."""
     usual = {**HEADINGS, **kind.headings}
     read = {*places, *(("end", "duration") if {"end", "duration"} & set(places) else ())}
     own = {one for column in read for one in usual[column]}
@@ -215,16 +207,16 @@ def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task:
             continue
         if one in _KNOWN:
             hint = look(_guess(header), kind)
-            message = f"the header has a column {header[place]!r}, and {task or kind.name} has none{hint}"
+            message = f"the header has a column {header[place]!r}, which {task or kind.name} does not have{hint}"
             return f"{message}; or declare {_declared(named)}"
         if lacking:
-            message = f"the column {header[place]!r} of the header is not known, and may be the {' or '.join(lacking)}"
+            message = f"unknown column {header[place]!r} in the header, which may be the {' or '.join(lacking)}"
             return f"{message}: declare {_declared({**named, lacking[0]: header[place]})}, else {_declared(named)}"
     return ""
 
 
 def _guess(header: Sequence[str]) -> str:
-    """The task of the kind of which a header names most columns; empty if it names what no kind has."""
+    """The task whose columns a header names best; empty if it has names unknown to all kinds."""
     found = {}
     for kind in KINDS.values():
         places = find_columns(kind, header) if kind.recognised else {}
@@ -246,16 +238,9 @@ def demand_read(
     name: str | Path,
     line: int,
 ) -> None:
-    """Raise if numbers beside names, which scores depend on, would be left out because of their column's name.
+    """Raise if a column of numbers that scores may depend on would be skipped because of its name.
 
-    Parameters
-    ----------
-    places : mapping of str to int
-        Of the columns that are read.
-    name : path
-        Name of the file in messages.
-    line : int
-        Of the header.
+    `places` are the columns that are read; `name` and `line` (of the header) are used in messages.
 
     Examples
     --------
@@ -281,17 +266,15 @@ if they are the numbers of the tags, declare columns: {label: tag, value: loudne
 
 
 def _remedy(unread: str, named: Mapping[str, str], kind: Kind) -> str:
-    """Remedy for a column that is to be read or left out."""
+    """Remedy for a column that may have to be read."""
     without = {column: name for column, name in named.items() if column != "value"}
     own, bare = _declared({**without, "value": unread}), _declared(without)
     if "value" in named:
-        return (
-            f"say whether {kind.values} are these or those of {named['value']!r}: declare {own} or {_declared(named)}"
-        )
+        return f"{kind.values} may be these or those of {named['value']!r}: declare {own} or {_declared(named)}"
     if heading(unread) in _LARGER_IS_FARTHER:
         turned = "-x, or a column of ranks," if "rank" in kind.ordered_by else "1 - x"
-        reversed_ = f"smaller is better there, and larger is in {kind.values}: write {turned} under another name"
-        return f"{reversed_}; or, if they do not count, declare {bare}"
+        reversed_ = f"smaller numbers are better there, unlike in {kind.values}: write {turned} under another name"
+        return f"{reversed_}; or, to ignore them, declare {bare}"
     return f"if they are {kind.values}, declare {own}, else {bare}"
 
 
@@ -300,7 +283,7 @@ def _is_beside(name: str) -> bool:
 
 
 def _places_of_numbers(places: Sequence[int], rows: Iterable[Sequence[str]]) -> list[int]:
-    """Those of the places at which all fields are numbers, and there is one."""
+    """The positions that hold only numbers, and at least one."""
     left, filled = list(places), set()
     for row in rows:
         for place in list(left):
@@ -320,17 +303,9 @@ def _declared(columns: Mapping[str, str]) -> str:
 
 
 def demand_columns(rows: Rows, kind: Kind, task: str | None, width: int, name: str | Path) -> None:
-    """Raise if rows without a header hold what a task does not have.
+    """Raise if rows without a header hold more than the columns of a task.
 
-    Parameters
-    ----------
-    rows : sequence of (int, sequence of str)
-    task : str or None
-        None: any that has such annotations.
-    width : int
-        Number of columns that are read.
-    name : path
-        Name of the file in messages.
+    `width` is the number of columns that are read; without a `task`, any task with such annotations will do.
 
     Examples
     --------
@@ -352,9 +327,9 @@ like chord (start, end, label): ...
 
 
 ODD_COLUMNS = "odd_columns"
-"""Attribute of annotations that says why the order of their file's columns is implausible."""
+"""Attribute of annotations with the reason why the order of the file's columns is implausible."""
 _NOTES = 3
-"""Notes by which the order of columns is judged."""
+"""Minimum number of notes to judge the order of columns."""
 
 
 def odd_velocities(table: Float) -> str:
@@ -363,7 +338,7 @@ def odd_velocities(table: Float) -> str:
     Examples
     --------
     >>> odd_velocities(np.array([[0, 1, 80, 440.0], [1, 2, 64, 220.0], [2, 3, 90, 330.0]]))  # doctest: +ELLIPSIS
-    'the third column has whole numbers from 64 to 90, the fourth numbers up to 440: are the columns start, end, ...'
+    'the third column has whole numbers from 64 to 90, the fourth numbers up to 440: the columns may be start, ...'
     >>> odd_velocities(np.array([[0, 1, 440.0, 80], [1, 2, 220.0, 64], [2, 3, 330.0, 90]]))
     ''
     """
@@ -375,21 +350,21 @@ def odd_velocities(table: Float) -> str:
         return ""
     what = f"whole numbers from {third.min():.0f} to {third.max():.0f}"
     if third.min() == third.max():
-        what = f"nothing but {third.min():.0f}"
+        what = f"only {third.min():.0f}"
     return (
-        f"the third column has {what}, the fourth numbers up to {fourth.max():g}: are the columns start, end, "
-        "velocity, pitch? Declare columns: {start: 0, end: 1, velocity: 2, pitch: 3} (--columns "
+        f"the third column has {what}, the fourth numbers up to {fourth.max():g}: the columns may be start, end, "
+        "velocity, pitch; then declare columns: {start: 0, end: 1, velocity: 2, pitch: 3} (--columns "
         "start=0,end=1,velocity=2,pitch=3)"
     )
 
 
 def are_numbers_of(table: Float, kind: Kind, first: Sequence[str]) -> bool:
-    """True if rows of numbers alone may be of a kind; of the first row also its fields are given."""
+    """True if rows of numbers may be of a kind; `first` holds the fields of the first row."""
     return not _contradicts(_guess_from_numbers(table), kind) and not _is_odd(kind, None, first, table.shape[1])
 
 
 def demand_width(rows: Rows, kind: Kind, task: str | None, width: int, name: str | Path) -> None:
-    """Raise as `demand_columns`, but for single rows that hold something else, and not by what all look like."""
+    """Like `demand_columns`, but check each row on its own, not all rows together."""
     for line, fields in rows:
         if _is_odd(kind, task, fields, width):
             guess = guess_task([fields for _, fields in rows[:SAMPLE]])
@@ -397,34 +372,27 @@ def demand_width(rows: Rows, kind: Kind, task: str | None, width: int, name: str
 
 
 def demand_tags(rows: Rows, places: Mapping[str, int], task: str | None, name: str | Path) -> None:
-    """Raise if all tags of rows without a header are numbers, as those of a table with a column for each tag.
+    """Raise if all tags of rows without a header are numbers, as in a table with one column per tag.
 
-    Parameters
-    ----------
-    places : mapping of str to int
-        Of the columns that are read.
-    task : str or None
-        Only tags are looked at.
-    name : path
-        Name of the file in messages.
+    Only the task ``tagging`` is checked; `places` are the columns that are read.
 
     Examples
     --------
     >>> demand_tags([(1, ["t1", "1", "0"])], {"track": 0, "label": 1, "value": 2}, "tagging", "a.csv")
     Traceback (most recent call last):
         ...
-    mirflow.errors.InvalidAnnotationError: a.csv:1: the tag would be a number: '1'; a table with a column for each tag \
-names them in a header (clip,guitar,slow); if tags are numbers, declare columns: {track: 0, label: 1, value: 2}
+    mirflow.errors.InvalidAnnotationError: a.csv:1: the tag would be a number: '1'; a table with one column per tag \
+needs a header (clip,guitar,slow); if tags are numbers, declare columns: {track: 0, label: 1, value: 2}
     """
     if task != "tagging":
         return
     tags = [(line, fields[places["label"]]) for line, fields in rows if places["label"] < len(fields)]
     numbers = [one for one in tags if is_number(one[1])]
     first = rows[0][1] if len(rows) > 1 else ()
-    header = len(first) > 1 and not any(map(is_number, first))  # of which nothing is known
+    header = len(first) > 1 and not any(map(is_number, first))  # with unknown names only
     if numbers and not any(tag and not is_number(tag) for _, tag in tags[header:]):
         line, tag = numbers[0]
-        message = f"the tag would be a number: {tag!r}; a table with a column for each tag names them in a header "
+        message = f"the tag would be a number: {tag!r}; a table with one column per tag needs a header "
         declare = f"columns: {{{', '.join(f'{column}: {place}' for column, place in places.items())}}}"
         message += f"(clip,guitar,slow); if tags are numbers, declare {declare}"
         raise InvalidAnnotationError(message, path=name, line=line)
@@ -433,35 +401,35 @@ names them in a header (clip,guitar,slow); if tags are numbers, declare columns:
 def refusal(
     kind: Kind, task: str | None, fields: Sequence[str], guess: str, line: int, name: str | Path
 ) -> InvalidAnnotationError:
-    """The error for a row that is none of the task, with the task that the file looks like."""
+    """The error for a row that does not belong to the task, with the task that the file looks like."""
     called = task or (kind.tasks[0] if len(kind.tasks) == 1 else kind.name)
     message = f"not a row of {called} ({', '.join(kind.row(task))}): {' '.join(fields)!r}{look(guess, kind)}"
     leading = _leading(fields)
     if kind.name == "events" and len(leading) > 1 and leading[0] == leading[1]:
-        message += "; of point labels, as Audacity writes them, declare columns: {time: 0, label: 2}"
+        message += "; for point labels of Audacity, declare columns: {time: 0, label: 2}"
     elif kind.columns and len(leading) >= kind.numbers:
         usual = ", ".join(f"{one}: {kind.usual_order.index(one)}" for one in kind.needed[0])
-        message += f"; or declare which columns to read, such as columns: {{{usual}}}"
+        message += f"; or declare the columns to read, such as columns: {{{usual}}}"
     return InvalidAnnotationError(message, path=name, line=line)
 
 
 def look(guess: str, kind: Kind) -> str:
-    """Remedy for a file that looks like one of another task, after a semicolon; empty if it does not.
+    """Remedy for a file that looks like another task, after a semicolon; empty for other files.
 
     Examples
     --------
     >>> look("melody", kind_of("beat")), look("beat", kind_of("beat"))
-    ('; the file looks like melody (time, frequency): say task melody', '')
+    ('; the file looks like melody (time, frequency): use task melody', '')
     """
     if not guess or guess in kind.tasks:
         return ""
-    if guess == "onset":  # times alone are those of beats, too
-        return "; the file looks like onset or beat (time): say task onset or task beat"
-    return f"; the file looks like {guess} ({', '.join(kind_of(guess).row(guess))}): say task {guess}"
+    if guess == "onset":  # beats have only times, too
+        return "; the file looks like onset or beat (time): use task onset or task beat"
+    return f"; the file looks like {guess} ({', '.join(kind_of(guess).row(guess))}): use task {guess}"
 
 
 def _contradicts(guess: str, kind: Kind) -> bool:
-    """True if rows in which every column may be one of the kind can only be those of another task."""
+    """True if rows whose columns fit the kind can only belong to another task."""
     return bool(guess) and TASK_KINDS[guess] != kind.name and guess not in kind.alike
 
 
@@ -470,7 +438,7 @@ def _on_beats(kind: Kind, task: str | None) -> bool:
 
 
 def _have_times(rows: Rows) -> bool:
-    """True if the first fields are times, and not names of tracks or classes that happen to be numbers."""
+    """True if the first fields are times, not numeric names of tracks or classes."""
     first = [number for _, fields in rows[:SAMPLE] for number in _leading(fields[:1])]
     return not all(number.is_integer() for number in first)
 
@@ -481,18 +449,18 @@ def _have_names(rows: Rows) -> bool:
 
 
 def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> bool:
-    """True if a row holds something that is no column of the task."""
+    """True if a row holds a field that is not a column of the task."""
     if not kind.numbers:
         return any(fields[width:])
     rest = [word for field in fields[kind.numbers :] for word in field.split()]
     numbers = _leading(rest)
     if kind.followed_by == "pitches":
         return len(numbers) < len(rest)
-    if kind.followed_by == "velocity":  # an instrument may follow, too
+    if kind.followed_by == "velocity":  # an instrument may also follow the velocity
         return len(numbers) > 1
     if not kind.followed_by:
         return bool(rest)
-    if not numbers:  # a text may be any label
+    if not numbers:  # any text may be a label
         return False
     if kind.followed_by == "position":
         counted = len(numbers) == 1 or all(number.is_integer() for number in numbers)
@@ -502,7 +470,7 @@ def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> 
 
 
 def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
-    """True if labels are clearly those of a task, so that rows need not be looked at one by one.
+    """True if labels clearly belong to a task, so that rows need not be checked one by one.
 
     Examples
     --------
@@ -520,7 +488,7 @@ def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
 
 
 def guess_task(rows: Sequence[Sequence[str]]) -> str:
-    """The task whose files look like rows of fields; empty where that is not clear.
+    """Guess the task from rows of fields; empty if they are ambiguous.
 
     Examples
     --------
@@ -559,7 +527,7 @@ def _guess_from_labels(width: int, labels: Collection[str], rows: int) -> str:
 
 
 def _guess_from_numbers(table: Float) -> str:
-    """The task of rows of numbers, by the first of them; empty where that is not clear."""
+    """Guess the task from the first rows of numbers; empty if they are ambiguous."""
     table = table[:SAMPLE]
     rows, width = table.shape
     if not (np.abs(table) <= _LARGEST).all():
@@ -574,7 +542,7 @@ def _guess_from_numbers(table: Float) -> str:
     ordered = bool((other >= time).all())
     if width > 2 and width < 5 and ordered and (third >= _LOWEST).all() and not (other - time >= _LOWEST).all():
         return "transcription"
-    counted = (other == np.floor(other)).all() and (np.diff(other) == 1).all()  # as are beats at whole seconds
+    counted = (other == np.floor(other)).all() and (np.diff(other) == 1).all()  # also true for beats at whole seconds
     lasting = ordered and bool((other > time).any())
     if width < 4 and lasting and rows > 2 and np.isclose(other[:-1], time[1:]).all() and not counted:
         return "segment"
@@ -587,7 +555,7 @@ def _guess_from_numbers(table: Float) -> str:
 
 
 def _are_positions(time: Float, other: Float) -> bool:
-    """True if the second of two columns counts the beats of bars."""
+    """True if the second of two columns holds positions of beats in their bars."""
     whole = bool((other == np.floor(other)).all()) and other.min() >= 0 and other.max() <= _MOST_BEATS
     step = np.diff(time)
     beats = len(time) > 3 and bool((step > 0).all()) and float(np.median(step)) >= _SLOWEST_FRAME
@@ -599,7 +567,7 @@ def _are_bars(number: Float) -> bool:
 
 
 def _are_frames(time: Float) -> bool:
-    """True if times are those of frames: many at equal distances, but for rounding to 1 ms."""
+    """True if times are those of frames: many, at equal distances up to rounding to 1 ms."""
     step = np.diff(time)
     if len(step) < 9 or not (step > 0).all():
         return False
@@ -608,7 +576,7 @@ def _are_frames(time: Float) -> bool:
 
 
 def _are_chords(labels: Collection[str]) -> bool:
-    """True if labels are chords, and not letters of segments."""
+    """True if labels are chords, not letters of segments."""
     return all(map(_CHORD.fullmatch, labels)) and any(any(sign in label for sign in ":/#b") for label in labels)
 
 

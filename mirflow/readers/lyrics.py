@@ -22,7 +22,7 @@ from .layouts import SAMPLE, guess_task, look
 from .options import Reading
 
 Piece = tuple[str, float, float, int | None]
-"""Text, start and end in seconds (NaN where it is not known), and the number of the line that it is a word of."""
+"""Text, start and end in seconds (NaN if unknown), and the number of its line."""
 Times = tuple[list[Piece], list[int]]
 """Pieces, and the line of the file of each."""
 _STAMP = re.compile(r"\[(\d{1,6}):(\d{1,6}(?:[.:,]\d{1,9})?)\]\s*")
@@ -36,25 +36,10 @@ _FEW = 3
 
 
 def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
-    """The text in the bytes of a file.
+    """Parse lyrics in the format ``lrc``, ``srt`` or ``textgrid``, or plain text.
 
-    Parameters
-    ----------
-    format : str
-        ``lrc``, ``srt``, ``textgrid``; anything else is plain text.
-
-    Returns
-    -------
-    Annotation
-        Of kind ``text``: a piece for each line, also for empty ones; of formats with times of words a piece for each
-        word, with the number of its line.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If it is no such file, or holds the numbers of another task.
-    UnreadableError
-        If the package that reads the format is not installed.
+    The annotation has a piece for each line, including empty ones, or for each word, with the number of its line, if
+    words have times.
 
     Examples
     --------
@@ -63,7 +48,7 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
     """
     demand_no_json(data, name)
     if format in ("csv", "tsv"):
-        message = f"lyrics are read from text, LRC, SRT, TextGrid and JAMS files, not from {format}"
+        message = f"lyrics can be read from text, LRC, SRT, TextGrid and JAMS files, not from {format}"
         raise InvalidAnnotationError(message, path=name)
     text = decode(data, name, reading.delimited.encoding)
     if format in TIMED:
@@ -77,11 +62,11 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
 
 
 def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
-    """Pieces of text with times as another kind: events at their starts, or intervals."""
+    """Read pieces of text with times as another kind: events at their starts, or intervals."""
     demand_no_json(data, name)
     if reading.kind not in ("events", "intervals"):
         held = "text, events and intervals"
-        raise InvalidAnnotationError(f"{format} files are read as {held}, not as {reading.kind}", path=name)
+        raise InvalidAnnotationError(f"{format} files can be read as {held}, not as {reading.kind}", path=name)
     pieces, lines = TIMED[format](decode(data, name, reading.delimited.encoding), reading, name)
     text = _annotation(pieces, lines, Reading("text"), name)
     if reading.kind == "intervals":
@@ -96,19 +81,13 @@ _NO_TIMES: Mapping[str, Column] = MappingProxyType({"start": np.zeros(0), "end":
 
 
 def as_declared(annotation: Annotation, reading: Reading) -> Annotation:
-    """Text in the language and the way of writing that are declared; other annotations as they are.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If lines are to be written in another way, and there are words.
-    """
+    """Apply the declared language and normalization to text; other annotations are unchanged."""
     if annotation.kind != "text":
         return annotation
     if reading.normalize is not None:
         if "line" in annotation.columns:
             path = annotation.attrs.get("source")
-            message = "normalize is for lines, and this text is read word by word"
+            message = "normalize needs lines, but this text is read word by word"
             raise InvalidAnnotationError(message, path=None if path is None else str(path))
         lines = [normalize_lyrics(line) for line in annotation.labels or ()]
         annotation = replace(annotation, labels=lines)
@@ -119,7 +98,7 @@ def as_declared(annotation: Annotation, reading: Reading) -> Annotation:
 
 
 def pieces_of(texts: Sequence[str], start: Column, end: Column) -> list[Piece]:
-    """Texts with times as pieces: words of one line where none has a blank in it, else lines.
+    """Texts with times as pieces: words of one line if none contains a blank, otherwise lines.
 
     Examples
     --------
@@ -134,7 +113,7 @@ def pieces_of(texts: Sequence[str], start: Column, end: Column) -> list[Piece]:
 
 
 def columns_of(pieces: Sequence[Piece]) -> dict[str, Column]:
-    """Columns of pieces: starts and ends where all are known, numbers of lines where these are of words."""
+    """Columns of pieces: starts and ends if all are known, and line numbers if pieces are words."""
     columns: dict[str, Column] = {}
     for name, place in (("start", 1), ("end", 2)):
         column = np.array([piece[place] for piece in pieces], dtype=np.float64)
@@ -152,17 +131,17 @@ def _annotation(pieces: Sequence[Piece], lines: Sequence[int], reading: Reading,
 
 
 def _demand_words(text: str, name: str | Path) -> None:
-    """Raise if every line begins with a decimal number: these are times of something else."""
+    """Raise if every line begins with a decimal number, as in annotations of other tasks."""
     rows = [line.split() for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
     if len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows):
-        hint = look(guess_task(rows), KINDS["text"]) or "; name the task of what it holds"
+        hint = look(guess_task(rows), KINDS["text"]) or "; use the task of its contents"
         raise InvalidAnnotationError(f"not lyrics: {' '.join(rows[0])!r}{hint}", path=name, line=1)
 
 
 def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
-    """Lines with their times in brackets in front; words with theirs in angle or other brackets, where there are any.
+    """Parse lines with times in brackets before them, and words with times in angle or square brackets.
 
-    A line may have several times; it lasts until the next one begins, and a time without text ends a section.
+    A line may have several times. It lasts until the next line begins; a time without text ends a section.
     """
     shift, found = 0.0, []
     for number, raw in enumerate(text.split("\n"), 1):
@@ -193,7 +172,7 @@ def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
 
 
 def _words(rest: str, start: float, end: float, line: int) -> list[Piece]:
-    """The words of a line, each from its own time to the next one; a time without a word ends the one before it."""
+    """The words of a line, each lasting until the next time; a time without a word ends the previous word."""
     parts = _WORD_STAMP.split(rest)
     stamps = zip(parts[1::3], parts[2::3], strict=True)
     times = [start, *(_seconds(*stamp) for stamp in stamps)]
@@ -213,25 +192,25 @@ def _milliseconds(value: str, name: str | Path, line: int) -> float:
     if not value.strip():
         return 0.0
     if not re.fullmatch(r"\s*[-+]?\d{1,9}(\.\d+)?\s*", value):
-        raise InvalidAnnotationError(f"offset is no number of milliseconds: {value!r}", path=name, line=line)
+        raise InvalidAnnotationError(f"offset is not a number of milliseconds: {value!r}", path=name, line=line)
     return float(value) / 1000
 
 
 def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:
-    """The lines of subtitles in order of time, those of one with the same times, without marks of layout."""
+    """Parse the lines of subtitles, sorted by time and without markup; lines of one subtitle share its times."""
     arrows: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
         if "-->" in line:
             if not _ARROW.fullmatch(line):
-                message = f"not the times of a subtitle: {line.strip()[:60]!r}; write 00:00:01,000 --> 00:00:02,000"
+                message = f"invalid times of a subtitle: {line.strip()[:60]!r}; write 00:00:01,000 --> 00:00:02,000"
                 raise InvalidAnnotationError(message, path=name, line=number)
             arrows.append(number)
     subtitles = _package("pysubs2", name).SSAFile.from_string(text, format_="srt")
     if len(subtitles) != len(arrows):
-        message = f"has {len(arrows)} lines with --> and two times, which are {len(subtitles)} subtitles"
+        message = f"has {len(arrows)} lines with --> and two times, but {len(subtitles)} subtitles"
         raise InvalidAnnotationError(message, path=name)
     if text.strip() and not arrows:
-        raise InvalidAnnotationError("holds no subtitle (a number, 00:00:01,000 --> 00:00:02,000, text)", path=name)
+        raise InvalidAnnotationError("holds no subtitles (a number, 00:00:01,000 --> 00:00:02,000, text)", path=name)
     rows: list[tuple[Piece, int]] = []
     for one, number in zip(subtitles, arrows, strict=True):
         shown = enumerate(map(str.strip, one.plaintext.split("\n")), number + 1)
@@ -241,18 +220,18 @@ def _parse_srt(text: str, reading: Reading, name: str | Path) -> Times:
 
 
 def _parse_textgrid(text: str, reading: Reading, name: str | Path) -> Times:
-    """The intervals of the tier that is declared, or of the only one; intervals without text are silence."""
+    """Parse the intervals of the declared tier, or of the only one; intervals without text are silence."""
     for number, line in enumerate(text.split("\n"), 1):
-        if _BEFORE_ZERO.fullmatch(line):  # its parser takes no notice of the sign
+        if _BEFORE_ZERO.fullmatch(line):  # the parser ignores the sign
             raise InvalidAnnotationError(f"a time is negative: {line.strip()!r}", path=name, line=number)
     module = _package("praatio.utilities.textgrid_io", name)
     try:
         every = module.parseTextgridStr(text, includeEmptyIntervals=True)["tiers"]
-    except Exception:  # whatever its parser meets in what is no TextGrid
-        raise UnreadableError("is no TextGrid of Praat, or is cut off", path=name) from None
+    except Exception:  # the parser raises various errors
+        raise UnreadableError("is not a Praat TextGrid, or is truncated", path=name) from None
     declared, held = sum(map(int, _SIZE.findall(text))), sum(len(one["entries"]) for one in every)
     if held < declared:
-        raise UnreadableError(f"is cut off: of {declared} intervals and points {held} are there", path=name)
+        raise UnreadableError(f"is truncated: it holds {held} of {declared} intervals and points", path=name)
     tiers = [(one["name"], list(one["entries"])) for one in every if one["class"] == "IntervalTier"]
     names = [one for one, _ in tiers]
     usual = (one for one in ("words", "lyrics", *(names if len(names) == 1 else ())) if one in names)
@@ -260,7 +239,7 @@ def _parse_textgrid(text: str, reading: Reading, name: str | Path) -> Times:
     if named is None or names.count(named) != 1:
         what = "declare the tier to read" if named is None else f"has no tier of intervals {named!r}"
         if named in names:
-            what = f"has {names.count(named)} tiers of intervals {named!r}, which need names of their own"
+            what = f"has {names.count(named)} tiers of intervals {named!r}; names must be unique"
         raise InvalidAnnotationError(f"{what}; it holds {', '.join(names) or 'none'}", path=name)
     rows = [
         (re.sub(r"\s*\n\s*", " ", one[2].strip()), float(one[0]), float(one[1]))

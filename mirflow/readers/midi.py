@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     import mido
     import xarray as xr
 
-_DRUM_CHANNEL = 9  # channel 10 of the standard, which counts from 1
+_DRUM_CHANNEL = 9  # channel 10 of the standard, counted from 1
 _DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file sets another
 MOST_BYTES = 2**22
-"""Larger files hold millions of messages, each of which takes some microseconds and 300 bytes when decoded."""
+"""Larger files hold millions of messages; decoding takes some microseconds and 300 bytes for each."""
 _MOST_TICKS = 2**28
 """More than the four bytes of a number can hold."""
-# Each byte of a number that goes on for ever makes it larger, and the next one slower. Text may have such bytes, too.
+# Decoding an endless number takes quadratic time. Text may contain such bytes, too.
 _ENDLESS = re.compile(rb"[\x80-\xff]{4096}")
 
 _HEADER = b"MThd"
@@ -42,26 +42,14 @@ _BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError
 
 
 def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | Path = "<bytes>") -> Annotation:
-    """The notes in the bytes of a MIDI file.
+    """Read notes, hits or pedals from the bytes of a MIDI file.
 
-    Parameters
-    ----------
-    reading : Reading
-        ``drums``: whether percussion is taken; ``instrument``: what labels the notes; ``pedal``: whether the sustain
-        pedal extends them.
-    name : path
-        Name of the file in messages, and its ``source``.
-
-    Returns
-    -------
-    Annotation
-        Of kind ``notes``, by start and pitch, with velocities, programs, whether they are percussion, and the
-        instruments as labels. A note that ends when it starts has no length. The attribute ``pedal`` says what became
-        of the sustain pedal, if the file has one. Of kind ``hits``: the notes of channel 10 by time and pitch, with
-        velocities, and their pitches as labels. Of kind ``pedals``: when they are down, by start.
+    Notes are sorted by start and pitch, with velocities, programs, a column for percussion, and instruments as labels;
+    the attribute ``pedal`` says how the sustain pedal was treated, if it is used. Hits are the notes of channel 10,
+    sorted by time and pitch, with velocities and with pitches as labels. Pedals are intervals, sorted by start.
     """
     if reading.kind not in ("notes", "hits", "pedals"):
-        raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)
+        raise InvalidAnnotationError(f"MIDI files hold notes, not {reading.kind}", path=name)
     file = decode_midi(data, name)
     if file.type == 2 and len(file.tracks) > 1:
         raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
@@ -85,7 +73,7 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
         "drum": np.array([note.drum for note in found], dtype=np.float64),
     }
     attrs = {"source": str(name), **told_pedal(presses, extended=extend)}
-    # A MIDI file has no lines that an error could name.
+    # MIDI files have no lines that errors could name.
     labels = [note.label(reading.instrument) for note in found]
     return Annotation("notes", columns, labels, lines=(), attrs=attrs)
 
@@ -106,7 +94,7 @@ def _pedals(file: mido.MidiFile, name: str | Path) -> Annotation:
 
 
 def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:
-    """Tick, channel and value of each event of a controller, in the order of tracks."""
+    """Tick, channel and value of each event of a controller, in track order."""
     found = []
     for track in file.tracks:
         tick = 0
@@ -140,7 +128,7 @@ def _hits(file: mido.MidiFile, name: str | Path) -> Annotation:
                     found.append((tick, message.note, message.velocity))
     if len(channels) == 1 and not found:
         remedy = "put drums on channel 10, as pretty_midi does with is_drum=True"
-        message = f"all notes are on channel {channels.pop() + 1}, none on channel 10 of percussion: {remedy}"
+        message = f"all notes are on channel {channels.pop() + 1}, none on the percussion channel 10: {remedy}"
         raise InvalidAnnotationError(message, path=name)
     ticks, pitch, velocity = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
     columns = {"time": Clock.of(file, name).seconds(ticks), "velocity": velocity.astype(np.float64)}
@@ -148,7 +136,7 @@ def _hits(file: mido.MidiFile, name: str | Path) -> Annotation:
 
 
 def decode_midi(data: bytes, name: str | Path) -> mido.MidiFile:
-    """A MIDI file from its bytes; an UnreadableError names what is wrong with them."""
+    """Decode the bytes of a MIDI file."""
     import mido
 
     if not data:
@@ -159,11 +147,11 @@ def decode_midi(data: bytes, name: str | Path) -> mido.MidiFile:
         limit = f"{len(data) / 2**20:.0f} MB is over the limit of {MOST_BYTES / 2**20:.0f} MB for MIDI files"
         raise UnreadableError(f"too large: {limit}", path=name)
     if _ENDLESS.search(data):
-        raise UnreadableError("is not a MIDI file: holds a number that does not end", path=name)
+        raise UnreadableError("is not a MIDI file: holds an endless number", path=name)
     try:
         file = mido.MidiFile(file=BytesIO(data))
     except EOFError:
-        raise UnreadableError("is not a whole MIDI file: it ends in the middle", path=name) from None
+        raise UnreadableError("is not a complete MIDI file: it is truncated", path=name) from None
     except (*_BROKEN, mido.KeySignatureError) as error:
         raise UnreadableError(f"is not a MIDI file: {error}", path=name) from None
     if any(message.time >= _MOST_TICKS for track in file.tracks for message in track):
@@ -189,7 +177,7 @@ class _Note:
         return self.channel == _DRUM_CHANNEL
 
     def label(self, instrument: Instrument) -> str:
-        """The name of what plays it."""
+        """The name of its instrument."""
         if instrument == "track" and self.title:
             return self.title
         if self.drum:
@@ -198,7 +186,7 @@ class _Note:
 
 
 def notes_of(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
-    """The notes of a track. An end is that of all notes of its pitch; `in_order`: of the one that started first."""
+    """The notes of a track. A note-off ends all notes of its pitch or, if `in_order`, the one that started first."""
     programs: dict[int, int] = defaultdict(int)
     title = track.name.strip()
     sounding: dict[tuple[int, int], list[tuple[int, int, int]]] = defaultdict(list)
@@ -216,7 +204,7 @@ def notes_of(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
         elif kind in ("note_off", "note_on"):
             started = sounding.pop((message.channel, message.note), ())
             earlier = [note for note in started if note[0] < tick]
-            # What starts at the tick at which others end is the next note, not another end of it.
+            # A note that starts at the tick at which others end is not ended by them.
             if earlier and len(earlier) < len(started):
                 sounding[message.channel, message.note] = [note for note in started if note[0] == tick]
             for start, velocity, program in earlier or started:
@@ -230,7 +218,7 @@ def notes_of(track: mido.MidiTrack, *, in_order: bool) -> Iterator[_Note]:
 
 @dataclass(frozen=True)
 class Clock:
-    """The times of ticks: from each change of the tempo on, seconds go by at another rate."""
+    """Converts ticks to seconds, piecewise linearly between tempo changes."""
 
     ticks: Int
     times: Float
@@ -238,17 +226,17 @@ class Clock:
 
     @classmethod
     def of(cls, file: mido.MidiFile, name: str | Path) -> Clock:
-        """The clock of a file, whose tempi may be in any of its tracks."""
+        """The clock of a file; tempi may be in any track."""
         division = file.ticks_per_beat
         if division > 0:
-            # Of several changes at one tick the last holds.
+            # Of several changes at one tick, the last one applies.
             ordered = sorted(_tempi(file), key=itemgetter(0))
             changes = {0: _DEFAULT_TEMPO} | dict(ordered)
             per_tick = {tick: tempo / 1e6 / division for tick, tempo in changes.items()}
-        else:  # minus the frames of film a second, and ticks a frame
+        else:  # minus the film frames per second, and ticks per frame
             ticks_a_second = -(division >> 8) * (division & 0xFF)
             if not ticks_a_second:
-                raise UnreadableError("is not a MIDI file: no ticks a beat", path=name)
+                raise UnreadableError("is not a MIDI file: it has no ticks per beat", path=name)
             per_tick = {0: 1 / ticks_a_second}
         ticks_of, rates = np.array(list(per_tick), dtype=np.int64), np.array(list(per_tick.values()))
         times = np.concatenate([[0.0], np.cumsum(np.diff(ticks_of) * rates[:-1])])
@@ -261,7 +249,7 @@ class Clock:
 
 
 def _tempi(file: mido.MidiFile) -> Iterator[tuple[int, int]]:
-    """Ticks at which the tempo changes, and the tempo in microseconds a beat."""
+    """Ticks at which the tempo changes, and the tempo in microseconds per beat."""
     for track in file.tracks:
         tick = 0
         for message in track:
@@ -271,7 +259,7 @@ def _tempi(file: mido.MidiFile) -> Iterator[tuple[int, int]]:
 
 
 _TICKS_A_BEAT = 25_000
-"""Of half a second: a tick is 0.02 ms."""
+"""Ticks per half second: a tick lasts 0.02 ms."""
 
 
 def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -> None:
@@ -280,17 +268,17 @@ def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -
     Parameters
     ----------
     annotation : Annotation or xr.Dataset
-        Notes, whose frequencies become the nearest MIDI number and whose velocity is 64 where they have none, each
-        program on a channel of its own, percussion on channel 10; or hits whose labels are MIDI numbers of General
-        MIDI's percussion. Times are rounded to 0.02 ms, and names of instruments are not written.
+        Notes, or hits whose labels are General MIDI numbers of percussion. Frequencies are rounded to the nearest MIDI
+        number, times to 0.02 ms; the default velocity is 64. Each program gets a separate channel, percussion channel
+        10. Names of instruments are not written.
     path : path
-        A file that is there is replaced.
+        An existing file is replaced.
 
     Raises
     ------
     AnnotationError
-        For another kind, pitches and velocities outside of MIDI, times that are not finite or negative, and more than
-        15 programs.
+        For other kinds, pitches or velocities outside the MIDI range, negative or infinite times, and more than 15
+        programs.
 
     Examples
     --------
@@ -306,7 +294,7 @@ def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -
 
     one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
     if one.kind not in ("notes", "hits"):
-        raise AnnotationError(f"a MIDI file holds notes, not {one.kind}; to_jams, to_lab and to_csv write others")
+        raise AnnotationError(f"MIDI files hold notes, not {one.kind}; use to_jams, to_lab or to_csv")
     pitch, channel, programs = _keys_of(one)
     velocity = one.columns.get("velocity", np.full(len(pitch), 64.0))
     velocity = np.where(np.isnan(velocity), 64.0, velocity).round()
@@ -321,11 +309,11 @@ def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -
         wrong = np.flatnonzero(~((values >= least) & (values <= most)))
         if len(wrong):
             item = f"note {wrong[0] + 1}: {what} {values[wrong[0]]:g}"
-            raise AnnotationError(f"{item} cannot be written: MIDI has {what} from {least} to {most}")
+            raise AnnotationError(f"{item} cannot be written: MIDI needs {what} from {least} to {most}")
     ticks = [np.rint(times * 2 * _TICKS_A_BEAT).astype(np.int64).tolist() for times in (start, end)]
     events = []
     for on, off, key, place, force in zip(*ticks, pitch.tolist(), channel.tolist(), velocity.tolist(), strict=True):
-        # At one tick notes end before others begin, but not before they have begun themselves.
+        # At the same tick, notes end before others begin, except notes that begin and end there.
         events.append((on, 1, place, int(key), int(force)))
         events.append((max(on, off), 0 if off > on else 2, place, int(key), 0))
     track = mido.MidiTrack([mido.MetaMessage("set_tempo", tempo=_DEFAULT_TEMPO)])
@@ -339,7 +327,7 @@ def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -
 
 
 _MOST_SECONDS = 5000
-"""A file of so many ticks is read in a file's largest number of them."""
+"""Limit of times in written files, whose ticks then stay below `_MOST_TICKS`."""
 
 
 def _keys_of(annotation: Annotation) -> tuple[Float, Int, list[tuple[int, int]]]:
@@ -348,7 +336,7 @@ def _keys_of(annotation: Annotation) -> tuple[Float, Int, list[tuple[int, int]]]
         labels = list(annotation.labels or ())
         odd = next((label for label in labels if not label.isdecimal()), None)
         if odd is not None:
-            raise AnnotationError(f"hits are written by the MIDI numbers of General MIDI's percussion, not {odd!r}")
+            raise AnnotationError(f"cannot write the hit {odd!r}: labels must be General MIDI numbers of percussion")
         return np.array(labels, dtype=np.float64), np.full(len(labels), _DRUM_CHANNEL), []
     frequency = annotation.columns["pitch"]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -358,7 +346,7 @@ def _keys_of(annotation: Annotation) -> tuple[Float, Int, list[tuple[int, int]]]
     used = np.unique(program[~drum])
     free = [place for place in range(16) if place != _DRUM_CHANNEL]
     if len(used) > len(free):
-        raise AnnotationError(f"{len(used)} programs: a MIDI file has {len(free)} channels for them")
+        raise AnnotationError(f"cannot write {len(used)} programs: a MIDI file has {len(free)} channels for them")
     channel = np.full(len(pitch), _DRUM_CHANNEL, dtype=np.int64)
     channel[~drum] = np.array(free)[np.searchsorted(used, program[~drum])]
     return pitch, channel, [(free[place], int(number)) for place, number in enumerate(used.tolist())]

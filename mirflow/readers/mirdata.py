@@ -1,4 +1,4 @@
-"""Data sets of mirdata: annotations of its classes, and sources that read the tracks of its loaders."""
+"""Data sets of mirdata: convert its annotation classes, and read the tracks of its loaders."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _TASKS: Mapping[str, str] = MappingProxyType(
         "LyricData": "alignment",
     }
 )
-"""The task of the annotations of a class, where none is named. Events may be those of any."""
+"""Default task of each annotation class. Events have none, as they may belong to any task."""
 _PLAIN = (str, int, float, list, tuple)
 
 
 def is_mirdata(thing: object) -> bool:
-    """True for an object of a class of mirdata, or of one derived from it; nothing is imported.
+    """True for an object of mirdata, without importing it.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def is_mirdata(thing: object) -> bool:
 
 
 def task_of_value(value: object) -> str | None:
-    """The usual task of an annotation of mirdata, or of both annotators' one; None where it has to be named."""
+    """Default task of an annotation of mirdata, by one or several annotators; None without a default."""
     if type(value).__name__ == "MultiAnnotator":
         held = [one for one in value.annotations if one is not None]  # type: ignore[attr-defined]
         return task_of_value(held[0]) if held else None
@@ -69,41 +69,33 @@ def task_of_value(value: object) -> str | None:
 
 
 def convert(value: Any, reading: Reading, annotator: str | int | None = None) -> Annotation:
-    """The annotation that an object of mirdata holds, in seconds and Hz.
+    """Convert an object of mirdata to an annotation, in seconds and Hz.
+
+    Events keep only the starts of their intervals. Confidences become velocities of notes, if that is their unit, or
+    saliences of tempi. Labels of beats are positions in the bar.
 
     Parameters
     ----------
     value : object of mirdata.annotations, str, number, or sequence of str
-        Text is a key, or a class; a sequence of it tags; a number a tempo.
+        A str is a key or a class, a sequence of str holds tags, and a number is a tempo.
     reading : Reading
         Kind of annotation, and the selection of beats.
     annotator : str, int or None
-        Of a `MultiAnnotator`: an id, or a position among those who annotated the track.
-
-    Returns
-    -------
-    Annotation
-        Of events, which have an interval in mirdata, the starts. Confidences are kept as velocities of notes if that
-        is their unit, and as saliences of tempi. A beat's position in the bar is its label.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        For a class that holds nothing of the kind, and for units that cannot be converted.
+        For a `MultiAnnotator`: an id, or a position among the annotators of the track.
     """
     if type(value).__name__ == "MultiAnnotator":
         value = _choose_annotator(value, annotator)
     elif annotator is not None:
-        raise InvalidAnnotationError(f"{type(value).__name__} has one annotator: leave {annotator!r} out")
+        raise InvalidAnnotationError(f"{type(value).__name__} has only one annotator: omit {annotator!r}")
     if isinstance(value, _PLAIN):
         return reading.with_labels(_from_plain(value, reading.kind))
     names = [one.__name__ for one in type(value).__mro__]
     made = next((_CLASSES[name] for name in names if name in _CLASSES), None)
     if made is None:
         known = ", ".join(_CLASSES)
-        raise InvalidAnnotationError(f"{names[0]} is no annotation that can be scored; those of mirdata are {known}")
+        raise InvalidAnnotationError(f"{names[0]} cannot be scored; supported annotations of mirdata are {known}")
     if reading.kind not in made:
-        raise InvalidAnnotationError(f"{names[0]} holds {' or '.join(made)}, the task compares {reading.kind}")
+        raise InvalidAnnotationError(f"{names[0]} holds {' or '.join(made)}, but the task compares {reading.kind}")
     annotation = made[reading.kind](value)
     if names[0] == "BeatData":
         annotation = _select_beats(annotation, value.position_unit, reading)
@@ -113,20 +105,20 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
 
 
 def _choose_annotator(value: Any, annotator: str | int | None) -> Any:
-    """The annotation of one annotator among those who annotated the track."""
+    """The annotation of one of the annotators of a track."""
     held = {str(name): one for name, one in zip(value.annotators, value.annotations, strict=True) if one is not None}
     if isinstance(annotator, int) and 0 <= annotator < len(held):
         return list(held.values())[annotator]
     if annotator is None and len(held) == 1:
         return next(iter(held.values()))
     if annotator not in held:
-        what = "say which annotator" if annotator is None else f"has no annotator {annotator!r}"
+        what = "choose an annotator" if annotator is None else f"has no annotator {annotator!r}"
         raise InvalidAnnotationError(f"{what}: it holds {', '.join(held) or 'none'}")
     return held[str(annotator)]
 
 
 def _from_plain(value: Any, kind: str) -> Annotation:
-    """The annotation of plain text or numbers: a key, tags, a tempo."""
+    """Convert plain text or numbers: a key, tags, or a tempo."""
     texts = [value] if isinstance(value, str) else value
     if kind in ("key", "labels") and isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
         return Annotation(kind, {}, [" ".join(one.split()) for one in texts], lines=())
@@ -138,29 +130,29 @@ def _from_plain(value: Any, kind: str) -> Annotation:
 def _seconds(times: Any, unit: str) -> Float:
     """Times, or intervals, in seconds."""
     if unit not in _SECONDS:
-        raise InvalidAnnotationError(f"times in {unit} cannot be converted to seconds, as those in s and ms can")
+        raise InvalidAnnotationError(f"cannot convert times in {unit} to seconds; supported units are s and ms")
     times = np.asarray(times, dtype=np.float64)
     seconds: Float = times if unit == "s" else times / _SECONDS[unit]
     return seconds
 
 
 def _hertz(pitches: Any, unit: str, kind: str) -> Float:
-    """Pitches in Hz; 0 stays where nothing sounds."""
+    """Pitches in Hz; 0 (silence) is kept."""
     if unit not in _PITCH_UNITS:
-        raise InvalidAnnotationError(f"pitches in {unit} cannot be converted to Hz, as those in hz and midi can")
+        raise InvalidAnnotationError(f"cannot convert pitches in {unit} to Hz; supported units are hz and midi")
     pitch = np.asarray(pitches, dtype=np.float64)
     hertz = to_hertz(pitch, kind, _PITCH_UNITS[unit])
     return hertz if kind == "notes" else np.where(pitch == 0, 0.0, hertz)
 
 
 def _spans(value: Any) -> dict[str, Column]:
-    """Starts and ends. Chords do not keep their unit; every loader of mirdata 1.0 makes them in seconds."""
+    """Starts and ends. Chords have no unit; all loaders of mirdata 1.0 return them in seconds."""
     intervals = _seconds(value.intervals, getattr(value, "interval_unit", "s")).reshape(-1, 2)
     return {"start": intervals[:, 0].copy(), "end": intervals[:, 1].copy()}
 
 
 def _intervals(labels: str) -> Callable[[Any], Annotation]:
-    """Labelled intervals, whose labels are in an attribute of that name."""
+    """Labelled intervals; `labels` is the name of the attribute with the labels."""
 
     def make(value: Any) -> Annotation:
         texts = getattr(value, labels)
@@ -185,18 +177,18 @@ def _lyrics(value: Any) -> Annotation:
 
 
 def _beats(value: Any) -> Annotation:
-    """Beats; only whole positions in the bar are labels."""
+    """Beats; only whole positions in the bar become labels."""
     positions = value.positions if value.position_unit == "bar_index" else None
     labels = None if positions is None else [f"{float(one):g}" for one in positions]
     return Annotation("events", {"time": _seconds(value.times, value.time_unit)}, labels, lines=())
 
 
 def _select_beats(annotation: Annotation, unit: str | None, reading: Reading) -> Annotation:
-    """The selected beats. Data without positions in the bar hold all beats, not the downbeats alone."""
+    """Select beats. Data without positions in the bar hold all beats, not only downbeats."""
     selection = reading.selection or "downbeat"
     if selection != "all" and annotation.labels is None:
         what = f"positions are in {unit}" if unit not in (None, "bar_index") else "no positions are given"
-        raise InvalidAnnotationError(f"downbeats need positions in the bar (bar_index), and {what}")
+        raise InvalidAnnotationError(f"downbeats need positions in the bar (bar_index), but {what}")
     return select_beats(annotation, selection, "BeatData")
 
 
@@ -212,14 +204,14 @@ def _notes(value: Any) -> Annotation:
 
 
 def _melody(value: Any) -> Annotation:
-    """A melody; degrees of voicing are 0 or 1, or likelihoods."""
+    """A melody; its voicing is binary or a likelihood."""
     frequency = _hertz(value.frequencies, value.frequency_unit, "series")
     time, voicing = _seconds(value.times, value.time_unit), np.asarray(value.voicing, dtype=np.float64)
     return Annotation("series", {"time": time, "frequency": frequency, "voicing": voicing}, lines=())
 
 
 def _frames(times: Float, frames: Sequence[Float]) -> Annotation:
-    """Pitches of each frame, without zeros, at which nothing sounds."""
+    """Pitches of each frame, without zeros (silence)."""
     sounding = [frame[frame > 0] for frame in frames]
     counts = np.array(list(map(len, sounding)), dtype=np.int64)
     columns: dict[str, Column] = {"time": times, "frequency": np.concatenate([np.zeros(0), *sounding])}
@@ -233,7 +225,7 @@ def _pitches(value: Any) -> Annotation:
 
 
 def _voiced_pitches(value: Any) -> Annotation:
-    """A melody as one pitch where it is voiced."""
+    """A melody as frames of at most one pitch."""
     if value.voicing_unit != "binary":
         raise InvalidAnnotationError(f"a voicing in {value.voicing_unit} does not say which frames sound")
     melody = _melody(value).columns
@@ -266,59 +258,40 @@ _CLASSES: Mapping[str, Mapping[str, Callable[[Any], Annotation]]] = MappingProxy
         "EventData": {"events": _starts("events"), "intervals": _intervals("events")},
     }
 )
-"""Classes of `mirdata.annotations`, and the kinds of annotation that each can be."""
+"""Classes of `mirdata.annotations`, and the kinds that each can be converted to."""
 
 
 @dataclass(frozen=True, slots=True)
 class MirdataDataset:
-    """A data set of mirdata, by what opens it again in another process. Nothing is ever downloaded.
-
-    Parameters
-    ----------
-    loader : str
-        Module and class, as ``mirdata.datasets.beatles:Dataset``.
-    name, data_home, version, index : str
-        ``index`` is the path of the index file.
-    opened : int
-        When it was opened, in ns: files may have changed since an earlier time.
-    """
+    """A data set of mirdata, picklable so that other processes can open it. Nothing is ever downloaded."""
 
     loader: str
+    """Module and class, such as ``mirdata.datasets.beatles:Dataset``."""
     name: str
     data_home: str
     version: str
     index: str
+    """Path of the index file."""
     opened: int = field(default_factory=time_ns)
+    """Time of opening, in ns: files may have changed since an earlier opening."""
 
     @classmethod
     def of(
         cls, dataset: Any, data_home: str | None = None, version: str = "default", index: str | None = None
     ) -> MirdataDataset:
-        """The data set that a name, or an object of mirdata, means.
+        """The data set of a name or an object of mirdata.
 
-        Parameters
-        ----------
-        dataset : str or mirdata.core.Dataset
-        data_home : str or None
-            Folder of the data; None: mirdata's.
-        version : str
-            Of the data set; an object has one already, and a folder and an index.
-        index : str or None
-            Path of an index file, in place of that of the version.
-
-        Raises
-        ------
-        UnknownNameError
-            If mirdata has no such data set, or the data set no such version.
-        AnnotationError
-            If mirdata, or what its loader needs, is not installed.
+        The default `data_home` is mirdata's; `index` is the path of an index file that replaces that of the version.
+        An initialized object already has a folder, a version and an index.
         """
         if isinstance(dataset, str):
             dataset = _initialize(dataset, data_home, version)
         elif not is_mirdata(dataset) or not hasattr(type(dataset), "track_ids"):
-            raise AnnotationError(f"not a data set of mirdata: {type(dataset).__name__}; name one, or initialize it")
+            raise AnnotationError(
+                f"expected the name of a mirdata data set or an initialized one, not {type(dataset).__name__}"
+            )
         elif data_home is not None or version != "default" or index is not None:
-            raise AnnotationError("the data set is initialized: leave data_home, version and index out")
+            raise AnnotationError("the data set is already initialized: omit data_home, version and index")
         own = type(dataset)
         found = cls(
             f"{own.__module__}:{own.__qualname__}",
@@ -332,7 +305,7 @@ class MirdataDataset:
         return found
 
     def open(self) -> Any:
-        """The mirdata.core.Dataset, opened once in each process."""
+        """The mirdata.core.Dataset, opened once per process."""
         if self not in _OPENED:
             module, _, name = self.loader.partition(":")
             dataset = getattr(import_module(module), name)(data_home=self.data_home, version=self.version)
@@ -346,15 +319,7 @@ class MirdataDataset:
         return f"download the data with mirdata.initialize({self.name!r}, {self.data_home!r}).download()"
 
     def tracks(self, chosen: Sequence[str] | None = None, split: str | None = None) -> tuple[str, ...]:
-        """Ids of the tracks, all or some, of all splits or one.
-
-        Raises
-        ------
-        UnknownNameError
-            If there is no such track or split.
-        AnnotationError
-            If the index is missing or the data set has no splits.
-        """
+        """Ids of the tracks, all or some, of all splits or one."""
         dataset = self.open()
         try:
             known = list(map(str, dataset.track_ids))
@@ -362,7 +327,7 @@ class MirdataDataset:
             message = f"mirdata's index of {self.name} is missing: {self.index}; {self.remedy}"
             raise UnreadableError(message.replace(".download()", '.download(["index"])')) from None
         except (AttributeError, KeyError, ValueError, OSError) as error:
-            raise UnreadableError(f"the tracks cannot be listed: {error}", path=self.index) from None
+            raise UnreadableError(f"cannot list the tracks: {error}", path=self.index) from None
         for track in chosen or ():
             if track not in known:
                 raise UnknownNameError(f"track of {self.name}", track, known)
@@ -371,9 +336,9 @@ class MirdataDataset:
             try:
                 splits = dataset.get_track_splits()
             except (AttributeError, NotImplementedError):
-                raise AnnotationError(f"{self.name} has no splits: leave {split!r} out") from None
+                raise AnnotationError(f"{self.name} has no splits: omit {split!r}") from None
             except FileNotFoundError as error:
-                raise UnreadableError(f"the splits of {self.name} cannot be read: {error}; {self.remedy}") from None
+                raise UnreadableError(f"cannot read the splits of {self.name}: {error}; {self.remedy}") from None
             if split not in splits:
                 raise UnknownNameError(f"split of {self.name}", split, map(str, splits))
             wanted &= set(map(str, splits[split]))
@@ -382,15 +347,7 @@ class MirdataDataset:
     def sources(
         self, tracks: Iterable[str], annotation: str, reading: Reading, annotator: str | int | None = None
     ) -> dict[str, MirdataSource]:
-        """The source of each track that has the annotation by the index, or in the data set's table of metadata.
-
-        Raises
-        ------
-        UnknownNameError
-            If tracks have no such attribute.
-        UnreadableError
-            If no track has its files.
-        """
+        """The source of each track with the annotation, in the index or in the data set's table of metadata."""
         dataset = self.open()
         found: dict[str, MirdataSource] = {}
         for name in tracks:
@@ -411,20 +368,10 @@ class MirdataDataset:
     def metadata(
         self, tracks: Sequence[str], names: Sequence[str] | None = None
     ) -> tuple[dict[str, dict[str, Entry]], str]:
-        """Values of the tracks' plain attributes, and of those that the data set's table of metadata gives.
+        """Values of plain attributes and of the table of metadata, by track and name.
 
-        Parameters
-        ----------
-        tracks : sequence of str
-        names : sequence of str or None
-            Attributes; None: all that are text or a number for some track, and need no other file.
-
-        Returns
-        -------
-        values : dict of str to dict
-            By track and name.
-        problem : str
-            Why there is no table of metadata; empty where it was read.
+        By default, all attributes that are text or a number for some track and need no other file. Also returns why
+        the table of metadata could not be read, or an empty string.
         """
         dataset, problem = self.open(), ""
         values: dict[str, dict[str, Entry]] = {}
@@ -436,10 +383,10 @@ class MirdataDataset:
                     raise UnknownNameError(f"attribute of tracks of {self.name}", one, annotations_of(track))
                 try:
                     value = getattr(track, one)
-                except AttributeError:  # a track that the table does not have
+                except AttributeError:  # a track that is missing from the table
                     continue
                 except (OSError, KeyError, ValueError) as error:
-                    problem = problem or f"metadata of {self.name} are left out: {error}"
+                    problem = problem or f"metadata of {self.name} cannot be read and are omitted: {error}"
                     continue
                 value = value.item() if isinstance(value, np.generic) else value
                 if isinstance(value, str | int | float) and value == value and value != "":
@@ -448,7 +395,7 @@ class MirdataDataset:
 
 
 def _with_values(sources: Mapping[str, MirdataSource]) -> dict[str, MirdataSource]:
-    """The sources but those without files whose value is None; one that cannot be read now fails when it is read."""
+    """Drop sources without files whose value is None; those that cannot be read now fail when they are read."""
     absent, problems = set(), []
     for name, source in sources.items():
         try:
@@ -466,7 +413,7 @@ _MOST_OPENED = 8
 
 
 def _keep(name: MirdataDataset, dataset: Any) -> None:
-    """Keep a data set, and forget the oldest of many."""
+    """Cache a data set; drop the oldest of many."""
     _OPENED[name] = dataset
     for old in list(_OPENED)[:-_MOST_OPENED]:
         _OPENED.pop(old, None)
@@ -477,14 +424,14 @@ def _initialize(name: str, data_home: str | None, version: str) -> Any:
         import mirdata
     except ImportError:
         raise AnnotationError(
-            "data sets of mirdata need it: pip install 'mirflow[mirdata]', or '.[mirdata]' in a checkout"
+            "data sets of mirdata need mirdata: pip install 'mirflow[mirdata]', or '.[mirdata]' in a checkout"
         ) from None
     if name not in mirdata.list_datasets():
         raise UnknownNameError("data set of mirdata", name, mirdata.list_datasets())
     try:
         module = import_module(f"mirdata.datasets.{name}")
     except ImportError as error:
-        raise AnnotationError(f"mirdata's loader of {name} cannot be imported: {error}") from None
+        raise AnnotationError(f"cannot import mirdata's loader of {name}: {error}") from None
     if version not in module.INDEXES:
         raise UnknownNameError(f"version of {name}", version, module.INDEXES)
     return module.Dataset(data_home=data_home, version=version)
@@ -498,10 +445,10 @@ def _code_of(track: Any, name: str) -> Any:
 
 
 def paths_of(track: Any, annotation: str) -> tuple[str | None, ...]:
-    """Paths that a track's annotation is read from, None for those that the index does not have.
+    """Paths that a track's annotation is read from; None for those missing from the index.
 
-    They are the attributes with ``path`` in their names that the code of the property reads, itself or by way of
-    another property; empty if there is none.
+    They are the attributes with ``path`` in their names that the code of the property reads, directly or through
+    another property.
     """
     seen: set[str] = set()
     wanted, paths = [annotation], dict[str, str | None]()
@@ -521,7 +468,7 @@ def paths_of(track: Any, annotation: str) -> tuple[str | None, ...]:
 
 
 def annotations_of(track: Any) -> list[str]:
-    """Names of the public properties and plain attributes of a track, without paths and audio.
+    """Names of the public properties and plain attributes of a track, except paths and audio.
 
     Examples
     --------
@@ -535,7 +482,7 @@ def annotations_of(track: Any) -> list[str]:
 
 
 def _plain_names(track: Any) -> list[str]:
-    """Names of the attributes that need no file but the data set's table of metadata."""
+    """Names of the attributes that need no file other than the table of metadata."""
     names = annotations_of(track)
     plain = [name for name in names if name in vars(track) and name != "track_id"]
     codes = {name: _code_of(track, name) for name in names}
@@ -544,30 +491,21 @@ def _plain_names(track: Any) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class MirdataSource(Source):
-    """The annotation of a track of a data set of mirdata.
-
-    Parameters
-    ----------
-    dataset : MirdataDataset
-    track, annotation : str
-        Id, and name of the attribute.
-    reading : Reading
-    annotator : str, int or None
-        As for `convert`.
-    files : tuple of str
-        That it is read from; empty for an attribute that the data set's table of metadata gives.
-    """
+    """The annotation of a mirdata track."""
 
     dataset: MirdataDataset
     track: str
     annotation: str
+    """Name of the attribute."""
     reading: Reading
     annotator: str | int | None = None
+    """As for `convert`."""
     files: tuple[str, ...] = ()
+    """Files that are read; empty for an attribute of the table of metadata."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Its files; without any its name."""
+        """Its files, or its name if there are none."""
         return self.files or (self.label,)
 
     @property
@@ -577,11 +515,11 @@ class MirdataSource(Source):
         return name if self.annotator is None else f"{name} [{self.annotator}]"
 
     def stat(self) -> tuple[int, int]:
-        """Size and time of its files, mixed with mirdata's version; without files a number made of its contents."""
+        """Size and time of its files, combined with mirdata's version; without files, a hash of its contents."""
         return self.stat_now()
 
     def stat_now(self) -> tuple[int, int]:
-        """As `stat`; of files that are missing, and of contents that cannot be read, nothing."""
+        """Like `stat`, but ignores missing files and unreadable contents."""
         stats = [(0, zlib.crc32(_version().encode()))]
         try:
             if not self.files:
@@ -593,20 +531,14 @@ class MirdataSource(Source):
         return mix_stats(stats)
 
     def value(self) -> Any:
-        """The value of the attribute, as mirdata reads it.
-
-        Raises
-        ------
-        UnreadableError
-            If a file is missing, or mirdata cannot read it.
-        """
+        """The value of the attribute, as mirdata reads it."""
         try:
             return getattr(self.dataset.open().track(self.track), self.annotation)
         except FileNotFoundError as error:
             missing = next((file for file in self.files if not Path(file).exists()), error.filename)
-            what = str(error) if missing is None else f"there is no file {str(missing)!r}"
+            what = str(error) if missing is None else f"the file {str(missing)!r} does not exist"
             raise UnreadableError(f"{what}; {self.dataset.remedy}", path=self.label) from None
-        except Exception as error:  # whatever a loader raises
+        except Exception as error:  # loaders raise various errors
             where = f" {', '.join(map(repr, self.files))}" if self.files else ""
             message = f"mirdata cannot read{where or ' it'}: {type(error).__name__}: {error}"
             raise UnreadableError(message, path=self.label) from None
@@ -623,7 +555,7 @@ class MirdataSource(Source):
         return replace(annotation, attrs={**annotation.attrs, "source": self.label}), _digest(annotation)
 
     def annotators(self) -> tuple[str, ...]:
-        """Ids of those who annotated the track; empty where the annotation is one."""
+        """Ids of the annotators of the track; empty for a single annotation."""
         value = self.value()
         if type(value).__name__ != "MultiAnnotator":
             return ()
@@ -639,7 +571,7 @@ def _version() -> str:
 
 
 def _digest(annotation: Annotation) -> str:
-    """A fingerprint of the contents of an annotation."""
+    """A hash of the contents of an annotation."""
     parts = [annotation.kind.encode(), "\0".join(annotation.labels or ()).encode()]
     parts += [counts.tobytes() for counts in annotation.inner_counts]
     parts += [name.encode() + annotation.columns[name].tobytes() for name in sorted(annotation.columns)]

@@ -1,7 +1,7 @@
-"""Names of tracks and items, matched between both sides where only folders and suffixes differ.
+"""Names of tracks and items, matched between both sides if only folders and suffixes differ.
 
-A list of `a.wav` and a reference of `a` have no name in common, and every score would be 0 without a word. Whether they
-have is a matter of whole collections: a single list without any relevant item is merely a bad one.
+A list of `a.wav` and a reference of `a` have no name in common, so every score would silently be 0. Names are compared
+over whole collections: a single list without relevant items is merely a bad one.
 """
 
 from __future__ import annotations
@@ -23,27 +23,22 @@ from .content import digest_of
 from .tables.distance_matrix import name_items, strip_name
 
 NAMED = tuple(kind.name for kind in KINDS.values() if kind.listed)
-"""Kinds whose two sides are matched by names."""
+"""Kinds whose items are matched by name."""
 _FILES = tuple(name for name in NAMED if "rank" in KINDS[name].columns)
-"""Those whose names may be of files."""
+"""Kinds whose names may be those of files."""
 _LOOKED_AT, _COMPARED = 20, 500
-"""Names that others are sought for, and others that each is compared with where none holds it."""
+"""Maximum number of names to look for, and of names that each is compared with if none contains it."""
 _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "given")})
-"""Words for a name, and for what an estimate does with it; unjudged candidates are reported query by query."""
+"""Words for a name and for its role in an estimate; unjudged candidates are reported per query."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenamedSource(Source):
-    """A list whose items are called as the other side calls them.
-
-    Parameters
-    ----------
-    names : tuple of (str, str)
-        Names of items of its query: in the list, and in the reference.
-    """
+    """A list whose items are renamed to the names of the other side."""
 
     source: Source
     names: tuple[tuple[str, str], ...]
+    """Pairs of an item's name in the list and in the reference."""
 
     @property
     def label(self) -> str:
@@ -67,14 +62,14 @@ class RenamedSource(Source):
         return found
 
     def stat(self) -> tuple[int, int]:
-        """Size of the list, and a number that differs when it or the names have changed."""
+        """Size of the list, and a number that changes with the list or the names."""
         size, modified = self.source.stat()
         return size, modified ^ int(digest_of(self._text().encode()), 16) >> 1
 
     def read(self) -> tuple[Annotation, str]:
-        """The list with the other side's names, and a digest of its bytes and of the names."""
+        """The renamed list, and a digest of its bytes and of the names."""
         annotation, own = self.source.read()
-        # Other queries decide how items are called: a list may change its names and not a byte.
+        # Names depend on other queries, so they may change even if the bytes of the list do not.
         digest = digest_of(f"{own} {self._text()}".encode())
         names, labels = dict(self.names), annotation.labels or ()
         if annotation.schema.dims == ("rank",) and "value" in annotation.columns:
@@ -90,45 +85,26 @@ class RenamedSource(Source):
 
 @dataclass(frozen=True)
 class ReferenceNames:
-    """The names on the side of the reference, read when they are needed.
-
-    Parameters
-    ----------
-    kind : str
-        Of the annotations.
-    sources : mapping of str to sequence of Source
-        By track.
-    """
+    """The names in the references, read when they are needed."""
 
     kind: str
     sources: Mapping[str, Sequence[Source]]
+    """Sources by track."""
     _known: dict[str, Mapping[str, None]] = field(default_factory=dict)
 
     def of(self, track: str) -> Mapping[str, None]:
-        """The names in the references of a track, relevant ones first; none of a file that cannot be read."""
+        """The names in the references of a track, relevant ones first; files that cannot be read have none."""
         if track not in self._known:
             found = [_names(source, relevant_first=True) for source in self.sources.get(track, ())]
             self._known[track] = dict.fromkeys(chain.from_iterable(found))
         return self._known[track]
 
     def match(self, estimates: Mapping[str, Source], system: str) -> tuple[dict[str, Source], str]:
-        """The estimates of one system under names that the reference has, and a warning.
+        """Rename the items in the estimates of one system, by track, to names of the reference; and return a warning.
 
-        Names stay as they are if any is on both sides, with a warning of others in that query that only differ by
-        folder and suffix. If none is, they are compared without folders and suffixes: those that are then equal, and
-        belong to one name only on either side, become those of the reference.
-
-        Parameters
-        ----------
-        estimates : mapping of str to Source
-            By track.
-
-        Returns
-        -------
-        dict of str to Source
-            By track.
-        str
-            Empty if names match, or there are none.
+        If any name occurs on both sides, names are unchanged, with a warning about other names in that query that
+        differ only by folder and suffix. Otherwise, names are compared without folders and suffixes: those that match
+        a single name on the other side are replaced by it.
         """
         own = dict(estimates)
         if self.kind not in NAMED:
@@ -147,7 +123,7 @@ class ReferenceNames:
         if not called:
             what, how = _WORDS[self.kind]
             message = f"no {what} of system {system!r} occurs in the reference"
-            message += f": {next(iter(listed))!r} is {how}, {next(iter(true))!r} is true"
+            message += f": {next(iter(listed))!r} is {how}, the reference has {next(iter(true))!r}"
             return own, message + (_why_apart(listed, true) if self.kind in _FILES else "")
         for track, source in estimates.items():
             names = tuple([(called[name], name) for name in self.of(track) if name in called])
@@ -155,13 +131,13 @@ class ReferenceNames:
         return own, ""
 
     def _apart(self, estimates: Mapping[str, Source]) -> tuple[dict[str, None], dict[str, None], str | None]:
-        """The names of both sides, and the first track at which one is on both: what comes after it is not read."""
+        """The names of both sides, and the first track with a common name: tracks after it are not read."""
         true: dict[str, None] = {}
         listed: dict[str, None] = {}
         before: Sequence[str] = ()
         for track in self.sources:
             reference = self.of(track)
-            # What is listed for queries without a reference is scored nowhere, and matches nothing.
+            # Lists for queries without a reference are not scored.
             own = _names(estimates[track]) if reference and track in estimates else before
             true |= reference
             added = () if own is before else own  # the rows of a matrix all name the same items
@@ -172,7 +148,7 @@ class ReferenceNames:
         return true, listed, None
 
     def _half_matched(self, estimates: Mapping[str, Source], track: str, system: str) -> str:
-        """A warning where names of a track are on both sides, and others there are written another way."""
+        """Warn if some names of a track occur on both sides, and others are written differently."""
         if self.kind not in _FILES or track not in estimates:
             return ""
         own, reference = _names(estimates[track]), self.of(track)
@@ -182,15 +158,15 @@ class ReferenceNames:
             meant = missed.get(strip_name(name))
             if meant is not None and name not in reference:
                 return (
-                    f"some items of system {system!r} occur in the reference as they are called, and others would not "
-                    f"but for folders and suffixes: {name!r} is listed for {track!r}, {meant!r} is true; "
-                    "call them alike"
+                    f"some items of system {system!r} occur in the reference, others would only without folders and "
+                    f"suffixes: {name!r} is listed for {track!r}, the reference has {meant!r}; use the same names on "
+                    "both sides"
                 )
         return ""
 
 
 def _why_apart(listed: Iterable[str], true: Iterable[str]) -> str:
-    """Two names of a side that keep both sides apart without folders and suffixes; empty if they would not match."""
+    """Explain why names do not match without folders and suffixes, by two names of a side; empty if none would."""
     sides = {"listed": list(listed), "true": list(true)}
     short = {side: set(map(strip_name, names)) for side, names in sides.items()}
     if short["listed"].isdisjoint(short["true"]):
@@ -200,12 +176,12 @@ def _why_apart(listed: Iterable[str], true: Iterable[str]) -> str:
         pair = pair or (_same(call_alike(names, true)) if side == "listed" else None)
         if pair is not None:
             alike = f"{pair[0]!r} and {pair[1]!r}, both {side}, would then be the same"
-            return f"; without folders and suffixes names would match, but {alike}: call items alike on both sides"
+            return f"; names would match without folders and suffixes, but {alike}: use the same names on both sides"
     return ""
 
 
 def _same(called: Mapping[str, str]) -> tuple[str, str] | None:
-    """Two names that have the same counterpart; None if there are none."""
+    """Two names with the same counterpart, or None."""
     first: dict[str, str] = {}
     for name, theirs in called.items():
         other = first.setdefault(theirs, name)
@@ -215,7 +191,7 @@ def _same(called: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
-    """The other side's name of each name: where it has none of them, without folders and suffixes.
+    """The other side's name of each name; if no name is common, matched without folders and suffixes.
 
     Examples
     --------
@@ -225,7 +201,7 @@ def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
     {'a.wav': 'a.wav', 'b': 'b'}
     """
     own, others = list(dict.fromkeys(own)), list(dict.fromkeys(others))
-    if set(own).isdisjoint(others):  # nearly always they are not, and no name has to be taken apart
+    if set(own).isdisjoint(others):  # usually some names are common, and none has to be parsed
         short, theirs = name_items(own), dict(zip(name_items(others), others, strict=True))
         if not theirs.keys().isdisjoint(short):
             return {name: theirs.get(brief, brief) for name, brief in zip(own, short, strict=True)}
@@ -240,40 +216,33 @@ def call_tracks(own: Iterable[str], others: Iterable[str], path: str = "") -> di
     >>> call_tracks(["d/q1", "q1.wav.mp3"], ["q1.wav"])
     Traceback (most recent call last):
         ...
-    mirflow.errors.AnnotationError: 'd/q1' and 'q1.wav.mp3' would both be 'q1.wav' of the reference, ...
+    mirflow.errors.AnnotationError: 'd/q1' and 'q1.wav.mp3' both match 'q1.wav' of the reference ...
     """
     called = call_alike(own, others)
     pair = _same(called)
     if pair is not None:
-        both = f"{pair[0]!r} and {pair[1]!r} would both be {called[pair[0]]!r} of the reference"
-        message = f"{both}, when folders and suffixes are left out: call tracks alike on both sides"
+        both = f"{pair[0]!r} and {pair[1]!r} both match {called[pair[0]]!r} of the reference"
+        message = f"{both} without folders and suffixes: use the same names of tracks on both sides"
         raise AnnotationError(message, path=path or None)
     return called
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Names of tracks of two sides that have none in common.
-
-    Parameters
-    ----------
-    reference, estimate : str
-        Two that are nearly the same.
-    around_reference, around_estimate : (str, str) or None
-        Text before and behind the name on each side, if most names would match without it.
-    """
+    """Similar names of two sides without a common track."""
 
     reference: str
     estimate: str
     around_reference: tuple[str, str] | None = None
     around_estimate: tuple[str, str] | None = None
+    """Text before and after the name, if most names would match without it."""
 
     def __str__(self) -> str:
-        return f"no track in common: nearest are {self.reference!r} of the reference and {self.estimate!r}"
+        return f"no track in common: the closest names are {self.reference!r} in the reference and {self.estimate!r}"
 
 
 def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
-    """The names nearest to each other where tracks of both sides have none in common; neither side is empty.
+    """The most similar names of two sides without a common track; neither side is empty.
 
     Examples
     --------
@@ -289,7 +258,7 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
         met = sum(
             name.startswith(one[0]) and name.endswith(one[1]) and _exchange(name, one, other) in known for name in own
         )
-        # One name in common may be chance, if it is a short part of both.
+        # A single match may be due to chance if it is a short part of both names.
         sure = bool(core) and 2 * met >= min(len(own), len(others)) and (met > 1 or 2 * len(core) >= len(name))
         likeness = met + SequenceMatcher(None, name, near, autojunk=False).ratio()
         if likeness > most:
@@ -298,7 +267,7 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
 
 
 def _nearest(name: str, others: Sequence[str]) -> str:
-    """The name that is nearly this one: that holds it or is held by it, or is most like it."""
+    """The closest of other names: one that contains this name or is contained in it, or the most similar one."""
     held = [other for other in others if name in other or other in name]
     if held:
         return min(held, key=lambda other: abs(len(other) - len(name)))
@@ -307,7 +276,7 @@ def _nearest(name: str, others: Sequence[str]) -> str:
 
 
 def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
-    """The part that two names have in common, and the text around it in each."""
+    """The longest common part of two names, and the text around it in each."""
     found = SequenceMatcher(None, name, other, autojunk=False).find_longest_match()
     core = name[found.a : found.a + found.size].strip("_-. ")
     one, other_one = (text.partition(core) if core else (text, "", "") for text in (name, other))
@@ -315,15 +284,15 @@ def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str
 
 
 def _exchange(name: str, one: tuple[str, str], other: tuple[str, str]) -> str:
-    """A name with the text around others in the place of the text around its own."""
+    """Replace the text around a name with that of the other side."""
     return other[0] + name[len(one[0]) : len(name) - len(one[1])] + other[1]
 
 
 def _places_by_name(labels: Sequence[str]) -> Float:
-    """The place of each item when they are sorted by name, by which ties are broken.
+    """The position of each item in the order of names, which breaks ties.
 
-    By the names of the list itself: only relevant items have a name of the other side, and an order of both would
-    depend on what is relevant.
+    The names are those of the list itself: only relevant items have a name on the other side, and a mixed order would
+    depend on relevance.
     """
     if isinstance(labels, CodedLabels):
         return _places_by_name(labels.vocabulary)[labels.codes]
@@ -333,10 +302,10 @@ def _places_by_name(labels: Sequence[str]) -> Float:
 
 
 def _names(source: Source, *, relevant_first: bool = False) -> Sequence[str]:
-    """The names in an annotation, perhaps those of all its file; of a reference perhaps the relevant ones first."""
+    """The names in an annotation or its whole file; in a reference, the relevant ones may come first."""
     try:
         annotation, _ = source.read()
-    except (AnnotationError, OSError):  # an error where it is scored
+    except (AnnotationError, OSError):  # reported when it is scored
         return ()
     labels = annotation.labels or ()
     if not relevant_first:

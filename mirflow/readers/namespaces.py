@@ -1,4 +1,4 @@
-"""JAMS namespaces, with the kind of annotation that each holds and the tasks that read it."""
+"""JAMS namespaces: the kind of annotation that each holds, and the tasks that read it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,19 @@ from ..errors import UnknownNameError
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """One JAMS namespace.
-
-    Parameters
-    ----------
-    name, kind : str
-        ``kind`` is what it is read as by default.
-    tasks : tuple of str
-        The tasks whose files may hold it; empty: only read by its name.
-    value : str
-        The form of an observation's value: ``text``, ``tag`` (text whose confidence counts), ``number``, ``hz`` or
-        ``midi``, or an object: ``position`` (in the bar), ``level`` (a label and its level), ``note`` (of an occurrence
-        of a pattern), ``contour`` (a frequency and whether it is voiced).
-    also : str or None
-        Another kind that it can be read as.
-    """
+    """One JAMS namespace."""
 
     name: str
     kind: str
+    """Kind that it is read as by default."""
     tasks: tuple[str, ...] = ()
+    """Tasks whose files may hold it; empty: it is read only if named."""
     value: str = "text"
+    """The form of an observation's value: ``text``, ``tag`` (text whose confidence counts), ``number``, ``hz`` or
+    ``midi``, or an object: ``position`` (in the bar), ``level`` (a label and its level), ``note`` (of an occurrence of
+    a pattern), ``contour`` (a frequency and whether it is voiced)."""
     also: str | None = None
+    """Another kind that it can be read as."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -88,7 +80,7 @@ def namespace_kind(name: str) -> str:
 
 
 def wanted_namespaces(kind: str, task: str | None, namespace: str | None) -> frozenset[str]:
-    """The namespaces that may be taken: the one named, else those of the task, else all of the kind."""
+    """The candidate namespaces: the given one, otherwise those of the task, otherwise all of the kind."""
     if namespace is not None:
         return frozenset({namespace})
     if task is not None:
@@ -97,5 +89,5 @@ def wanted_namespaces(kind: str, task: str | None, namespace: str | None) -> fro
 
 
 def default_namespace(task: str) -> str | None:
-    """The namespace that an annotation of a task is written in; None where JAMS has none."""
+    """The namespace in which annotations of a task are written; None if JAMS has none."""
     return next((n.name for n in NAMESPACES.values() if task in n.tasks), None)

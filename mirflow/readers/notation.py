@@ -1,4 +1,4 @@
-"""Chord labels in other notations than Harte's: translated as files are read, text and JAMS alike."""
+"""Chord labels in notations other than Harte's, translated when text or JAMS files are read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from .options import Reading
 
 
 def in_harte(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
-    """An annotation whose chord symbols, where the reading declares them, are labels in Harte's syntax.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        For the first symbol that is none, with its line.
+    """Translate chord symbols to Harte's syntax, if the reading declares another notation.
 
     Examples
     --------
@@ -37,6 +32,6 @@ def in_harte(annotation: Annotation, reading: Reading, name: str | Path) -> Anno
             except InvalidChordException as error:
                 line = annotation.line(item)
                 at = f" at {annotation.columns['start'][item]:g} s" if line is None else ""
-                message = f"{error.message}{at}; the documentation of chord labels lists those that are read"
+                message = f"{error.message}{at}; see the documentation of chord labels for supported symbols"
                 raise InvalidAnnotationError(message, path=name, line=line) from None
     return replace(annotation, labels=[translated[label] for label in annotation.labels])

@@ -1,4 +1,4 @@
-"""Frames with several pitches from notes, so that multiple F0 estimation reads MIDI files and lists of notes."""
+"""Convert notes to frames of multiple pitches, so that multiple F0 estimation reads MIDI files and lists of notes."""
 
 from __future__ import annotations
 
@@ -9,32 +9,16 @@ from ..errors import InvalidAnnotationError
 from ..ragged import ranges
 
 HOP = 0.01
-"""Seconds between the frames of MIDI files, unless another hop is asked for."""
+"""Default hop of the frames of MIDI files, in seconds."""
 _MOST = 2**23
-"""Frames, and pitches in them, of one annotation."""
+"""Maximum number of frames, and of pitches in them, of one annotation."""
 
 
 def frames_of(notes: Annotation, hop: float = HOP) -> Annotation:
-    """The pitches of notes in frames.
+    """Convert notes to frames of kind ``multipitch``, with distinct pitches in Hz.
 
-    A note is in the frames from round(start / hop) to before round(end / hop). The last frame is the one behind all
-    notes, without a pitch.
-
-    Parameters
-    ----------
-    notes : Annotation
-        Of kind ``notes``.
-    hop : float, seconds
-
-    Returns
-    -------
-    Annotation
-        Of kind ``multipitch``, with pitches in Hz, each once in a frame.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        For notes whose times are none, and for too many frames.
+    A note covers the frames from round(start / hop) up to, but excluding, round(end / hop). The last frame follows all
+    notes and has no pitch. `hop` is in seconds.
 
     Examples
     --------
@@ -49,13 +33,13 @@ def frames_of(notes: Annotation, hop: float = HOP) -> Annotation:
     wrong = ~np.isfinite(times).all(axis=0) | (times[0] < 0) | (times[1] < times[0])
     if wrong.any():
         item = int(np.flatnonzero(wrong)[0])
-        told = f"a note from {times[0, item]:.10g} to {times[1, item]:.10g} s cannot be frames"
-        raise InvalidAnnotationError(told, path=path, line=notes.line(item))
+        message = f"cannot convert a note from {times[0, item]:.10g} to {times[1, item]:.10g} s to frames"
+        raise InvalidAnnotationError(message, path=path, line=notes.line(item))
     first, stop = np.minimum(np.rint(times / hop), 2.0**60).astype(np.int64)
     size = int(stop.max()) + 1 if len(stop) else 0
     total = int(np.minimum(stop - first, _MOST + 1).sum())
     if max(size, total) > _MOST:
-        raise InvalidAnnotationError(f"more than {_MOST} frames or pitches in them; take a larger hop", path=path)
+        raise InvalidAnnotationError(f"more than {_MOST} frames or pitches; use a larger hop", path=path)
     frame = ranges(first, stop - first)
     pitch = np.repeat(notes.columns["pitch"], stop - first)
     found = np.unique(np.column_stack([frame.astype(np.float64), pitch]), axis=0)

@@ -1,4 +1,4 @@
-"""Objects that hold an annotation, told apart by their types: datasets, jams and MIDI objects, tables, plain arrays."""
+"""Convert objects in memory to annotations, by type: datasets, jams and MIDI objects, tables, and plain arrays."""
 
 from __future__ import annotations
 
@@ -40,22 +40,16 @@ from .sustain import SUSTAIN, extend_ends, told_pedal
 Convert = Callable[[Any, Reading], Annotation]
 """(object, kind and options of reading) -> annotation."""
 CONVERTERS: list[tuple[Callable[[object], bool], Convert]] = []
-"""Tests of an object's type, which import nothing, and what makes an annotation of such an object: the first that holds
-counts. The types of other packages are declared with `converts`."""
+"""Tests of an object's type, which import nothing, and converters; the first matching test counts. The types of other
+packages are declared with `converts`."""
 
 
 _PLAIN = frozenset({str, tuple, list, dict, np.ndarray})
-"""Types of which no test of `CONVERTERS` holds."""
+"""Types for which no test of `CONVERTERS` holds."""
 
 
 def converts(test: Callable[[object], bool]) -> Callable[[Convert], Convert]:
-    """Declare what makes an annotation of the objects of a type.
-
-    Parameters
-    ----------
-    test : callable
-        (object) -> True for such an object. It looks at names of types, and imports nothing.
-    """
+    """Register a converter for objects that pass a test; the test inspects names of types and imports nothing."""
 
     def declare(convert: Convert) -> Convert:
         CONVERTERS.append((test, convert))
@@ -65,7 +59,7 @@ def converts(test: Callable[[object], bool]) -> Callable[[Convert], Convert]:
 
 
 def is_type(thing: object, module: str, *names: str) -> bool:
-    """True for an instance of a class of those names of a module, or of one derived from it; nothing is imported.
+    """True for an instance of a named class of a module, or of a subclass; nothing is imported.
 
     Examples
     --------
@@ -81,25 +75,22 @@ def is_type(thing: object, module: str, *names: str) -> bool:
 def kind_named(task: str) -> Kind:
     """The kind of a task, or the kind of that name.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is neither.
-
     Examples
     --------
     >>> kind_named("chord").name, kind_named("notes").name
     ('intervals', 'notes')
     """
     if not isinstance(task, str):
-        raise AnnotationError(f"the task comes first, named by text, such as 'beat', not {type(task).__name__}")
+        raise AnnotationError(
+            f"the first argument must be the name of a task, such as 'beat', not {type(task).__name__}"
+        )
     if task not in TASK_KINDS and task not in KINDS:
         raise UnknownNameError("task or kind", task, {*TASK_KINDS, *KINDS})
     return KINDS[TASK_KINDS.get(task, task)]
 
 
 def is_object(thing: object) -> bool:
-    """True for an object of a type that holds an annotation, tables among them.
+    """True for an object of a type that holds an annotation, including tables.
 
     Examples
     --------
@@ -110,24 +101,18 @@ def is_object(thing: object) -> bool:
 
 
 def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
-    """The annotation that an object holds, by its type.
+    """Convert an object to an annotation, by its type.
 
     Parameters
     ----------
     thing : object
         An `Annotation`, xr.Dataset, object of jams, pretty_midi or mirdata, path, table, mapping of columns, tuple of
-        the arguments of mir_eval's functions, or the first of these alone. A str is a path, but in tasks whose
-        annotations are text (``key``, ``classification``) it is that text, in ``lyrics`` unless it ends as the name
-        of a file.
+        the arguments of mir_eval's functions, or the first of these arguments. A str is a path, except for tasks whose
+        annotations are text (``key``, ``classification``); in ``lyrics``, it is a path if it ends in a suffix.
     task : str
-        A task, or a kind.
+        A task or a kind.
     **options
-        Options of reading, for what is read.
-
-    Raises
-    ------
-    AnnotationError
-        If it holds no annotation of the task.
+        Options of reading, for paths and objects of jams.
 
     Examples
     --------
@@ -142,7 +127,7 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
         if test(thing):
             found = convert(thing, _reading(task, options))
             if found.kind != kind.name:
-                raise InvalidAnnotationError(f"holds {found.kind}, the task {task} compares {kind.name}")
+                raise InvalidAnnotationError(f"holds {found.kind}, but the task {task} compares {kind.name}")
             return found
     if is_path(thing, kind):
         return source_at(thing, _reading(task, options)).open()
@@ -158,32 +143,32 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
 
 
 def _refuse_file_name(text: str, task: str) -> None:
-    """Raise if a text, which is the annotation itself, is the name of a file of annotations that exists."""
+    """Raise if a text that would be the annotation itself is the name of an existing annotation file."""
     if not text.lower().endswith((*SUFFIXES, ".json")) or "\n" in text:
         return
     try:
         exists = Path(text).is_file()
-    except OSError:  # no file has a name as long as that
+    except OSError:  # the text is too long for a file name
         exists = False
     if exists:
-        message = f"{text!r} is a file, but in the task {task} a str is the annotation itself; give pathlib.Path"
+        message = f"{text!r} is a file, but in the task {task} a str is the annotation itself; pass pathlib.Path"
         raise AnnotationError(f"{message}({text!r}) to read the file")
 
 
 def of_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
-    """The annotation of the arguments of mir_eval's functions, a list of names in order as that of a file."""
+    """Convert the arguments of mir_eval's functions; lists of names are sorted as in files."""
     annotation = from_arguments(kind, values)
     return _in_order(annotation, values[0]) if kind.listed else annotation
 
 
 def of_columns(kind: Kind, columns: Mapping[str, Any]) -> Annotation:
-    """The annotation of some columns, a list of names in order as that of a file."""
+    """Convert columns; lists of names are sorted as in files."""
     annotation = from_columns(kind, columns)
     return _in_order(annotation, columns.get("label")) if kind.listed else annotation
 
 
 def _in_order(annotation: Annotation, label: Any) -> Annotation:
-    """A list in the order of its ranks or scores, as of files; items that have scores by name are ordered as runs."""
+    """Sort a list by its ranks or scores, as in files; items with scores by name are sorted as in runs."""
     ordered = order_names(annotation, None)
     return order_by_score(ordered) if isinstance(label, Mapping) and annotation.kind == "ranking" else ordered
 
@@ -193,12 +178,12 @@ def _reading(task: str, options: Mapping[str, Any]) -> Reading:
 
 
 def _is_first_argument(thing: tuple[Any, ...], kind: Kind) -> bool:
-    """True for a tuple that is the first argument itself: a sequence of numbers or of names."""
+    """True for a tuple that is itself the first argument: a sequence of numbers or names."""
     return kind.name != "tempo" and len(thing) > 0 and all(isinstance(one, Real | str) for one in thing)
 
 
 def is_path(thing: object, kind: Kind) -> bool:
-    """True for a path, in tasks of audio also for a list of them.
+    """True for a path; in audio tasks, also for a list of paths.
 
     Examples
     --------
@@ -215,7 +200,7 @@ def is_path(thing: object, kind: Kind) -> bool:
 
 
 def is_read(thing: object, task: str | None) -> bool:
-    """True for what is read by options of reading: paths, and objects of the jams package.
+    """True for paths and objects of the jams package, which options of reading apply to.
 
     Examples
     --------
@@ -228,12 +213,12 @@ def is_read(thing: object, task: str | None) -> bool:
 
 
 def are_numbers(thing: Mapping[Any, Any], kind: Kind) -> bool:
-    """True for a mapping of names to numbers, as affinities of tags and scores of items are."""
+    """True for a mapping of names to numbers, such as affinities of tags or scores of items."""
     return kind.listed and len(thing) > 0 and all(isinstance(one, Real) for one in thing.values())
 
 
 def is_annotation(thing: object, kind: Kind) -> bool:
-    """True for a mapping that is one annotation: of columns of the kind, or of names to numbers."""
+    """True for a mapping that is a single annotation: columns of the kind, or names to numbers."""
     if not isinstance(thing, Mapping) or not thing:
         return False
     columns = set(thing) <= set(kind.given_as)
@@ -252,7 +237,7 @@ def _from_source(thing: Source, reading: Reading) -> Annotation:
 
 @converts(lambda thing: hasattr(thing, "data_vars"))
 def _from_dataset(thing: Any, reading: Reading) -> Annotation:
-    """Of the annotation in a labelled dataset; of one without a kind, by its task."""
+    """Convert a labelled dataset; without a kind, by its task."""
     return from_dataset(thing if "kind" in thing.attrs else thing.assign_attrs(kind=reading.kind))
 
 
@@ -268,9 +253,9 @@ def _from_mirdata(thing: Any, reading: Reading) -> Annotation:
 
 @converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))
 def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
-    """Notes by start and pitch, with velocities, programs and their names, without percussion; or the hits of that.
+    """Notes without percussion, by start and pitch, with velocities, programs and their names; or hits of percussion.
 
-    An instrument is what a channel is in a file: it has its own pedal.
+    As a channel in a file, each instrument has its own pedal.
     """
     if reading.kind == "hits":
         struck = sorted((n.start, n.pitch, n.velocity) for one in thing.instruments if one.is_drum for n in one.notes)
@@ -304,7 +289,7 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
 def is_table(thing: object) -> bool:
     """True for a data frame of pandas or polars, a table of arrow or a data set of Hugging Face; nothing is imported.
 
-    A series is an array: both it and a table are streams of arrow.
+    A series counts as an array, although it is a stream of arrow, as tables are.
 
     Examples
     --------
@@ -325,13 +310,7 @@ def _is_hugging_face(thing: object) -> bool:
 
 
 def table_columns(table: Any) -> dict[str, Column]:
-    """The columns of a data frame or table by name, those of lists as arrays of lists or arrays.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If a name is given twice.
-    """
+    """The columns of a data frame or table by name; columns of lists as arrays of lists or arrays."""
     if _is_hugging_face(table):
         table = table.with_format("arrow")[:]
     elif not _has_columns(table):  # a stream of arrow
@@ -346,43 +325,37 @@ def table_columns(table: Any) -> dict[str, Column]:
 
 TRACK, SYSTEM = "track", "system"
 _ALIKE = 0.8
-"""Similarity from which the name of a column that is left out may be a misspelt one that is read."""
+"""Minimum similarity of an ignored column's name to a known one to suggest a misspelling."""
 _SINGLE = frozenset({"weight", "rate", "language"})
-"""Arguments of which an annotation has one, whatever its other columns hold."""
+"""Arguments that an annotation has once, regardless of its other columns."""
 
 
 def _known_columns(kind: Kind, columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The columns of a table that the kind has; others are left out, as those of files are.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If a column is missing without which there is no annotation, or a single annotation names tracks.
-    """
+    """The columns of a table that the kind has; others are ignored, as in files."""
     known = {name: column for name, column in columns.items() if name in kind.given_as}
     others = [name for name in columns if name not in known]
     if TRACK in others:
         raise InvalidAnnotationError(
-            f"the table names tracks in its column {TRACK!r}: mirflow.score takes those of many; select one of them"
+            f"the table has a column {TRACK!r}: select one track, or pass many tracks to mirflow.score"
         )
     whole = {one.name for one in kind.variables}
     missing = [name for name in kind.required if name not in known]
     if missing and not any(name in known for name in kind.arguments if name not in whole):
-        listed = f"; rename those that hold them: {', '.join(others)}" if others else ""
+        listed = f"; rename one of {', '.join(others)}" if others else ""
         raise InvalidAnnotationError(
             f"the table has no column {' or '.join(map(repr, missing))}, which {kind.name} need{listed}"
         )
     for name in others:
         near = difflib.get_close_matches(name, [one for one in kind.given_as if one not in known], 1, _ALIKE)
         if near:
-            warn_caller(f"the column {name!r} is left out: rename it {near[0]!r} if it holds that of {kind.name}")
+            warn_caller(f"the column {name!r} is ignored: rename it to {near[0]!r} if it holds that of {kind.name}")
     return known
 
 
 def _holds_lists(columns: Mapping[str, Column]) -> bool:
-    """True for a table with a row for each track, which has a list where others have a row for each item.
+    """True for a table with one row per track that holds lists, instead of one row per item.
 
-    A column of pairs is one of items, and so is one of lists beside single numbers, as of the pitches at a time.
+    A column of pairs counts as items, and so do lists next to single numbers, such as the pitches at a time.
     """
     several = [column for name, column in columns.items() if name not in _SINGLE]
     if not several or not all(column.dtype == object for column in several):
@@ -395,35 +368,19 @@ def _holds_lists(columns: Mapping[str, Column]) -> bool:
 
 @dataclass(frozen=True)
 class LongTable:
-    """The annotations of many tracks as rows of one table: a row for each item, or lists in a row for each track.
-
-    Parameters
-    ----------
-    kind : Kind
-    columns : mapping of str to array
-    rows : mapping of (str, str) to int64 array
-        System, empty where the table names none, and track to the places of its rows.
-    systems : tuple of str
-    nested : bool
-        Whether each track has one row, of lists.
-    """
+    """The annotations of many tracks in one table: one row per item, or one row of lists per track."""
 
     kind: Kind
     columns: Mapping[str, Column]
     rows: Mapping[tuple[str, str], Int]
+    """Row numbers by system (empty if the table has none) and track."""
     systems: tuple[str, ...] = ()
     nested: bool = False
+    """Whether each track has one row of lists."""
 
     @classmethod
     def of(cls, table: Any, kind: Kind) -> LongTable:
-        """Group the rows of a table by their columns ``track`` and, if there is one, ``system``.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            If there is no column ``track``, a row names none, a column of the kind is missing, or a track has several
-            rows of lists.
-        """
+        """Group the rows of a table by ``track`` and, if present, ``system``."""
         columns = table_columns(table)
         if TRACK not in columns:
             raise InvalidAnnotationError(f"a table of many tracks needs a column {TRACK!r}; {suggest(TRACK, columns)}")
@@ -440,12 +397,12 @@ class LongTable:
         twice = next((key[1] for key, places in rows.items() if len(places) > 1), None) if nested else None
         if twice is not None:
             raise InvalidAnnotationError(
-                f"track {twice!r} has several rows of lists: give it one, or a row for each item"
+                f"track {twice!r} has several rows of lists: use one row per track, or one row per item"
             )
         return cls(kind, own, {(key[0], key[1]): one for key, one in rows.items()}, tuple(systems), nested)
 
     def tracks(self, system: str = "") -> Iterator[tuple[str, dict[str, Column]]]:
-        """Columns of each track of a system, without optional ones that have no value there."""
+        """Columns of each track of a system, without optional columns that are empty there."""
         optional = [one.name for one in self.kind.variables if one.optional]
         for (name, track), rows in self.rows.items():
             if name == system and self.nested:
@@ -469,12 +426,12 @@ def _is_given(value: Any) -> bool:
 def _names(columns: Mapping[str, Column], name: str) -> list[str]:
     found = texts(name, columns[name])
     if "" in found:
-        raise InvalidAnnotationError(f"row {found.index('') + 1} of the table names no {name}")
+        raise InvalidAnnotationError(f"row {found.index('') + 1} of the table has no {name}")
     return found
 
 
 def name_keys(keys: Sequence[Any], what: str) -> list[str]:
-    """Names of tracks or systems from the keys of a mapping: text, or whole numbers, and not some of each.
+    """Names of tracks or systems from the keys of a mapping: either text or integers.
 
     Examples
     --------
@@ -486,24 +443,14 @@ def name_keys(keys: Sequence[Any], what: str) -> list[str]:
         return [str(int(key)) for key in keys]
     wrong = [key for key in keys if not isinstance(key, str)]
     if wrong:
-        others = ", others by text" if len(wrong) < len(keys) else ""
-        raise AnnotationError(f"a {what} is named {wrong[0]!r}{others}: name all of them by text, or by whole numbers")
+        others = " and others are text" if len(wrong) < len(keys) else ""
+        raise AnnotationError(f"invalid name of a {what}: {wrong[0]!r}{others}; names must be all text or all integers")
     return [str(key) for key in keys]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectSource(MemorySource):
-    """A source whose annotation is in an object in memory, which is looked at when it is read.
-
-    Parameters
-    ----------
-    thing : object
-        As `to_annotation` takes it.
-    task : str
-    name : str
-        Name in messages, where the object does not know its file.
-    options : mapping of str to object
-        Options of reading, for what is read.
+    """A source whose annotation is in an object in memory, which is converted when it is read.
 
     Examples
     --------
@@ -514,18 +461,21 @@ class ObjectSource(MemorySource):
     """
 
     thing: Any
+    """Argument of `to_annotation`."""
     task: str
     name: str
+    """Name in messages, if the object does not know its file."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of reading, for paths and objects of jams."""
 
     @property
     def label(self) -> str:
-        """The file that the object names as its source, else its name."""
+        """The source that the object names, otherwise its name."""
         attrs = getattr(self.thing, "attrs", None)
         return str(attrs.get("source", self.name)) if isinstance(attrs, Mapping) else self.name
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation, and the digest that a source among the objects has."""
+        """The annotation, and the digest if the object is a source."""
         try:
             if isinstance(self.thing, Source):
                 return self.thing.read()

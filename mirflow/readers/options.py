@@ -26,12 +26,12 @@ from .namespaces import NAMESPACES, namespace_kind
 
 MAX_BYTES = 256 * 2**20
 MAX_AUDIO_BYTES = 2**36
-"""Of audio files, which are read piece by piece, where no other limit is set."""
+"""Default limit of audio files, which are read block by block."""
 COLUMNS = {kind.name: kind.columns for kind in KINDS.values() if kind.columns}
 KEYS = ("track", "system", "annotator")
-"""Columns of the keys of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
+"""Key columns of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
 LABELLED = ("events", "intervals", "hierarchy", "notes", "labels")
-"""Kinds whose labels are names of the user's, so that there may be a map of them."""
+"""Kinds whose labels are chosen by users, so that a label map can be applied."""
 PITCHED = tuple(kind.name for kind in KINDS.values() if kind.pitched)
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "family", "track"]
@@ -73,17 +73,17 @@ class Option:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values of an option that has but few."""
+        """The values of an option with a fixed set of values."""
         literal = [one for one in (self.type, *get_args(self.type)) if get_origin(one) is Literal]
         return get_args(literal[0]) if literal else ()
 
     @property
     def is_mapping(self) -> bool:
-        """True if its values are given as a mapping, which is kept as pairs."""
+        """True if its value is a mapping, which is stored as pairs."""
         return get_origin(self.type) is tuple and get_origin(get_args(self.type)[0]) is tuple
 
     def keep(self, value: Any) -> Any:
-        """A value as the field holds it: mappings and sequences as tuples, what text names as that."""
+        """Convert a value for the field: mappings and sequences to tuples, text by `made_by`."""
         if self.made_by is not None and isinstance(value, str | os.PathLike):
             return self.made_by(os.fspath(value))
         if self.default != ():
@@ -110,9 +110,9 @@ def option(
     places: tuple[float, float] = _LAST,
     made_by: Callable[[str], Any] | None = None,
 ) -> Any:
-    """Declare an option of reading: a field of `DelimitedOptions` (of text) or `Reading` (of files of any format).
+    """Declare an option of reading: a field of `DelimitedOptions` (text) or `Reading` (files of any format).
 
-    Python, the keys of pipelines and their JSON Schema, and the options of commands follow from it.
+    The keyword arguments in Python, the keys of pipelines and their JSON Schema, and the options of commands follow.
 
     Parameters
     ----------
@@ -123,14 +123,14 @@ def option(
     help : str or None
         The help of commands; empty: `words`; None: commands do not have the option.
     spelling : str
-        The name on the command line, where it is another.
+        The name on the command line, if it differs.
     listed : bool
         Whether the command's help lists the choices, which are those of the field's type.
     places : tuple of (float, float)
-        Place among the keys of a pipeline and among the options of a command; without: at the end, and signatures of
-        results have the option only where it is not at its default, so that results of before its time stay valid.
+        Position among the keys of a pipeline and among the options of a command. By default at the end; signatures of
+        results then contain the option only if it is not at its default, so that older results stay valid.
     made_by : callable or None
-        Makes the value that the field holds of the text that users write; results depend on its ``repr``.
+        Converts the text that users write to the field's value; results depend on its ``repr``.
     """
     declared = Option(default, words, help, spelling, listed, places, made_by)
     return field(default=default, metadata={"option": declared})
@@ -150,7 +150,7 @@ def _declared(of: type) -> dict[str, Option]:
 
 
 class _Signed:
-    """The text of the options, which signatures of results hold."""
+    """Text of the options, as stored in signatures of results."""
 
     __slots__ = ()
 
@@ -167,7 +167,7 @@ class _Signed:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DelimitedOptions(_Signed):
-    """Layout of delimited text; whatever is left out is found from the file.
+    """Layout of delimited text; options that are not given are inferred from the file.
 
     Examples
     --------
@@ -175,92 +175,92 @@ class DelimitedOptions(_Signed):
     44100.0
     """
 
-    # None: in .csv a comma, or a semicolon or tab by the first row; the tab in .tsv; else blanks and tabs,
-    # or a comma or semicolon where the first row has no blanks.
+    # None: in .csv a comma, or a semicolon or tab by the first row; in .tsv the tab; otherwise blanks and tabs,
+    # or a comma or semicolon if the first row has no blanks.
     delimiter: str | None = option(
         None,
         "A character, or tab, comma, semicolon, whitespace.",
-        "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file.",
+        "Text: a character, or tab, comma, semicolon, whitespace. Default: inferred from the file.",
         places=(2, 4),
     )
     # None: it does if no field is a number and one is a known name.
     header: bool | None = option(
         None,
         "Whether the first row holds names of columns.",
-        "Whether text begins with names of columns.",
+        "Text: whether the first row holds names of columns.",
         places=(3, 6),
     )
     comment: str = option(
         "#",
-        "Lines that begin with it are left out.",
-        "Lines of text that begin with it, by default with #, are left out.",
+        "Lines that begin with it are skipped.",
+        "Text: skip lines that begin with it. Default: #.",
         places=(4, 7),
     )
-    # Of a file that holds many tracks also `track`, and perhaps `system` and `annotator`. Intervals with neither end
-    # nor duration make a list of boundaries: each lasts until the next row's start. A series without a column of times
-    # needs the unit frames@: a frame a row.
+    # Files of many tracks also have `track`, and perhaps `system` and `annotator`. Intervals with neither end nor
+    # duration make a list of boundaries: each lasts until the next row's start. A series without a column of times
+    # needs the unit frames@: one frame per row.
     columns: tuple[tuple[str, int | str], ...] = option(
         (),
         "Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ...",
-        "Which column of text holds what: start=0,label=1; or by the header.",
+        "Text: contents of the columns, such as start=0,label=1. Default: inferred from the header.",
         places=(1, 3),
     )
     time_unit: str = option(
         AUTO,
         "auto (s, but ms in files of score following), s, ms, samples@44100, or frames@0.01 (frames with that hop).",
-        "Of text: s, ms, samples@44100 or frames@0.01.",
+        "Text: s, ms, samples@44100 or frames@0.01.",
         places=(5, 9),
     )
-    encoding: str = option("utf-8", "Of delimited files.", "Of text. Default: utf-8.", places=(10, 8))
+    encoding: str = option("utf-8", "Encoding of delimited files.", "Encoding of text. Default: utf-8.", places=(10, 8))
     last: Last = option(
         "end",
-        "What the last row of a list of boundaries is: the end of the row above, or an interval without length.",
+        "Meaning of the last row of a list of boundaries: the end of the row above, or an interval without length.",
         "The last row of a list of boundaries: end (of the row above), or keep.",
         places=(11, 16),
     )
     pitch_unit: PitchUnit = option(  # see mirflow.theory.pitch.to_hertz
         "Hz",
-        "Of the pitches in delimited files: Hz or MIDI.",
-        "Of text. Default: Hz.",
+        "Unit of pitches in delimited files: Hz or MIDI.",
+        "Unit of pitches in text. Default: Hz.",
         listed=True,
         places=(6, 10),
     )
     decimal: Decimal | None = option(
         None,
-        "The character before decimals; default: a point, or a comma where semicolons stand between columns.",
-        "The character before decimals in text: . or ,. Default: a comma where semicolons part columns.",
+        "The decimal separator; default: a point, or a comma if semicolons separate columns.",
+        "Text: the decimal separator, . or ,. Default: a comma if semicolons separate columns.",
         places=(7, 5),
     )
 
     def __post_init__(self) -> None:
         if not is_encoding(self.encoding):
-            raise AnnotationError(f"not an encoding of text: {self.encoding!r}; write one such as utf-8 or latin-1")
-        unit = f"not a time unit: {self.time_unit!r}"
+            raise AnnotationError(f"unknown encoding {self.encoding!r}: use one such as utf-8 or latin-1")
+        unit = f"invalid time_unit {self.time_unit!r}"
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
             words = ", ".join(_DELIMITERS)
-            raise AnnotationError(f"not a delimiter: {self.delimiter!r}; write a character or one of {words}")
+            raise AnnotationError(f"invalid delimiter {self.delimiter!r}: expected a character or one of {words}")
         if self.time_unit not in (AUTO, "s", "ms") and not _SAMPLES.fullmatch(self.time_unit) and not self.hop:
-            raise AnnotationError(f"{unit}; write s, ms, samples@44100 or frames@0.01")
+            raise AnnotationError(f"{unit}: expected s, ms, samples@44100 or frames@0.01")
         if self.pitch_unit not in get_args(PitchUnit):
-            raise AnnotationError(f"not a unit of pitch: {self.pitch_unit!r}; write Hz or MIDI")
+            raise AnnotationError(f"invalid pitch_unit {self.pitch_unit!r}: expected Hz or MIDI")
         if self.decimal not in (None, *get_args(Decimal)):
-            raise AnnotationError(f"not a sign before decimals: {self.decimal!r}; write '.' or ','")
+            raise AnnotationError(f"invalid decimal {self.decimal!r}: expected '.' or ','")
         if self.decimal == "," == self.separator:
-            raise AnnotationError("commas cannot both separate columns and precede decimals; declare another delimiter")
+            raise AnnotationError("commas cannot be both column and decimal separators; declare another delimiter")
         if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST):
-            raise AnnotationError(f"{unit}; the number after the @ is out of range")
+            raise AnnotationError(f"{unit}: the number after @ is out of range")
         known, keyed = {*chain.from_iterable(COLUMNS.values()), *KEYS}, [one for one, _ in self.columns if one in KEYS]
         for name, _ in self.columns:
             if name not in known:
                 raise UnknownNameError("column", name, known)
         if keyed and "track" not in keyed:
-            raise AnnotationError(f"columns names {keyed[0]}, but not the column that holds the track")
+            raise AnnotationError(f"columns has {keyed[0]}, but not the track")
         if self.last not in get_args(Last):
-            raise AnnotationError(f"the last row is {' or '.join(get_args(Last))}, not {self.last!r}")
+            raise AnnotationError(f"invalid last {self.last!r}: expected {' or '.join(get_args(Last))}")
 
     @property
     def divisor(self) -> float:
-        """Divisor that makes seconds of numbers in the file."""
+        """Divisor that converts numbers in the file to seconds."""
         samples = _SAMPLES.fullmatch(self.time_unit)
         if samples:
             return float(samples[1])
@@ -268,7 +268,7 @@ class DelimitedOptions(_Signed):
 
     @property
     def hop(self) -> float:
-        """Seconds between frames, where times are numbers of frames; else 0."""
+        """Seconds between frames if times are frame numbers; otherwise 0."""
         frames = _FRAMES.fullmatch(self.time_unit)
         return float(frames[1]) if frames else 0.0
 
@@ -276,13 +276,13 @@ class DelimitedOptions(_Signed):
         """Times of a file in seconds."""
         if self.time_unit in (AUTO, "s"):
             return times
-        with np.errstate(over="ignore"):  # what becomes infinite is an error when it is scored
+        with np.errstate(over="ignore"):  # infinite times are reported when they are scored
             if self.hop:
                 return times * self.hop
             return times if self.divisor == 1.0 else times / self.divisor
 
     def has_decimal_commas(self, separator: str) -> bool:
-        """True if commas precede decimals in a file whose columns are so separated.
+        """True if commas are decimal separators in a file with that column separator.
 
         Examples
         --------
@@ -301,15 +301,6 @@ class DelimitedOptions(_Signed):
 class Reading(_Signed):
     """Kind of annotation and options of reading a file.
 
-    Parameters
-    ----------
-    kind : str
-        A name of :data:`mirflow.annotations.schema.KINDS`.
-    task : str or None
-        Chooses the namespaces of a JAMS file that serve the task.
-    delimited : DelimitedOptions
-        Layout of delimited text.
-
     Examples
     --------
     >>> Reading.of("chord", time_unit="ms").delimited.divisor
@@ -317,98 +308,101 @@ class Reading(_Signed):
     """
 
     kind: str
+    """A name of :data:`mirflow.annotations.schema.KINDS`."""
     task: str | None = None
+    """Selects the namespaces of a JAMS file that the task can read."""
     format: Format | str | None = option(
         None,
-        "Default: from the files' suffix.",
-        "Of the files read: jams, csv, midi, ... Default: what their suffixes say.",
-        spelling="input-format",  # --format is that of the output
+        "Format of the files; default: by their suffix.",
+        "Format of the files: jams, csv, midi, ... Default: by their suffix.",
+        spelling="input-format",  # --format is the format of the output
         places=(-2, 1),
     )
     namespace: str | None = option(
         None,
-        "The namespace to take from JAMS files; default: those that serve the task.",
-        "The namespace to take from JAMS files.",
+        "The namespace to read from JAMS files; default: those that the task can read.",
+        "The namespace to read from JAMS files.",
         places=(-1, 2),
     )
     delimited: DelimitedOptions = field(default_factory=DelimitedOptions)
+    """Layout of delimited text."""
     max_bytes: int = option(
         MAX_BYTES,
-        "Larger files count as unreadable; audio files, which are read in pieces, only where this is set.",
+        "Larger files count as unreadable; audio files, which are read block by block, only if this is set.",
         None,
         places=(17, 0),
     )
-    # None: the downbeats for the task downbeat, where a file has positions in the bar; else all. See
+    # None: the downbeats for the task downbeat, if a file has positions in the bar; otherwise all. See
     # mirflow.readers.positions.
     select: Select | None = option(
         None,
-        "Which beats of a file: all, downbeat (position 1 in the bar), bar_start, bar_end (by the bars' numbers).",
-        "Which beats of a file: all, downbeat, bar_start or bar_end.",
+        "Beats to read: all, downbeat (position 1 in the bar), bar_start, bar_end (by bar numbers).",
+        "Beats to read: all, downbeat, bar_start or bar_end.",
         places=(12, 11),
     )
     levels: tuple[str, ...] = option(
         (),
-        "Values of {level}, from the coarsest to the finest, where a hierarchy has one file for each level.",
+        "Values of {level}, from the coarsest to the finest, if a hierarchy has one file for each level.",
         "Values of {level} in the path, the coarsest first: upper,lower.",
         places=(13, 12),
     )
     drums: bool = option(
         False,
-        "Whether the notes of a MIDI file's percussion are taken too.",  # channel 10
-        "Take the percussion of MIDI files too.",
+        "Whether notes of percussion are read from MIDI files.",  # channel 10
+        "Include the percussion of MIDI files.",
         places=(8, 17),
     )
     instrument: Instrument = option(
         "program",
-        "What labels the notes of a MIDI file: the instrument's General MIDI name, its family's, or the track's name.",
-        "What labels the notes of MIDI files: program, family or track. Default: program.",
+        "Labels of notes in MIDI files: the General MIDI name of the instrument or its family, or the track's name.",
+        "Labels of notes in MIDI files: program, family or track. Default: program.",
         places=(9, 18),
     )
-    # Empty: all that are found, sorted.
+    # Empty: all sources, sorted.
     sources: tuple[str, ...] = option(
         (),
-        "Values of {source} to take, in this order, where a track has one audio file for each source; default: all.",
-        "Of audio: the sources to take, in this order: vocals,drums.",
+        "Values of {source} to read, in this order, if a track has one audio file for each source; default: all.",
+        "Audio: the sources to read, in this order: vocals,drums.",
         places=(14, 13),
     )
     exclude: Exclude = option(
         "self",
-        "Of matrices and groups: self leaves the query itself out of its ranking, none keeps it.",
-        "Of rankings: whether the query is left out of its own.",
+        "Matrices and groups: self excludes the query from its own ranking, none keeps it.",
+        "Rankings: whether a query is excluded from its own.",
         listed=True,
         places=(15, 14),
     )
     exclude_same: str | int | None = option(
         None,
-        "Of groups: a column, such as artist; items that agree with the query's own are left out of its ranking.",
-        "Of groups: the column whose agreement leaves items out: artist.",
+        "Groups: a column, such as artist; items with the same value as the query are excluded from its ranking.",
+        "Groups: exclude items with the same value as the query in this column, such as artist.",
         places=(16, 15),
     )
     # See mirflow.theory.leadsheet.
     notation: Notation = option(
         "harte",
-        "Of chord labels: harte (A:min7/b3), or leadsheet (Am7/C), which are translated.",
-        "Of chord labels: Harte's syntax, or symbols of lead sheets such as Am7/C.",
+        "Notation of chord labels: harte (A:min7/b3), or leadsheet (Am7/C), which is translated.",
+        "Notation of chord labels: Harte's syntax, or lead-sheet symbols such as Am7/C.",
         listed=True,
     )
     # See mirflow.readers.harmonies.
     score_tempo: float | None = option(
         None,
-        "Of MusicXML and kern: quarter notes a minute, in place of the tempo marks; with 60 times are quarter notes.",
-        "Of scores: quarter notes a minute, in place of the tempo marks.",
+        "MusicXML and kern: quarter notes per minute, instead of the tempo marks; 60 gives times in quarter notes.",
+        "Scores: quarter notes per minute, instead of the tempo marks.",
     )
     # See mirflow.readers.sustain.
     pedal: Pedal = option(
         "ignore",
-        "Of MIDI files: ignore the sustain pedal, or extend notes that end under it to its release or their pitch's "
+        "MIDI files: ignore the sustain pedal, or extend notes that end under it to its release or their pitch's "
         "next onset.",
-        "Of MIDI files: whether the sustain pedal extends notes.",
+        "MIDI files: whether the sustain pedal extends notes.",
         listed=True,
     )
     hop: float | None = option(
         None,
-        "Of multiple pitches: files are lists of notes, read as frames of that many seconds; MIDI files: 0.01.",
-        "Of multiple pitches: read notes as frames of that many seconds.",
+        "Multiple pitches: read lists of notes as frames of that many seconds; default for MIDI files: 0.01.",
+        "Multiple pitches: read notes as frames of that many seconds.",
     )
     labels: LabelMap | None = option(
         None,
@@ -419,18 +413,18 @@ class Reading(_Signed):
 
     language: str | None = option(
         None,
-        "Of lyrics: the code of their language, such as de; a column of the tracks' metadata is named in braces.",
-        "Of lyrics: the code of their language, such as de.",
+        "Lyrics: the code of the language, such as de, or a column of the tracks' metadata in braces.",
+        "Lyrics: the code of the language, such as de.",
     )
     normalize: Normalize | None = option(
         None,
-        "Of lyrics: jam_alt writes lines as its guide wants: a capital first, no marks but ! ? ) and quotes last.",
-        "Of lyrics: jam_alt writes lines as the guide of Jam-ALT wants.",
+        "Lyrics: jam_alt formats lines by its guide: a capital first, and at the end only the marks ! ? ) and quotes.",
+        "Lyrics: jam_alt formats lines by the guide of Jam-ALT.",
     )
     tier: str | None = option(
         None,
-        "The tier to read of TextGrid files; default: words or lyrics, or the only one.",
-        "The tier to read of TextGrid files.",
+        "The tier to read from TextGrid files; default: words or lyrics, or the only one.",
+        "The tier to read from TextGrid files.",
     )
 
     def __post_init__(self) -> None:
@@ -447,29 +441,29 @@ class Reading(_Signed):
             object.__setattr__(self, "delimited", replace(self.delimited, time_unit="ms"))
         task = self.task or self.kind
         if self.format in TABLES and self.kind != "ranking":
-            raise AnnotationError(f"format {self.format!r} holds rankings, and {task} has none")
+            raise AnnotationError(f"format {self.format!r} holds rankings, which {task} does not use")
         if self.format is not None and self.kind == "audio":
-            raise AnnotationError(f"audio files declare their format: leave the format {self.format!r} out")
+            raise AnnotationError(f"audio files declare their format: omit the format {self.format!r}")
         if self.delimited.columns and self.kind not in COLUMNS:
-            raise AnnotationError(f"files of kind {self.kind!r} have one layout only: declare no columns")
+            raise AnnotationError(f"files of kind {self.kind!r} have a fixed layout: omit columns")
         if self.delimited.pitch_unit != "Hz" and self.kind not in PITCHED:
-            raise AnnotationError(f"pitch_unit is that of {', '.join(PITCHED)}, and {self.kind} have no pitch")
+            raise AnnotationError(f"pitch_unit applies to {', '.join(PITCHED)}; {self.kind} have no pitch")
         if self.exclude_same is not None and self.format != "groups":
-            raise AnnotationError("exclude_same names a column of groups: declare format: groups")
+            raise AnnotationError("exclude_same needs a column of groups: declare format: groups")
         for name, what, choices in _CHOICES:
             if getattr(self, name) is not None and getattr(self, name) not in choices:
                 raise UnknownNameError(what, getattr(self, name), choices)
         if self.score_tempo is not None and not 0 < self.score_tempo < LATEST:
-            raise AnnotationError(f"score_tempo is not a number of quarter notes a minute: {self.score_tempo:g}")
+            raise AnnotationError(f"invalid score_tempo {self.score_tempo:g}: expected quarter notes per minute")
         if self.notation != "harte" and self.task not in (None, "chord"):
-            raise AnnotationError(f"notation is that of chord labels, and {task} has none")
+            raise AnnotationError(f"notation applies to chord labels, which {task} does not have")
         for name, kind, message in _OF_ONE_KIND:
             if self.kind not in kind.split() and getattr(self, name) != OPTIONS[name].default:
                 raise AnnotationError(message.format(task=task, kind=self.kind))
         if self.labels is not None and self.kind not in LABELLED:
-            raise AnnotationError(f"labels maps the labels of {', '.join(LABELLED)}, and {task} has none of its own")
+            raise AnnotationError(f"labels maps the labels of {', '.join(LABELLED)}; {task} has no user-defined labels")
         if self.hop is not None and not 0.001 <= self.hop <= 10:
-            raise AnnotationError(f"hop: {self.hop} s is no distance of frames; write seconds, from 0.001 to 10")
+            raise AnnotationError(f"invalid hop {self.hop}: expected seconds from 0.001 to 10")
         for part, parts in (("level", self.levels), ("source", self.sources)):
             if len(set(parts)) < len(parts):
                 raise AnnotationError(f"a {part} occurs twice: {', '.join(parts)}")
@@ -484,14 +478,9 @@ class Reading(_Signed):
         defaults: Mapping[str, Any] = MappingProxyType({}),
         **options: Any,
     ) -> Reading:
-        """A reading from the options of `OPTIONS`; the kind follows from the task or the namespace.
+        """Build a reading from the options of `OPTIONS`; the kind follows from the task or the namespace.
 
-        The `defaults` are those of a convention, for options that are not given.
-
-        Raises
-        ------
-        AnnotationError
-            For an option that there is not, and for values that do not fit.
+        The `defaults` of a convention apply to options that are not given.
         """
         _demand_known(options)
         options = {**defaults, **options}
@@ -504,27 +493,27 @@ class Reading(_Signed):
         if kind is None and namespace is not None:
             kind = namespace_kind(namespace)
         if kind is None:
-            raise AnnotationError("what does the file hold? name a task, a kind or a namespace")
+            raise AnnotationError("the contents of the file are unknown: give a task, a kind or a namespace")
         if kind == "audio" and kept.get("max_bytes", MAX_BYTES) == MAX_BYTES:
             kept["max_bytes"] = MAX_AUDIO_BYTES
         return cls(kind, task, delimited=layout, **kept)
 
     def with_labels(self, annotation: Annotation) -> Annotation:
-        """An annotation with the labels that the map of labels gives it."""
+        """Apply the map of labels to an annotation."""
         return annotation if self.labels is None else self.labels.apply(annotation)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The declared columns of the keys of a file of many tracks."""
+        """The declared key columns of a file of many tracks."""
         return tuple(name for name, _ in self.delimited.columns if name in KEYS)
 
     @property
     def selection(self) -> Select | None:
-        """Selection of beats; None where the file decides."""
+        """Selection of beats; None if it depends on the file."""
         return "all" if self.select is None and self.task != "downbeat" else self.select
 
     def format_of(self, path: str) -> str:
-        """The format of a file: the declared one, else that of its suffix, else text."""
+        """The format of a file: the declared one, otherwise that of its suffix, otherwise text."""
         if self.format is not None:
             return self.format
         found = format_named(path)
@@ -532,64 +521,56 @@ class Reading(_Signed):
 
 
 _CHOICES = (
-    ("normalize", "way of writing lyrics", get_args(Normalize)),
-    ("exclude", "what is excluded", get_args(Exclude)),
+    ("normalize", "normalization of lyrics", get_args(Normalize)),
+    ("exclude", "value of exclude", get_args(Exclude)),
     ("instrument", "instrument", get_args(Instrument)),
     ("notation", "notation", get_args(Notation)),
-    ("pedal", "way with the pedal", get_args(Pedal)),
+    ("pedal", "value of pedal", get_args(Pedal)),
     ("select", "selection", SELECTIONS),
 )
 _OF_ONE_KIND = (
-    ("exclude", "ranking", "exclude is for rankings, and {task} has none"),
-    ("drums", "notes multipitch", "drums and instrument are for notes of MIDI files, not for {kind}"),
-    ("instrument", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
-    ("notation", "intervals", "notation is that of chord labels, and {task} has none"),
-    ("hop", "multipitch", "hop is that of frames of multiple pitches, and {kind} have none"),
-    ("pedal", "notes multipitch", "pedal is for notes of MIDI files, not for {kind}"),
-    ("select", "events", "select takes some of the beats of a file, and {kind} are no beats"),
-    ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),
-    ("sources", "audio", "sources are those of audio, and {task} has none"),
-    ("language", "text", "language is that of lyrics, not of {task}"),
-    ("normalize", "text", "normalize is for lyrics, not for {task}"),
+    ("exclude", "ranking", "exclude applies to rankings, which {task} does not have"),
+    ("drums", "notes multipitch", "drums and instrument apply to notes of MIDI files, not to {kind}"),
+    ("instrument", "notes", "drums and instrument apply to notes of MIDI files, not to {kind}"),
+    ("notation", "intervals", "notation applies to chord labels, which {task} does not have"),
+    ("hop", "multipitch", "hop applies to frames of multiple pitches, not to {kind}"),
+    ("pedal", "notes multipitch", "pedal applies to notes of MIDI files, not to {kind}"),
+    ("select", "events", "select applies to beats, not to {kind}"),
+    ("levels", "hierarchy", "levels apply to hierarchies, which {task} does not have"),
+    ("sources", "audio", "sources apply to audio, which {task} does not have"),
+    ("language", "text", "language applies to lyrics, not to {task}"),
+    ("normalize", "text", "normalize applies to lyrics, not to {task}"),
 )
-"""Options of one kind of annotation, and the error where another one is read."""
+"""Options of one kind of annotation, and the error if another kind is read."""
 DELIMITED = _declared(DelimitedOptions)
 OPTIONS = dict(sorted((_declared(Reading) | DELIMITED).items(), key=lambda one: one[1].places[0]))
 """All options by name, in the order of the keys of a pipeline."""
 _BESIDE = (
     *("annotator", "annotators", "classes", "convention", "grid", "kind", "metrics", "overwrite", "task", "validate"),
 )
-"""Other parameters of functions that pass options of reading on, so that a misspelt one may be meant."""
+"""Other parameters of functions that take options of reading, to suggest corrections of misspelt names."""
 SIDES = ("reference", "estimate")
 
 
 def _demand_known(names: Iterable[str], prefix: str = "") -> None:
-    """Refuse what is no option of reading with that prefix."""
+    """Refuse names that are not options of reading, with that prefix."""
     for name in names:
         bare = name.removeprefix(prefix)
         if bare == "annotator":
-            chosen = "mirflow.load(path, task, annotator=...) reads the annotation of one, and can be passed instead"
-            raise AnnotationError(f"{name!r} is not a parameter of this function; {chosen} of the file")
+            chosen = "pass the result of mirflow.load(path, task, annotator=...) instead of the file"
+            raise AnnotationError(f"{name!r} is not a parameter of this function; {chosen}")
         if bare in _BESIDE:
             raise AnnotationError(f"{name!r} is not a parameter of this function")
         if bare not in OPTIONS:
             phrase = suggest(name, [f"{prefix}{one}" for one in OPTIONS] if prefix else [*OPTIONS, *_BESIDE])
             phrase = phrase if phrase.endswith("?") else suggest(name, OPTIONS)
-            raise AnnotationError(f"not an option of reading: {name!r}; {phrase}")
+            raise AnnotationError(f"unknown option of reading {name!r}; {phrase}")
 
 
 def split_sides(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of reading of the reference, and of the estimate.
+    """Split options of reading into those of the reference and those of the estimate.
 
-    Parameters
-    ----------
-    options : mapping of str to object
-        By name for both sides, or with ``reference_`` or ``estimate_`` in front for one of them, which has precedence.
-
-    Raises
-    ------
-    AnnotationError
-        For an option that there is not.
+    Options apply to both sides, or to one with the prefix ``reference_`` or ``estimate_``, which has precedence.
 
     Examples
     --------
@@ -610,8 +591,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def describe_options(function: Function) -> Function:
-    """Put the options of reading in the place of ``{options}`` in a docstring."""
+    """Replace ``{options}`` in a docstring with the options of reading."""
     entries = textwrap.indent("\n".join(one.describe() for one in OPTIONS.values()), "    ")
-    if function.__doc__ is not None:  # as with python -OO
+    if function.__doc__ is not None:  # python -OO strips docstrings
         function.__doc__ = function.__doc__.replace("    {options}", entries)
     return function

@@ -1,4 +1,4 @@
-"""Path patterns with placeholders, ``estimates/{system}/{track}.lab``, and the files that they find."""
+"""Path patterns with placeholders, such as ``estimates/{system}/{track}.lab``, and the files that match them."""
 
 from __future__ import annotations
 
@@ -18,33 +18,26 @@ _NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<path>:path)?")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One file (or pack) that a pattern found.
-
-    Parameters
-    ----------
-    path : str
-        Absolute.
-    name : str
-        Relative to the root, with ``/``.
-    values : tuple of str
-        Of the pattern's placeholders, in the order of :attr:`Pattern.names`.
-    size, modified : int
-        In bytes and ns (`content.modified_of`); -1 and 0 for a link that leads nowhere.
-    """
+    """A file or pack that matches a pattern."""
 
     path: str
+    """Absolute path."""
     name: str
+    """Path relative to the root, with ``/``."""
     values: tuple[str, ...]
+    """Values of the placeholders, in the order of :attr:`Pattern.names`."""
     size: int
+    """Size in bytes; -1 for a broken link."""
     modified: int
+    """Time of modification in ns (`content.modified_of`); 0 for a broken link."""
 
 
 @dataclass(frozen=True)
 class Pattern:
     """A path with placeholders.
 
-    ``{name}`` matches one or more characters within one folder level, ``{name:path}`` may span several. A
-    placeholder that occurs twice has the same value in both places. Every other character matches itself.
+    ``{name}`` matches one or more characters within one folder level; ``{name:path}`` may span several. A placeholder
+    that occurs twice has the same value in both places. All other characters match themselves.
 
     Examples
     --------
@@ -59,7 +52,7 @@ class Pattern:
         for inner in _PLACEHOLDER.findall(self.text):
             if not _NAME.fullmatch(inner):
                 raise AnnotationError(
-                    f"not a placeholder: {{{inner}}} in {self.text!r}; write {{name}} or {{name:path}}"
+                    f"invalid placeholder {{{inner}}} in {self.text!r}: write {{name}} or {{name:path}}"
                 )
             rest = rest.replace(f"{{{inner}}}", "", 1)
         if "{" in rest or "}" in rest:
@@ -75,7 +68,7 @@ class Pattern:
         return _regex(self.text, {})
 
     def match(self, text: str) -> dict[str, str] | None:
-        """Values of the placeholders in a text that fits as a whole; None for any other.
+        """Values of the placeholders in a text that matches as a whole; None for other texts.
 
         Examples
         --------
@@ -87,24 +80,24 @@ class Pattern:
 
     @property
     def is_pack(self) -> bool:
-        """True if it names packs of many tracks and not files of one."""
+        """True for packs of many tracks."""
         return self.text.endswith(".zarr")
 
     @property
     def is_readings(self) -> bool:
-        """True if it names files of readings, see :mod:`mirflow.readers.readings`."""
+        """True for files of readings; see :mod:`mirflow.readers.readings`."""
         return self.text.endswith(".readings")
 
     def find(self, root: str | Path) -> list[Match]:
-        """The files under `root` that fit, sorted by name; each folder is listed once.
+        """The matching files under `root`, sorted by name; each folder is listed once.
 
-        Hidden files are found only where the pattern itself begins with a dot.
+        Hidden files match only if the pattern itself begins with a dot.
         """
         base = os.path.abspath(root)  # noqa: PTH100 - Path.resolve would follow links, and show other names
         return sorted(self._descend(base, "", self.text.split("/"), {}), key=lambda match: match.name)
 
     def _descend(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[Match]:
-        """The files below one folder that fit the remaining steps of the pattern."""
+        """The files below one folder that match the remaining steps of the pattern."""
         if ":path}" in steps[0]:
             yield from self._walk(base, name, "/".join(steps), bound)
             return
@@ -127,7 +120,7 @@ class Pattern:
                 yield self._match(base, below, values, _stat(entry))
 
     def _enter(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[Match]:
-        """A step without a placeholder is looked up, not searched for."""
+        """Follow a step without a placeholder; its folder need not be listed."""
         below = _join(name, steps[0]) if name or steps[0] else "/"
         path = Path(base, below)
         if len(steps) > 1:
@@ -137,7 +130,7 @@ class Pattern:
             yield self._match(base, below, bound, _stat(path))
 
     def _walk(self, base: str, name: str, rest: str, bound: Mapping[str, str]) -> Iterator[Match]:
-        """Everything below a folder, for placeholders that span folder levels."""
+        """All files below a folder, for placeholders that span folder levels."""
         regex = _regex(rest, bound)
         folders = [""]
         while folders:
@@ -155,7 +148,7 @@ class Pattern:
         return Match(f"{base.rstrip('/')}/{name}" if not name.startswith("/") else name, name, values, *stat)
 
     def hint(self, root: str | Path) -> str:
-        """The deepest folder that is there, and what is in it, for a pattern that found nothing."""
+        """Hint for a pattern without matches: the deepest existing folder and its contents."""
         folder = Path(root)
         if not is_folder(folder):
             return f"the folder {str(folder)!r} does not exist"
@@ -173,19 +166,10 @@ class Pattern:
 
 
 def group_by(matches: Sequence[Match], names: Sequence[str], key: str) -> list[tuple[dict[str, str], dict[str, Match]]]:
-    """Matches that differ in the value of one placeholder only, together.
+    """Group matches that differ only in the value of the placeholder `key`.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The pattern's placeholders, in order.
-    key : str
-        One of them.
-
-    Returns
-    -------
-    list of (dict, dict)
-        Values of the other placeholders, and the matches by the value of `key`.
+    Each group is the values of the other placeholders, and the matches by the value of `key`. `names` are the pattern's
+    placeholders, in order.
     """
     place = list(names).index(key)
     kept = [name for name in names if name != key]
@@ -197,7 +181,7 @@ def group_by(matches: Sequence[Match], names: Sequence[str], key: str) -> list[t
 
 
 def fill(pattern: str, values: Mapping[str, str]) -> str:
-    """A pattern with values in the places of some of its placeholders.
+    """Replace some of the placeholders of a pattern with values.
 
     Examples
     --------
@@ -218,11 +202,11 @@ def _entries(base: str, name: str) -> list[os.DirEntry[str]]:
         with os.scandir(f"{base}/{name}" if not name.startswith("/") else name) as entries:
             return list(entries)
     except OSError as error:
-        raise AnnotationError(f"folder cannot be listed: {error.strerror}", path=name or base) from None
+        raise AnnotationError(f"cannot list the folder: {error.strerror}", path=name or base) from None
 
 
 def is_folder(entry: os.DirEntry[str] | Path) -> bool:
-    """True for a folder; a link to itself, and what lies behind a closed door, count as files that cannot be read."""
+    """True for a folder; circular links and inaccessible entries count as files that cannot be read."""
     try:
         return entry.is_dir()
     except OSError:
@@ -250,7 +234,7 @@ def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:
         elif name in seen:
             parts.append(f"(?P={name})")
         else:
-            # Greedy: of several ways to split a name, the first placeholder takes the most.
+            # Greedy: if a name can be split in several ways, the first placeholder takes the longest part.
             parts.append(f"(?P<{name}>.+)" if spanning else f"(?P<{name}>[^/]+)")
             seen.add(name)
         position = found.end()

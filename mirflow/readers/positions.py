@@ -3,13 +3,13 @@
 ``downbeat``
     Beats whose position in the bar (their label) is 1.
 ``bar_start``
-    The first beat of the file, and each beat after a change of the bar's number.
+    The first beat of the file, and each beat after a change of the bar number.
 ``bar_end``
-    Each beat before a change of the bar's number; and, put in front of them, the first beat of the file where it lies
-    in bar 1. It occurs twice where bar 1 has one beat.
+    Each beat before a change of the bar number, preceded by the first beat of the file if it lies in bar 1. That beat
+    occurs twice if bar 1 has a single beat.
 
-The last two are how the downbeats of the Harmonix Set were indexed when its published scores were computed (``bar_end``
-for madmom, ``bar_start`` for Durand's system); the annotated downbeats are ``downbeat``.
+The published scores of the Harmonix Set index downbeats in the last two ways (``bar_end`` for madmom, ``bar_start`` for
+Durand's system); the annotated downbeats are ``downbeat``.
 """
 
 from __future__ import annotations
@@ -27,27 +27,22 @@ from .layouts import ODD_COLUMNS
 from .options import Select
 
 _ENOUGH = 4
-"""Fewest beats by which the order of columns is judged."""
+"""Minimum number of beats to judge the order of columns."""
 _MOST = 32
-"""Positions from which on they are not those of a bar."""
+"""Positions from here on are implausible in a bar."""
 
 
 def select_beats(annotation: Annotation, select: Select | None, name: str | Path) -> Annotation:
-    """Some of the beats of a file.
+    """Select beats of a file, and drop the column ``bar``.
 
     Parameters
     ----------
     annotation : Annotation
-        Events with positions in the bar as labels, and perhaps a column ``bar`` with the bars' numbers.
+        Events with positions in the bar as labels, and perhaps a column ``bar`` with bar numbers.
     select : {"all", "downbeat", "bar_start", "bar_end"} or None
-        None: the downbeats if there are positions, else all.
+        None: the downbeats if there are positions, otherwise all.
     name : path
         Name of the file in messages.
-
-    Returns
-    -------
-    Annotation
-        Without the column ``bar``.
 
     Examples
     --------
@@ -67,7 +62,7 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
         return _taken(_with_doubt(annotation, _without_bars(position)), np.flatnonzero(position == 1))
     bar = annotation.columns.get("bar")
     if bar is None:
-        raise InvalidAnnotationError(f"has no numbers of bars, which select: {select} needs", path=name)
+        raise InvalidAnnotationError(f"has no bar numbers, which select: {select} needs", path=name)
     change = np.flatnonzero(bar[1:] != bar[:-1])
     if select == "bar_start":
         return _taken(annotation, np.append(0, change + 1))
@@ -75,12 +70,12 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
 
 
 def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
-    """The annotation with an attribute `ODD_COLUMNS`, if anything is odd about its columns."""
+    """Add the attribute `ODD_COLUMNS` if the columns are implausible."""
     return replace(annotation, attrs={**annotation.attrs, ODD_COLUMNS: doubt}) if doubt else annotation
 
 
 def _swapped(annotation: Annotation) -> str:
-    """Evidence that the first column counts the events, and the second has their times."""
+    """Evidence that the first column numbers the events, and the second has their times."""
     time, labels = annotation.columns.get("time"), annotation.labels
     if time is None or labels is None or len(time) < _ENOUGH or time[0] not in (0, 1) or (np.diff(time) != 1).any():
         return ""
@@ -92,7 +87,7 @@ def _swapped(annotation: Annotation) -> str:
         return ""
     return (
         f"the times are {time[0]:.0f}, {time[1]:.0f}, ... {time[-1]:.0f} and the second column grows from {labels[0]} "
-        f"to {labels[-1]}: does the first column count? Declare columns: {{time: 1}} (--columns time=1)"
+        f"to {labels[-1]}; if the first column numbers the rows, declare columns: {{time: 1}} (--columns time=1)"
     )
 
 
@@ -105,8 +100,8 @@ def _without_bars(position: Float) -> str:
     repeated = position[-1] > position[0] and (steps == 0).any()
     if len(position) >= _ENOUGH and (steps >= 0).all() and (repeated or position[-1] >= _MOST):
         return (
-            f"positions in the bar only grow, from {position[0]:.0f} to {position[-1]:.0f}: {hint}; are they numbers "
-            "of bars? Declare the column of positions, as columns: {time: 0, label: 2} (--columns time=0,label=2)"
+            f"positions in the bar only grow, from {position[0]:.0f} to {position[-1]:.0f}: {hint}; if they are bar "
+            "numbers, declare the column of positions: columns: {time: 0, label: 2} (--columns time=0,label=2)"
         )
     return ""
 
@@ -114,7 +109,7 @@ def _without_bars(position: Float) -> str:
 def _positions(annotation: Annotation, name: str | Path) -> Float:
     if annotation.labels is None:
         raise InvalidAnnotationError("has no positions in the bar, which select: downbeat needs", path=name)
-    # A file has a handful of distinct positions, so few texts are converted.
+    # Files have few distinct positions, so few texts are converted.
     number = {label: _whole(label) for label in dict.fromkeys(annotation.labels)}
     if None in number.values():
         item = next(item for item, label in enumerate(annotation.labels) if number[label] is None)

@@ -13,14 +13,9 @@ from ..ragged import Column, Float, Int
 
 
 def order_names(annotation: Annotation, name: str | Path | None) -> Annotation:
-    """A list in the order of its ranks, a ranking without any in that of its scores, others as they are.
+    """Sort a list by its ranks, or a ranking without ranks by its scores; other annotations are unchanged.
 
-    Parameters
-    ----------
-    annotation : Annotation
-        Perhaps with a column ``rank``, which is taken off it. Equal scores keep the order of their rows.
-    name : path or None
-        Name of the file in messages; None: there is none.
+    The column ``rank`` is dropped. Equal scores keep the order of their rows. `name` is the file in messages, if any.
 
     Examples
     --------
@@ -43,14 +38,14 @@ def order_names(annotation: Annotation, name: str | Path | None) -> Annotation:
 
 
 def demand_numbers(annotation: Annotation, name: str | Path | None) -> None:
-    """Raise if a value is NaN, as of a label without a number among others with one."""
+    """Raise if a value is NaN, such as that of a label without a number."""
     for item in np.flatnonzero(np.isnan(annotation.columns.get("value", np.zeros(0)))).tolist():
         text = (annotation.labels or [""])[item]
         raise InvalidAnnotationError(f"the number of {text!r} is NaN", path=name, line=annotation.line(item))
 
 
 def order_by_score(annotation: Annotation) -> Annotation:
-    """A ranking in the order of its scores; of equal ones the item with the later name is ahead, as in trec_eval.
+    """Sort a ranking by its scores; among equal ones, the item with the later name comes first, as in trec_eval.
 
     Examples
     --------
@@ -65,7 +60,7 @@ def order_by_score(annotation: Annotation) -> Annotation:
 
 
 def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -> Annotation:
-    """Some columns of a list, its labels and its lines in another order."""
+    """Reorder some columns of a list, its labels and its lines."""
     items = order.tolist()
     labels: Sequence[str] | None = annotation.labels
     labels = None if labels is None else [labels[item] for item in items]
@@ -75,9 +70,9 @@ def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -
 
 
 def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:
-    """Raise unless ranks are whole numbers from 1 on, each of which occurs once."""
+    """Raise unless ranks are distinct integers from 1 on."""
     for item in np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank))).tolist():
-        message = f"not a rank: {rank[item]:g}; ranks count from 1"
+        message = f"invalid rank {rank[item]:g}: ranks are integers from 1"
         raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
     for place in np.flatnonzero(rank[order][1:] == rank[order][:-1]).tolist():
         item, first = int(order[place + 1]), int(order[place])
@@ -86,7 +81,7 @@ def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str |
 
 
 def _check_consecutive(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:
-    """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in whatever order."""
+    """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in any order."""
     ranks = rank[order]
     wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + (0.0 if len(ranks) and ranks[0] == 0 else 1.0))
     if not len(wrong):
@@ -97,7 +92,7 @@ def _check_consecutive(annotation: Annotation, rank: Float, order: Int, name: st
     if place and ranks[place] == ranks[place - 1]:
         message = f"rank {text} occurs twice, first on line {annotation.line(int(order[place - 1]))}"
     elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
-        message = f"no rank {ranks[place - 1] + 1:g}: after {ranks[place - 1]:g} comes {text}"
+        message = f"missing rank {ranks[place - 1] + 1:g}: {ranks[place - 1]:g} is followed by {text}"
     else:
-        message = f"not the first rank, or not a rank: {text}; ranks count from 1 (or 0) on"
+        message = f"invalid first rank {text}: ranks are integers from 1 (or 0)"
     raise InvalidAnnotationError(f"{message}; or declare columns without the rank", path=name, line=line)

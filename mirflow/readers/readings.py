@@ -1,9 +1,9 @@
-"""Readings: annotations that one process has read from files, kept so that others need not parse these files.
+"""Readings: annotations that one process has read from files, stored so that other processes need not parse the files.
 
-A server reads submitted files in a confined process, and scores and draws what that process has kept. The bytes of a
-reading are therefore not trusted either: they are JSON and plain arrays, without compression and without code, and
-all lengths are checked. A reading has the digest, size and time of the file, and the error if it held no annotation, so
-that its score equals that of the file in value, status and message.
+A server reads submitted files in a confined process, then scores and draws the stored annotations. Readings are not
+trusted either: they hold JSON and plain arrays, without compression or code, and all lengths are checked. They keep the
+digest, size and time of each file, and the error if it could not be read, so that scores are the same as those of the
+file in value, status and message.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _END = struct.Struct("<QQ")
 """Offset and length of the table of contents, at the end of the file."""
 _DTYPES = {"f8": np.float64, "f4": np.float32, "i8": np.int64, "i4": np.int32, "b1": np.bool_}
 _BROKEN = (msgspec.MsgspecError, ValueError, RecursionError)
-"""Errors of JSON that is damaged."""
+"""Errors raised for damaged JSON."""
 _HELD = 64
-"""Files whose contents a process keeps."""
+"""Number of open files that a process caches."""
 
 
 class _Row(msgspec.Struct, array_like=True):
-    """What a file of readings says of a source: placeholders, name, annotator, key, size and time; where it is."""
+    """An entry for a source: placeholders, name, annotator, key, size and time, and its position in the file."""
 
     values: dict[str, str]
     label: str
@@ -59,7 +59,7 @@ class _Contents(msgspec.Struct):
 
 
 class _Array(msgspec.Struct, array_like=True):
-    """A column: its type and length; of texts the texts themselves."""
+    """A column: its type and length, or its texts."""
 
     dtype: str
     length: int
@@ -67,7 +67,7 @@ class _Array(msgspec.Struct, array_like=True):
 
 
 class _Head(msgspec.Struct):
-    """An annotation without its arrays of numbers, which follow in the order in which they are named here."""
+    """An annotation without its arrays of numbers, which follow in the order of these fields."""
 
     digest: str = ""
     error: tuple[str, str, str | None, int | None] | None = None
@@ -83,70 +83,50 @@ class _Head(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class KeptSource(Source):
-    """The annotation of a source that was read before; it has the name, size and time that this had.
-
-    Parameters
-    ----------
-    path : str
-        The file of readings; absolute if other processes are to read it.
-    number : int
-        Position in the file.
-    name : str
-        Name of the source.
-    annotator : str, int or None
-    track : str
-        Key of the annotation in its file; empty where a file holds one.
-    found : (int, int)
-        Size and time of the source.
-    """
+    """The stored annotation of a source, with the name, size and time of the source."""
 
     path: str
+    """The file of readings; absolute if other processes read it."""
     number: int
+    """Position in the file."""
     name: str
+    """Name of the source."""
     annotator: str | int | None = None
     track: str = ""
+    """Key of the annotation in its file; empty if the file holds one annotation."""
     found: tuple[int, int] = field(default=(0, 0), compare=False)
+    """Size and time of the source."""
 
     def stat_now(self) -> tuple[int, int]:
         """Size and time of the source when it was read."""
         return self.found
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation and the digest of the bytes that it was read from, or the error of then."""
+        """The annotation and the digest of its file's bytes; raises the error of reading that file."""
         return open_readings(self.path).read(self.number)
 
 
 @dataclass(frozen=True)
 class Readings:
-    """The contents of a file of readings.
-
-    Parameters
-    ----------
-    path : str
-    kind : str
-        Of the annotations.
-    rows : sequence
-        What is known of each source.
-    problems : sequence of (sequence of str, str)
-        What was wrong with the files as a whole: a place within an evaluation, and why.
-    """
+    """The contents of a file of readings."""
 
     path: str
     kind: str
     rows: Sequence[_Row]
     problems: Sequence[tuple[Sequence[str], str]]
+    """Problems of the files as a whole: a place within an evaluation, and the reason."""
     _vocabularies: Sequence[tuple[int, int]]
     _known: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def sources(self) -> list[tuple[KeptSource, dict[str, str]]]:
-        """The sources, with the values of placeholders and columns that led to them."""
+        """The sources, with the values of their placeholders and columns."""
         return [
             (KeptSource(self.path, place, row.label, row.annotator, row.track, (row.size, row.modified)), row.values)
             for place, row in enumerate(self.rows)
         ]
 
     def read(self, number: int) -> tuple[Annotation, str]:
-        """The annotation of a row and its digest; raises the error that reading it raised."""
+        """The annotation of a row and its digest; raises the error of reading its file."""
         row = self.rows[number]
         data = self._bytes(row.offset, row.length)
         try:
@@ -198,7 +178,7 @@ class Readings:
 
 @dataclass
 class _Numbers:
-    """The arrays of numbers behind a head, one after the other."""
+    """The arrays of numbers after a head, in order."""
 
     data: bytes
     place: int
@@ -216,7 +196,7 @@ _TYPES: Mapping[str, Callable[[str], Attribute]] = {"s": str, "f": float.fromhex
 
 
 def _demand_fit(made: Annotation, depths: Mapping[str, int], dims: int) -> None:
-    """Refuse columns whose lengths are not those of the dims that they lie along."""
+    """Refuse columns whose lengths do not match their dims."""
     if len(made.inner_counts) != max(dims - 1, 0) or any((level < 0).any() for level in made.inner_counts):
         raise ValueError("the counts do not fit the kind")
     sizes = [len(made) if dims else 1]
@@ -241,16 +221,16 @@ def write_readings(
     sources: Iterable[tuple[Source, Mapping[str, str]]],
     problems: Sequence[tuple[Sequence[str], str]] = (),
 ) -> None:
-    """Read sources one after the other and keep what they hold.
+    """Read sources one by one and store their annotations.
 
     Parameters
     ----------
     path : Path
         A new file; its name ends in ``.readings``.
     kind : str
-        Of the annotations; audio is not kept.
+        Kind of the annotations; audio cannot be stored.
     sources : iterable of (Source, mapping of str to str)
-        With the values of placeholders that led to each.
+        Sources with the values of their placeholders.
     problems : sequence of (sequence of str, str)
 
     Examples
@@ -294,7 +274,7 @@ def _read(
     places: list[tuple[int, int]],
     file: BinaryIO,
 ) -> tuple[_Head, list[bytes]]:
-    """Read a source: its head and its arrays. A vocabulary is written once, where it is met."""
+    """Read a source: its head and its arrays. A shared vocabulary is written only once."""
     try:
         annotation, digest = source.read()
     except InvalidAnnotationError as error:
@@ -319,7 +299,7 @@ def _read(
     if isinstance(annotation.labels, CodedLabels):
         known = annotation.labels.vocabulary
         if id(known) not in vocabularies:
-            vocabularies[id(known)] = len(places), known  # held, so that no other one gets its id
+            vocabularies[id(known)] = len(places), known  # kept alive, so that its id stays unique
             text, offset = msgspec.json.encode([*known]), file.tell()
             file.write(text)
             places.append((offset, len(text)))
@@ -332,7 +312,7 @@ def _read(
 
 
 def _attribute(name: str, value: Attribute) -> tuple[str, str, str]:
-    """An attribute as text, with its type: JSON knows neither NaN nor whether 1.0 is whole."""
+    """An attribute as text, with its type: JSON has no NaN and does not tell 1.0 from 1."""
     if isinstance(value, bool):
         return name, "b", str(value)
     if isinstance(value, float):
@@ -341,15 +321,9 @@ def _attribute(name: str, value: Attribute) -> tuple[str, str, str]:
 
 
 def open_readings(path: str | Path) -> Readings:
-    """Open a file of readings.
-
-    Raises
-    ------
-    UnreadableError
-        If it is gone, or damaged.
-    """
+    """Open a file of readings."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - of a path as text, for each of its sources
+        status = os.stat(path)  # noqa: PTH116 - called for each source, with the path as text
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror}", path=path) from None
     return _open(str(path), status.st_ino, status.st_mtime_ns, status.st_size)
@@ -361,11 +335,11 @@ def _open(path: str, _inode: int, _changed: int, size: int) -> Readings:
         with Path(path).open("rb") as file:
             begins = file.read(len(_MAGIC))
             if begins != _MAGIC or size < len(_MAGIC) + _END.size:
-                raise _damaged(path, "it does not begin as one")
+                raise _damaged(path, "the header is missing")
             file.seek(-_END.size, os.SEEK_END)
             offset, length = _END.unpack(file.read(_END.size))
             if offset + length + _END.size != size:
-                raise _damaged(path, "it is cut off")
+                raise _damaged(path, "it is truncated")
             file.seek(offset)
             contents = msgspec.json.decode(file.read(length), type=_Contents)
     except OSError as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mido import MidiFile
 
 QUARTER = 0.5
-"""Seconds of a quarter note of a score, which says nothing of its tempo."""
+"""Seconds per quarter note; scores are read without their tempo."""
 _CONTAINER, _LONGEST_CONTAINER = "META-INF/container.xml", 2**16
 _ROOT_FILE = re.compile(r"""<rootfile\s[^>]*?full-path\s*=\s*["']([^"']+)["']""")
 _DECLARED = re.compile(
@@ -39,7 +39,7 @@ _KEYS = {"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11}
 
 @dataclass
 class _Rows:
-    """Rows of a notation while a file is read; the numbers of others than notes are NaN."""
+    """Collects rows of a notation; rows other than notes have NaN as numbers."""
 
     numbers: list[tuple[float, ...]] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
@@ -60,10 +60,10 @@ class _Rows:
 
 
 def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: str | Path = "<bytes>") -> Annotation:
-    """The notation in the bytes of a quantised MIDI file.
+    """Read the notation in the bytes of a quantised MIDI file.
 
-    Each channel of each track is a voice. Sub-beats follow from the time signatures, which begin bars, from 4/4 where
-    there are none; a pickup cannot be told from a bar. There are no chords.
+    Each channel of each track is a voice. Sub-beats follow from the time signatures, by default 4/4, which begin bars;
+    a pickup cannot be distinguished from a bar. Chords are not available.
     """
     from mido import MetaMessage
 
@@ -104,7 +104,7 @@ def _messages(file: MidiFile, kind: str) -> list[tuple[int, Any]]:
 
 
 def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
-    """Beats a bar, sub-beats a beat, and quarter notes of a sub-beat; beats of compound meters have three.
+    """Beats per bar, sub-beats per beat, and quarter notes per sub-beat; beats of compound meters have three.
 
     Examples
     --------
@@ -117,9 +117,9 @@ def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
 
 
 def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name: str | Path = "<bytes>") -> Annotation:
-    """The notation in the bytes of a MusicXML or kern file, of which a quarter note lasts half a second.
+    """Read the notation in the bytes of a MusicXML or kern file, with half a second per quarter note.
 
-    Voices are those of each part; repeats are not written out, and grace notes are left out.
+    Voices are those of each part. Repeats are not expanded, and grace notes are omitted.
     """
     score, rows = load_score(data, format, name, reading.max_bytes, reading.delimited.encoding), _Rows()
     voices: dict[tuple[int, str], int] = {}
@@ -137,7 +137,7 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
 
 
 def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_BYTES, encoding: str = "utf-8") -> Any:
-    """A score that music21 reads, with its parts.
+    """Parse a score with music21.
 
     Parameters
     ----------
@@ -149,14 +149,7 @@ def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_
     max_bytes : int
         A compressed score that is larger is unreadable.
     encoding : str
-        Of the text; MusicXML that is not UTF-8 may say another one itself, which holds where this is the default.
-
-    Raises
-    ------
-    AnnotationError
-        If music21 is not installed.
-    UnreadableError
-        If it does not understand the file.
+        Encoding of the text; by default, the encoding that MusicXML declares is used.
     """
     try:
         from music21 import converter, stream
@@ -172,36 +165,36 @@ def load_score(data: bytes, format: str, name: str | Path, max_bytes: int = MAX_
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             score = converter.parseData(text, format="humdrum" if format == "kern" else format)
-    except Exception as error:  # whatever music21 raises for what it does not understand
+    except Exception as error:  # music21 raises various errors
         message = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise UnreadableError(f"is not {format} that music21 reads: {message}", path=name) from None
+        raise UnreadableError(f"music21 cannot read it as {format}: {message}", path=name) from None
     if not isinstance(score, stream.Score) or not score.recurse().notesAndRests:
         raise UnreadableError("holds no score", path=name)
     return score
 
 
 def _unpacked(data: bytes, max_bytes: int, name: str | Path) -> bytes:
-    """The score in a compressed MusicXML file, or the bytes as they are."""
+    """Decompress the score in a compressed MusicXML file; other bytes are unchanged."""
     if not data.startswith(b"PK\x03\x04"):
         return data
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             member = _main_score(archive)
             if member is None:
-                raise UnreadableError("holds several scores or none, and does not say which is its own", path=name)
+                raise UnreadableError("does not hold exactly one score, and does not declare its main score", path=name)
             with archive.open(member) as file:
                 text = file.read(max_bytes + 1)
     except UnreadableError:
         raise
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        raise UnreadableError(f"is no compressed MusicXML: {error}", path=name) from None
+        raise UnreadableError(f"is not valid compressed MusicXML: {error}", path=name) from None
     if len(text) > max_bytes:
         raise UnreadableError(f"too large: more than {max_bytes / 2**20:.0f} MB when decompressed", path=name)
     return text
 
 
 def _main_score(archive: zipfile.ZipFile) -> str | None:
-    """The file that a compressed MusicXML file names as its score, or the only one; others are mostly its parts."""
+    """The file that a compressed MusicXML file declares as its score, or the only one; others are usually parts."""
     names = archive.namelist()
     if _CONTAINER in names:
         with archive.open(_CONTAINER) as file:
@@ -213,7 +206,7 @@ def _main_score(archive: zipfile.ZipFile) -> str | None:
 
 
 def _encoding_of(data: bytes) -> str:
-    """The encoding of an XML file: UTF-8 if it is, whatever it says, else what its first bytes say."""
+    """The encoding of an XML file: UTF-8 if the bytes are valid, otherwise the declared one."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     declared = _DECLARED.match(data)
@@ -227,10 +220,10 @@ def _encoding_of(data: bytes) -> str:
 
 
 def _refuse_entities(text: str, name: str | Path) -> None:
-    """Raise for XML that declares entities, and for what is no XML."""
+    """Raise for invalid XML, and for XML that declares entities."""
 
     def refuse(*_: object) -> None:
-        raise UnreadableError("declares XML entities, which no score needs", path=name)
+        raise UnreadableError("declares XML entities, which scores do not need", path=name)
 
     parser = expat.ParserCreate()
     parser.EntityDeclHandler = refuse
@@ -256,7 +249,7 @@ def _notes(part: Any) -> Iterator[tuple[float, float, int, str]]:
 
 
 def _meters(part: Any) -> Iterator[tuple[float, str]]:
-    """The sub-beats of each measure, and the meters: also where a measure is shorter or longer than its meter says."""
+    """The sub-beats of each measure, and the meters, including measures shorter or longer than their meter."""
     from music21 import stream
 
     meter, whole, end = "", True, 0.0
@@ -279,13 +272,13 @@ def _meters(part: Any) -> Iterator[tuple[float, str]]:
 
 
 def _keys(part: Any) -> Iterator[tuple[float, str]]:
-    """Keys with the quarter notes from which on they hold; signatures without a mode count as major."""
+    """Keys with their offsets in quarter notes; signatures without a mode count as major."""
     for signature in part.recurse().getElementsByClass("KeySignature"):
         key = signature if hasattr(signature, "tonic") else signature.asKey("major")
         yield float(signature.getOffsetInHierarchy(part)), f"key {key.tonic.pitchClass} {key.mode}"
 
 
 def chord_symbols(part: Any) -> Iterator[tuple[float, str]]:
-    """Chord symbols of a part, such as ``Bbm7/Ab``, with the quarter notes from which on they hold."""
+    """Chord symbols of a part, such as ``Bbm7/Ab``, with their offsets in quarter notes."""
     for symbol in part.recurse().getElementsByClass("ChordSymbol"):
         yield float(symbol.getOffsetInHierarchy(part)), str(symbol.figure).replace("-", "b")

@@ -1,4 +1,4 @@
-"""Text of kinds that have one layout only: keys, tempi, several pitches over time, patterns, and notations."""
+"""Text of kinds with a fixed layout: keys, tempi, multiple pitches over time, patterns, and notations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Parser = Callable[[bytes, Reading, str, str | Path], Annotation]
 """(bytes, reading, format, name of the file in messages) -> annotation."""
 Declared = TypeVar("Declared", bound=Parser)
 PARSERS: dict[str, Parser] = {}
-"""Parsers of text by kind; that of all others is `mirflow.readers.delimited.parse_delimited`."""
+"""Parsers of text by kind; all other kinds use `mirflow.readers.delimited.parse_delimited`."""
 
 
 def parses(kind: str) -> Callable[[Declared], Declared]:
@@ -38,12 +38,7 @@ def parses(kind: str) -> Callable[[Declared], Declared]:
 
 @parses("key")
 def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
-    """The key in the bytes of a file such as ``C minor``.
-
-    Returns
-    -------
-    Annotation
-        Of kind ``key``: the label is what stands there, with one blank for several.
+    """Parse a key such as ``C minor``; runs of blanks become one.
 
     Examples
     --------
@@ -61,13 +56,10 @@ def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Pa
 
 @parses("tempo")
 def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
-    """The tempi in the bytes of a file such as ``60 120 0.25``.
+    """Parse one tempo or two, in beats per minute, such as ``60 120 0.25``.
 
-    Returns
-    -------
-    Annotation
-        Of kind ``tempo``: one tempo, or two; in beats a minute. A third number is the relative strength of the first:
-        their ``salience`` is then that number and what it lacks of 1.
+    A third number is the relative strength of the first tempo: the values of ``salience`` are then that number and its
+    difference from 1.
 
     Examples
     --------
@@ -87,9 +79,11 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
     try:
         numbers = [float(field) for field in fields]
     except ValueError:
-        raise InvalidAnnotationError(f"not one or two tempi and a strength: {text!r}", path=name, line=line) from None
+        raise InvalidAnnotationError(
+            f"expected one or two tempi and a strength, not {text!r}", path=name, line=line
+        ) from None
     if len(numbers) > 3:
-        raise InvalidAnnotationError(f"one or two tempi and a strength, not {text!r}", path=name, line=line)
+        raise InvalidAnnotationError(f"expected one or two tempi and a strength, not {text!r}", path=name, line=line)
     columns = {"tempo": np.array(numbers[:2], dtype=np.float64)}
     for strength in numbers[2:]:
         if not 0 <= strength <= 1:
@@ -100,25 +94,21 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
 
 
 def _one_row(data: bytes, reading: Reading, name: str | Path, what: str) -> list[tuple[int, str]]:
-    """The one row of a file with its line; none if it is empty."""
+    """The only row of a file, with its line; empty for an empty file."""
     lines = number_lines(decode(data, name, reading.delimited.encoding), reading.delimited.comment)
     rows = [(number, text.strip()) for number, text in lines]
     if len(rows) > 1:
         hint = look(guess_task([text.replace(",", " ").split() for _, text in rows]), KINDS[reading.kind])
-        message = f"a file holds {what} in one row, but here is another: {rows[1][1]!r}{hint}"
+        message = f"expected {what} in a single row, but found another row: {rows[1][1]!r}{hint}"
         raise InvalidAnnotationError(message, path=name, line=rows[1][0])
     return rows
 
 
 @parses("multipitch")
 def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
-    """Several pitches over time from the bytes of a delimited file: a time and any number of pitches in each row.
+    """Parse multiple pitches over time: each row has a time and any number of pitches.
 
-    Returns
-    -------
-    Annotation
-        Of kind ``multipitch``. A row that holds a time only is a frame in which nothing sounds. Pitches stand as they
-        are written, zeros too.
+    A row with only a time is a silent frame. Pitches are kept as written, including zeros.
 
     Examples
     --------
@@ -152,7 +142,7 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
         raise _not_a_number(rows, start, reading, name) from None
     filled = np.flatnonzero(counts)
     some, counts = counts[filled[:SAMPLE]], counts[filled]
-    if not has_header and len(some) and (some == some[0]).all():  # else they are no rows of another task
+    if not has_header and len(some) and (some == some[0]).all():  # otherwise they cannot be rows of another task
         table, first = numbers[: int(some.sum())].reshape(len(some), -1), int(filled[0])
         if not are_numbers_of(table, kind, rows[first]):
             guess = guess_task([rows[place] for place in filled[:SAMPLE].tolist()])
@@ -171,7 +161,7 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
 
 
 def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str | Path) -> InvalidAnnotationError:
-    """The error for the first field that is no number."""
+    """The error for the first field that is not a number."""
     wrong = ((line, place, field) for line, row in enumerate(rows, start + 1) for place, field in enumerate(row))
     line, place, field = next(one for one in wrong if not is_number(one[2]))
     hint = look(guess_task(rows), KINDS[reading.kind])
@@ -181,12 +171,7 @@ def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str
 
 @parses("patterns")
 def parse_patterns(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
-    """Patterns from the bytes of a MIREX pattern file.
-
-    Returns
-    -------
-    Annotation
-        Of kind ``patterns``: onsets in quarter notes (they may be negative), pitches as MIDI numbers.
+    """Parse a MIREX pattern file: onsets in quarter notes (possibly negative), and pitches as MIDI numbers.
 
     Examples
     --------
@@ -222,10 +207,10 @@ def _note(text: str, inside: bool, name: str | Path, line: int) -> tuple[float, 
         onset, pitch, *_ = text.replace(",", " ").split()
         note = float(onset), float(pitch)
     except ValueError:
-        message = f"neither a pattern, an occurrence nor an onset and a pitch: {text!r}"
+        message = f"expected a pattern, an occurrence, or an onset and a pitch, not {text!r}"
         raise InvalidAnnotationError(message, path=name, line=line) from None
     if not inside:
-        raise InvalidAnnotationError(f"a note outside of any occurrence: {text!r}", path=name, line=line)
+        raise InvalidAnnotationError(f"the note is outside of all occurrences: {text!r}", path=name, line=line)
     return note
 
 
@@ -239,12 +224,9 @@ def _counts(occurrences: Sequence[tuple[int, int]], notes: int) -> tuple[Int, In
 
 @parses("sheet_music")
 def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
-    """A notation from the bytes of a file in the format of MV2H: notes, tatums, hierarchies, keys and chords.
+    """Parse a notation in the format of MV2H: notes, tatums, hierarchies, keys and chords, in file order.
 
-    Returns
-    -------
-    Annotation
-        Of kind ``sheet_music``, in the order of the file; times, which the file has in ms, in seconds.
+    Times are converted from ms to seconds.
 
     Examples
     --------
@@ -258,7 +240,7 @@ def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: 
         found = next(filter(None, (layout.fullmatch(line.strip()) for layout in _NOTATED)), None)
         if found is None:
             hint = look(guess_task([line.split()]), KINDS[reading.kind])
-            message = f"neither a note, a tatum, a hierarchy, a key nor a chord: {line.strip()!r}{hint}"
+            message = f"expected a note, a tatum, a hierarchy, a key or a chord, not {line.strip()!r}{hint}"
             raise InvalidAnnotationError(message, path=name, line=number)
         fields = found.groupdict()
         rows.append([float(fields.get(column) or _NOTATION[column]) for column in _NOTATION])
@@ -274,7 +256,7 @@ def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: 
 
 
 _NOTATION = {"time": 0.0, "notated_start": np.nan, "notated_end": np.nan, "pitch": np.nan, "voice": np.nan}
-"""Columns of rows of a notation, and their values where a row has none."""
+"""Columns of rows of a notation, and their default values."""
 _MODES = {"maj": "major", "min": "minor"}
 _NOTATED = tuple(
     re.compile(layout, re.ASCII | re.IGNORECASE)

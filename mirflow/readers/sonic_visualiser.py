@@ -1,7 +1,7 @@
 """Layers of Sonic Visualiser: notes, pitch over time, and instants, from ``.svl`` files and compressed sessions.
 
-The XML is read as a stream of elements. A document that declares entities is refused, and nothing outside of it is ever
-fetched.
+The XML is parsed as a stream of elements. Documents that declare entities are refused, and external resources are never
+loaded.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from .options import Reading
 _KINDS = {"events": "instants", "series": "values over time", "notes": "notes"}
 _LOUDEST = 127.0  # a level of 1 is this MIDI velocity
 MOST_TIMES = 100
-"""Largest ratio of a decompressed layer to its file: for layers of random points it is 10."""
+"""Largest ratio of a decompressed layer to its file; it is 10 for layers of random points."""
 _SMALL = 2**20
 
 
 def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Path = "<bytes>") -> Annotation:
-    """The layer in the bytes of a Sonic Visualiser file.
+    """Read the layer in the bytes of a Sonic Visualiser file.
 
     Parameters
     ----------
     data : bytes
         XML, perhaps compressed with bzip2 as sessions are.
     reading : Reading
-        Of kind ``events`` (instants), ``series`` (values over time, taken for Hz) or ``notes``.
+        Of kind ``events`` (instants), ``series`` (values over time, in Hz) or ``notes``.
     name : path
         Name of the file in messages, and its ``source``.
 
     Returns
     -------
     Annotation
-        By time. Of a pitch track on a grid, what the layer leaves out between two points is unvoiced: there is a 0 one
-        step after the one and one step before the other. Levels of notes become velocities of 0 to 127.
+        Sorted by time. Gaps in a pitch track on a grid are unvoiced: a 0 is inserted one step after the point before
+        the gap and one step before the point after it. Levels of notes become velocities from 0 to 127.
 
     Examples
     --------
@@ -56,19 +56,19 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
     """
     if reading.kind not in _KINDS:
         held = ", ".join(_KINDS)
-        raise InvalidAnnotationError(f"Sonic Visualiser layers are read as {held}, not as {reading.kind}", path=name)
+        raise InvalidAnnotationError(f"Sonic Visualiser layers can be read as {held}, not as {reading.kind}", path=name)
     document = _Document.parse(_plain(data, reading.max_bytes, name), name)
     fitting = [layer for layer in document.layers if layer.kind == reading.kind]
     if len(fitting) != 1:
         what = _KINDS[reading.kind]
-        there = ", ".join(str(layer) for layer in document.layers) or "no layer that can be read"
+        there = ", ".join(str(layer) for layer in document.layers) or "no supported layer"
         raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
-    with np.errstate(over="ignore"):  # times that become infinite are errors when they are scored
+    with np.errstate(over="ignore"):  # infinite times are reported when they are scored
         return fitting[0].annotation(reading.kind, name)
 
 
 def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
-    """The XML, decompressed if it was compressed."""
+    """The XML, decompressed if necessary."""
     if not data.startswith(b"BZh"):
         return data
     stream = bz2.BZ2Decompressor()
@@ -81,7 +81,7 @@ def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
         limit = f"more than {most / 2**20:.0f} MB when decompressed, {MOST_TIMES} times its size"
         if most == max_bytes:
             limit = f"more than {most / 2**20:.0f} MB when decompressed (max_bytes raises the limit)"
-        why = f"too large: {limit}" if len(text) >= most else "it ends in the middle"
+        why = f"too large: {limit}" if len(text) >= most else "is truncated"
         raise UnreadableError(why, path=name)
     return text
 
@@ -98,13 +98,13 @@ class _Layer:
 
     @property
     def kind(self) -> str:
-        """The kind that it can be read as; empty for what is not read, such as regions and images."""
+        """The kind that it can be read as; empty for unsupported layers, such as regions and images."""
         if self.model.get("subtype", "note") not in ("note", "flexinote"):
             return ""
         return {"1": "events", "2": "series", "3": "notes"}.get(self.model.get("dimensions", ""), "")
 
     def annotation(self, kind: str, name: str | Path) -> Annotation:
-        """Its points by time."""
+        """Its points, sorted by time."""
         rate = _number(self.model, "sampleRate", None, name)
         if rate <= 0:
             raise InvalidAnnotationError(f"sampleRate is not above 0: {rate:g}", path=name)
@@ -147,7 +147,7 @@ def _number(attributes: Mapping[str, str], key: str, line: int | None, name: str
 
 
 def _with_gaps(frame: Float, value: Float, lines: list[int], resolution: float) -> tuple[Float, Float, list[int]]:
-    """A series with zeros where its grid (a resolution of 1 is none) has no points."""
+    """Insert zeros where the grid of a series has no points; a resolution of 1 means no grid."""
     before = np.flatnonzero(np.diff(frame) > 1.5 * resolution) if resolution > 1 else np.zeros(0, dtype=np.int64)
     if not len(before):
         return frame, value, lines
@@ -188,7 +188,7 @@ class _Document:
                 current = points.setdefault(attributes.get("id", ""), [])
 
         def refuse(*_: object) -> None:
-            raise UnreadableError("declares XML entities, which no Sonic Visualiser file needs", path=name)
+            raise UnreadableError("declares XML entities, which Sonic Visualiser files do not need", path=name)
 
         parser.StartElementHandler = start
         parser.EntityDeclHandler = refuse
@@ -197,7 +197,7 @@ class _Document:
         except expat.ExpatError as error:
             what = expat.ErrorString(error.code)
             raise UnreadableError(f"is not a Sonic Visualiser file: {what}", path=name, line=error.lineno) from None
-        except (LookupError, ValueError) as error:  # of encodings that it declares
+        except (LookupError, ValueError) as error:  # raised for the declared encoding
             raise UnreadableError(f"cannot be decoded: {error}", path=name) from None
         layers = [_Layer(model, points.get(model.get("dataset", ""), [])) for model in models]
         return cls([layer for layer in layers if layer.kind])

@@ -24,18 +24,18 @@ from .single_layout import PARSERS
 
 PathLike = str | os.PathLike[str]
 _NUMPY = b"\x93NUMPY"
-"""What an ``.npy`` begins with."""
+"""First bytes of an ``.npy`` file."""
 
 
 def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
-    """An annotation from the bytes of a file of any format but JAMS."""
+    """Parse the bytes of a file in any format except JAMS."""
     if format not in FORMATS:
         from .user_formats import parse_user_format
 
         return parse_user_format(data, reading, name)
     declared = FORMATS[format]
     if declared.table:
-        raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
+        raise InvalidAnnotationError(f"{format} files hold many tracks: read them with load_collection", path=name)
     if reading.kind == "multipitch" and (declared.notes or reading.hop is not None):
         as_notes = replace(reading, kind="notes", task="transcription", hop=None)
         return frames_of(parse_file(data, as_notes, format, name), reading.hop or HOP)
@@ -44,8 +44,8 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         found: Annotation = load_reader(address)(data, reading, format, name)
         return found
     if data.startswith(_NUMPY):
-        many = "an array holds the tags of many tracks: load_collection reads it"
-        message = many if reading.kind == "labels" else f"is an array of numpy, and {reading.kind} are read from text"
+        many = "is an array with the tags of many tracks: read it with load_collection"
+        message = many if reading.kind == "labels" else f"is a numpy array; {reading.kind} are read from text"
         raise InvalidAnnotationError(message, path=name)
     demand_no_json(data, name)
     return PARSERS.get(reading.kind, parse_delimited)(data, reading, format, name)
@@ -55,17 +55,6 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
 class FileSource(Source):
     """An annotation in a file.
 
-    Parameters
-    ----------
-    path : str
-        Absolute if other processes are to read it.
-    annotator : str, int or None
-        Of a JAMS file: an annotator's id, a position among the annotations that fit, or None where one fits.
-    name : str
-        Name of the file in messages; empty: its path.
-    found : (int, int) or None
-        Size and time of modification, where the listing of its folder has them.
-
     Examples
     --------
     >>> source = FileSource("/data/refs/a.lab", Reading.of(task="chord"), name="refs/a.lab")
@@ -74,10 +63,14 @@ class FileSource(Source):
     """
 
     path: str
+    """Absolute if other processes read the file."""
     reading: Reading
     annotator: str | int | None = None
+    """Annotation of a JAMS file: an annotator's id, a position among the matching ones, or None for the only match."""
     name: str = ""
+    """Name of the file in messages; defaults to its path."""
     found: tuple[int, int] | None = field(default=None, compare=False)
+    """Size and time of modification, if known from listing its folder."""
 
     @property
     def label(self) -> str:
@@ -106,15 +99,6 @@ class FileSource(Source):
 class FilesSource(Source):
     """A hierarchy with one file for each level, or audio with one for each source.
 
-    Parameters
-    ----------
-    path : str
-        Name in messages: the pattern, with the placeholder of the parts in it, or the file.
-    parts : tuple of str
-        Levels from the coarsest to the finest, or names of sources; empty for a single audio file.
-    files : tuple of FileSource or None
-        One for each part; None where there is no such file.
-
     Examples
     --------
     >>> FilesSource("a_{level}.txt", Reading.of("hierarchy"), ("upper", "lower"), (None, None)).label
@@ -122,26 +106,29 @@ class FilesSource(Source):
     """
 
     path: str
+    """Name in messages: the pattern with the placeholder of the parts, or the file."""
     reading: Reading
     parts: tuple[str, ...]
+    """Levels from the coarsest to the finest, or names of sources; empty for a single audio file."""
     files: tuple[FileSource | None, ...]
+    """One file for each part; None if it is missing."""
 
     @property
     def label(self) -> str:
-        """The pattern that its files have in common."""
+        """The common pattern of its files."""
         return self.path
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that there are."""
+        """The existing files."""
         return tuple(file.path for file in self.files if file is not None)
 
     def stat(self) -> tuple[int, int]:
-        """Size in bytes of all files together, and a number made of their times of modification."""
+        """Total size in bytes, and a number derived from the times of modification."""
         return mix_stats([(-1, 0) if file is None else file.stat() for file in self.files])
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation, and the digest of the bytes of all files, of which audio is read piece by piece."""
+        """The annotation, and the digest of the bytes of all files; audio is read block by block."""
         if self.reading.kind == "audio":
             annotation = self.open()
             digests = [digest_file(file.path, file.label) for file in self.files if file is not None]
@@ -153,7 +140,7 @@ class FilesSource(Source):
         return whole, digest_of("".join(digest for _, digest in read).encode())
 
     def open(self) -> Annotation:
-        """The annotation; of audio the signals, of which only the headers are read now."""
+        """The annotation; for audio, signals of which only the headers are read now."""
         if self.reading.kind != "audio":
             return self.read()[0]
         names = tuple(file.label for file in self._all())
@@ -167,27 +154,22 @@ class FilesSource(Source):
     def _all(self) -> list[FileSource]:
         for part, file in zip(self.parts, self.files, strict=False):
             if file is None:
-                message = f"there is no file of the {KINDS[self.reading.kind].part} {part!r}"
+                message = f"the {KINDS[self.reading.kind].part} {part!r} has no file"
                 raise UnreadableError(message, path=self.path)
         return [file for file in self.files if file is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedSource(Source):
-    """Some of the beats of another source, such as an entry of a pack, or all that it holds under other labels.
-
-    Parameters
-    ----------
-    reading : Reading
-        With the selection, see :mod:`mirflow.readers.positions`, and the map of labels.
-    """
+    """Selected beats of another source, such as an entry of a pack, or its annotation with mapped labels."""
 
     source: Source
     reading: Reading
+    """Reading with the selection (see :mod:`mirflow.readers.positions`) and the map of labels."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The name of the other source, which also has its place in a file."""
+        """The label of the other source, which also identifies its place in a file."""
         return (self.label,)
 
     @property
@@ -200,7 +182,7 @@ class SelectedSource(Source):
         return self.source.stat()
 
     def read(self) -> tuple[Annotation, str]:
-        """The selected beats, and the digest of all."""
+        """The selected beats, and the digest of all beats."""
         annotation, digest = self.source.read()
         if self.reading.selection != "all":
             annotation = select_beats(annotation, self.reading.selection, self.label)
@@ -208,13 +190,13 @@ class SelectedSource(Source):
 
 
 def select_from(source: Source, reading: Reading) -> Source:
-    """A source of the selected beats of another one, by the map of labels; the other one where there is neither."""
+    """Apply the selection of beats and the map of labels to a source, if there are any."""
     as_it_is = reading.selection == "all" and reading.labels is None
     return source if as_it_is else SelectedSource(source, reading)
 
 
 def has_parts(path: str, reading: Reading) -> bool:
-    """True if a path has a placeholder for levels of a hierarchy or sources of audio, which have a file each."""
+    """True if a path has a placeholder for the files of levels of a hierarchy or sources of audio."""
     part = KINDS[reading.kind].part
     return bool(part) and (f"{{{part}}}" in path or f"{{{part}:path}}" in path)
 
@@ -222,21 +204,15 @@ def has_parts(path: str, reading: Reading) -> bool:
 def gather(
     matches: Sequence[Match], pattern: str, names: Sequence[str], reading: Reading, annotator: str | int | None = None
 ) -> list[tuple[Source, Mapping[str, str]]]:
-    """The files that a pattern found, as one source for each set of values of the placeholders but those of parts.
+    """Make sources of the files that match a pattern, combining the files of parts.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The pattern's placeholders, in order.
-    reading : Reading
-        With the levels or sources; without, a track has the sources that are found, sorted by name.
-    annotator : str, int or None
-        As for `FileSource`.
+    `names` are the pattern's placeholders, in order. Unless the reading declares sources of audio, tracks have those
+    that are found, sorted by name.
     """
     kind, declared = KINDS[reading.kind], reading.levels or reading.sources
     if kind.part not in names:
         if reading.sources:
-            raise AnnotationError(f"declares sources, but has no {{source}} in its path: {pattern!r}")
+            raise AnnotationError(f"sources are declared, but the path has no {{source}}: {pattern!r}")
         values = [dict(zip(names, match.values, strict=True)) for match in matches]
         files = [matched_file(match, reading, annotator) for match in matches]
         if kind.part and not kind.level:
@@ -245,10 +221,10 @@ def gather(
     groups = group_by(matches, names, kind.part)
     found = sorted({part for _, group in groups for part in group})
     if kind.level and not declared:
-        raise AnnotationError(f"say the order of the levels, from the coarsest to the finest: {', '.join(found)}")
+        raise AnnotationError(f"declare the levels, from the coarsest to the finest: {', '.join(found)}")
     absent = [part for part in declared if part not in found]
     if absent:
-        raise AnnotationError(f"no file is of the {kind.part} {absent[0]!r}; found: {', '.join(found)}")
+        raise AnnotationError(f"no file for the {kind.part} {absent[0]!r}; found: {', '.join(found)}")
     sources: list[tuple[Source, Mapping[str, str]]] = []
     for own, group in groups:
         parts = declared or tuple(sorted(group))
@@ -258,7 +234,7 @@ def gather(
 
 
 def matched_file(match: Match, reading: Reading, annotator: str | int | None = None) -> FileSource:
-    """The annotation in a file that a pattern found."""
+    """The annotation in a file that matches a pattern."""
     return FileSource(match.path, reading, annotator, match.name, (match.size, match.modified))
 
 
@@ -270,15 +246,9 @@ def part_reading(reading: Reading) -> Reading:
 def source_at(
     place: PathLike | Sequence[PathLike], reading: Reading, annotator: str | int | None = None
 ) -> FileSource | FilesSource:
-    """The annotation of a path.
+    """The annotation of a path: a file, or a path with ``{level}`` for the files of a hierarchy.
 
-    Parameters
-    ----------
-    place : path or list of paths
-        A file, or a path with ``{level}`` for the files of a hierarchy. Of audio also a folder, a list of files, or a
-        path with ``{source}``.
-    annotator : str, int or None
-        As for `FileSource`.
+    Audio may also be a folder, a list of files, or a path with ``{source}``.
     """
     if reading.kind == "audio":
         return _audio_at(place, reading)
@@ -286,7 +256,7 @@ def source_at(
     if not has_parts(path, reading):
         return FileSource(path, reading, annotator)
     if not reading.levels:
-        raise AnnotationError(f"say the levels, from the coarsest to the finest: levels=[...] for {path!r}")
+        raise AnnotationError(f"{path!r} needs the levels, from the coarsest to the finest: levels=[...]")
     paths = [path.replace("{level}", level) for level in reading.levels]
     files = tuple(FileSource(one, part_reading(reading)) for one in paths)
     return FilesSource(path, reading, reading.levels, files)
@@ -296,27 +266,27 @@ def _audio_at(place: PathLike | Sequence[PathLike], reading: Reading) -> FilesSo
     if not isinstance(place, str | os.PathLike):
         return _audio_of(place, reading)
     path = os.fspath(place)
-    if os.path.isdir(path):  # noqa: PTH112  # False for a path that no file can have, at which pathlib raises
+    if os.path.isdir(path):  # noqa: PTH112  # False for an invalid path, unlike in pathlib
         return _audio_of(audio_files(Path(path)), reading, path)
     if not has_parts(path, reading):
         if reading.sources:
-            message = "sources are those of several files: give a folder, or {source} in the path"
+            message = "sources need several files: give a folder, or {source} in the path"
             raise AnnotationError(message, path=path)
         return FilesSource(path, reading, (), (FileSource(path, reading),))
     pattern = Pattern(path.lstrip("/"))
     if pattern.names != ("source",):
-        raise AnnotationError(f"audio of one track needs no placeholder but {{source}}: {path!r}")
+        raise AnnotationError(f"audio of one track supports only the placeholder {{source}}: {path!r}")
     root = "/" if path.startswith("/") else "."
     matches = [replace(match, name=match.path) for match in pattern.find(root)]
     if not matches:
-        raise UnreadableError(f"there is no such file; {pattern.hint(root)}", path=path)
+        raise UnreadableError(f"no such file; {pattern.hint(root)}", path=path)
     ((source, _),) = gather(matches, path, pattern.names, reading)
     assert isinstance(source, FilesSource)
     return source
 
 
 def _audio_of(files: Sequence[PathLike], reading: Reading, name: str = "") -> FilesSource:
-    """The sources in a list of files, named as the files are without suffix; `name` is that of all of them."""
+    """The sources in a list of files, named by the files without suffix; `name` is that of the list."""
     paths = {Path(file).stem: os.fspath(file) for file in files}
     if len(paths) < len(files):
         raise AnnotationError(f"two files of one source: {', '.join(paths.values())}, ...", path=name or None)

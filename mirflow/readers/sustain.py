@@ -1,4 +1,4 @@
-"""The sustain pedal of MIDI: until when notes sound that end while it is down, and when pedals are down."""
+"""Pedals in MIDI: extend notes that end under the sustain pedal, and find when pedals are down."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from ..ragged import Float, Int
 
 SUSTAIN, SOSTENUTO, SOFT = 64, 66, 67
-"""Numbers of the controllers of pedals."""
+"""Controller numbers of pedals."""
 PEDALS = {"sustain": SUSTAIN, "sostenuto": SOSTENUTO, "soft": SOFT}
 DOWN = 64
-"""The least value of a controller whose pedal is down."""
+"""Minimum value of a controller whose pedal is down."""
 
 
 def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> dict[str, str]:
-    """The attribute of notes that says what became of the sustain pedal; none where it is never down.
+    """The attribute of notes for the treatment of the sustain pedal; empty if it is never down.
 
     Examples
     --------
@@ -31,10 +31,10 @@ def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> 
 def extend_ends(
     start: Float, end: Float, voice: Int, channel: Int, presses: Sequence[tuple[float, int, int]], last: float
 ) -> Float:
-    """Ends of notes as they sound under the sustain pedal.
+    """Ends of notes under the sustain pedal.
 
-    A note whose end comes while the pedal of its channel is down sounds on until the pedal goes up or the next note of
-    its pitch starts, whichever is first; under a pedal that stays down, until the last event. No note becomes shorter.
+    A note that ends while the pedal of its channel is down sounds until the pedal is released or the next note of its
+    pitch starts, whichever comes first, or until the last event if the pedal stays down. Notes are never shortened.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def extend_ends(
         One number for each channel and pitch.
     channel : int64 (notes,)
     presses : sequence of (time, channel, value)
-        Events of the pedal, in the order of the file. At one time the last of a channel holds.
+        Events of the pedal, in file order. At the same time, the last event of a channel counts.
     last : float
         Time of the last event.
 
@@ -69,7 +69,7 @@ def extend_ends(
         down = np.array([value >= DOWN for _, own, value in presses if own == one], dtype=np.bool_)
         order = np.argsort(times, kind="stable")
         times, down = times[order], down[order]
-        # Where the pedal goes up, from each event on; after all of them it is down until the last event.
+        # Next release of the pedal after each event; without one, the pedal is down until the last event.
         release = np.minimum.accumulate(np.append(np.where(down, np.inf, times), last)[::-1])[::-1]
         own = np.flatnonzero(channel == one)
         state = np.searchsorted(times, end[own], side="right") - 1
@@ -80,14 +80,9 @@ def extend_ends(
 
 
 def stretches(presses: Sequence[tuple[int, int, int]], last: int) -> list[tuple[int, int]]:
-    """Starts and ends of the stretches of time in which a pedal is down, each of its channel.
+    """Starts and ends of the intervals in which a pedal is down, per channel.
 
-    Parameters
-    ----------
-    presses : sequence of (tick, channel, value)
-        Events of the pedal, in the order of the file.
-    last : int
-        Where pedals end that never go up.
+    `presses` are (tick, channel, value), in file order; pedals that are never released end at `last`.
 
     Examples
     --------
@@ -105,7 +100,7 @@ def stretches(presses: Sequence[tuple[int, int, int]], last: int) -> list[tuple[
 
 
 def _next_onsets(start: Float, end: Float, voice: Int) -> Float:
-    """The next start of a note of the same voice after a note's own start and not before its end; infinite: none."""
+    """The next start of a note of the same voice after a note's start and not before its end; infinite if none."""
     found = np.full(len(start), np.inf)
     order = np.lexsort((start, voice))
     for notes in np.split(order, np.flatnonzero(np.diff(voice[order])) + 1):

@@ -1,4 +1,4 @@
-"""Formats of users: functions from the bytes of a file to an annotation."""
+"""User-defined formats: functions from the bytes of a file to an annotation."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _Function = TypeVar("_Function", bound=Callable[[bytes], Any])
 
 
 def declare_reader(format: str) -> Callable[[_Function], _Function]:
-    """Declare a function that reads files of a format, which then has a name in pipelines, Python and commands.
+    """Declare a function that reads files of a format, for use in pipelines, Python and commands.
 
-    The function takes the bytes of a file. It returns what :func:`mirflow.annotation` takes: the arrays of one side in
-    mir_eval's order, a tuple where there are several, or columns by name, such as ``{"time": [0.5, 1.0]}``; or an
-    `Annotation`.
+    The function takes the bytes of a file. It returns an `Annotation` or an argument of :func:`mirflow.annotation`: the
+    arrays of one side in mir_eval's order, as a tuple if there are several, or columns by name, such as
+    ``{"time": [0.5, 1.0]}``.
 
     Parameters
     ----------
     format : str
-        Name of the format, which is none of mirflow's.
+        Name of the format, which must differ from those of mirflow.
 
     Returns
     -------
     callable
-        Takes the function and returns it as it is.
+        Decorator that returns the function unchanged.
 
     Raises
     ------
     PluginError
-        For the name of a format of mirflow.
+        If mirflow has a format of that name.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def declare_reader(format: str) -> Callable[[_Function], _Function]:
     [0.5, 1.0]
     """
     if format in FORMATS:
-        raise PluginError(f"format {format!r}: mirflow has a format of this name; choose another")
+        raise PluginError(f"mirflow already has a format {format!r}; choose another name")
 
     def declare_function(function: _Function) -> _Function:
         declare(READERS, format, function)
@@ -60,13 +60,7 @@ def declare_reader(format: str) -> Callable[[_Function], _Function]:
 
 
 def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation:
-    """An annotation from the bytes of a file, by the reader of the format that is declared.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If the reader raises an error, or returns no annotation of the kind, or arrays larger than ``max_bytes``.
-    """
+    """Parse the bytes of a file with the declared reader of its format."""
     reader = find(READERS, reading.format)
     try:
         found = reader(data)
@@ -81,7 +75,7 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
         ) from error
     except MemoryError:  # the file is too large, not invalid
         raise
-    except BaseException as error:  # whatever the user's code raises costs the file, not the run
+    except BaseException as error:  # an error in the user's code affects the file, not the run
         if is_stop(error):
             raise
         raise InvalidAnnotationError(f"format {reading.format!r}: {describe_error(error)}", path=name) from error
@@ -92,7 +86,7 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
 
 
 def _demand_size(found: Any, reading: Any) -> None:
-    """Refuse arrays that take more bytes than a file may have, before numpy makes them of a range or a list."""
+    """Refuse arrays larger than the size limit of files before numpy allocates them."""
     columns = found.values() if isinstance(found, Mapping) else found if isinstance(found, tuple) else (found,)
     items = max((length_hint(column, 0) for column in columns), default=0)
     if 8 * items > reading.max_bytes:

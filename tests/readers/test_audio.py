@@ -145,7 +145,7 @@ def test_threads_share_a_signal(tmp_path: Path) -> None:
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.98])
 def test_a_file_that_is_cut_off(tmp_path: Path, name: str, share: float) -> None:
     path = cut(write(tmp_path / name, noise(7, 40_000, 2)), share)
-    with pytest.raises(UnreadableError, match=rf"{name}: is cut off: its header says"):
+    with pytest.raises(UnreadableError, match=rf"{name}: is truncated: its header says"):
         FileSignal(str(path))
 
 
@@ -167,13 +167,13 @@ def test_a_container_that_counts_its_own_head_is_whole(tmp_path: Path) -> None:
 
 def test_what_is_no_sound_file(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_text("0.0 1.0 C:maj\n" * 100)
-    with pytest.raises(UnreadableError, match=r"a\.wav: is no audio file that can be read: Format not recognised"):
+    with pytest.raises(UnreadableError, match=r"a\.wav: cannot be read as audio: Format not recognised"):
         FileSignal(str(tmp_path / "a.wav"))
     (tmp_path / "b.wav").write_bytes(b"")
-    with pytest.raises(UnreadableError, match=r"b\.wav: is no audio file"):
+    with pytest.raises(UnreadableError, match=r"b\.wav: cannot be read as audio"):
         FileSignal(str(tmp_path / "b.wav"))
     (tmp_path / "c.raw").write_bytes(bytes(100))
-    with pytest.raises(UnreadableError, match=r"c\.raw: is no audio file"):
+    with pytest.raises(UnreadableError, match=r"c\.raw: cannot be read as audio"):
         FileSignal(str(tmp_path / "c.raw"))
     with pytest.raises(UnreadableError, match=r"d\.wav: cannot be read: No such file"):
         FileSignal(str(tmp_path / "d.wav"))
@@ -184,7 +184,7 @@ def test_a_codec_that_nobody_knows(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[20:22] = struct.pack("<H", 0x1234)
     path.write_bytes(bytes(data))
-    with pytest.raises(UnreadableError, match=r"a\.wav: is no audio file that can be read: "):
+    with pytest.raises(UnreadableError, match=r"a\.wav: cannot be read as audio: "):
         FileSignal(str(path))
 
 
@@ -215,7 +215,7 @@ def test_a_file_that_shrinks_after_its_header_was_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.wav", noise(12))
     signal = FileSignal(str(path))
     write(path, noise(12)[:1000])
-    with pytest.raises(UnreadableError, match=r"a\.wav: ends at 0\.125 s, its header says 0\.500 s"):
+    with pytest.raises(UnreadableError, match=r"a\.wav: ends at 0\.125 s, but its header says 0\.500 s"):
         signal.read(0, 4000)
     path.unlink()
     signal.close()

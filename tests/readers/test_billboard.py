@@ -136,16 +136,16 @@ def test_the_name_of_a_file_is_its_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["# metre: 4/4", "0\tA, | C:maj |"], "salami_chords.txt:2: the last line is neither end nor silence"),
-        (["0\tA, | C:maj |", "1\tend"], ":1: there are bars, but no line '# metre: 4/4' before them"),
-        (["# metre: four", "0\tend"], ":1: not a metre: 'four'"),
+        (["# metre: 4/4", "0\tA, | C:maj |"], "salami_chords.txt:2: the last line must be 'end' or 'silence'"),
+        (["0\tA, | C:maj |", "1\tend"], ":1: no line '# metre: 4/4' precedes the first bar"),
+        (["# metre: four", "0\tend"], ":1: invalid metre 'four'"),
         (["# metre: 3/4", "0\tA, | C:maj G:7 |", "1\tend"], ":2: a bar of 3/4 has 2 chords and periods: 'C:maj G:7'"),
         (["# metre: 4/4", "0\tA, | . . . . |", "1\tend"], ":2: the phrase begins with a period"),
         (["# metre: 4/4", "0\tA, | C:maj | |", "1\tend"], ":2: a bar is empty"),
         (["# metre: 4/4", "0\tA, C:maj | G:7", "1\tend"], ":2: bar lines do not enclose the chords"),
         (["# metre: 4/4", "0\tA, | C:maj | x0", "1\tend"], ":2: 1 bars are repeated 0 times"),
         (["5\tsilence", "1\tend"], ":2: is at 1 s, before the line above it"),
-        (["silence"], ":1: not a time and a tab: 'silence'"),
+        (["silence"], ":1: expected a time and a tab, not 'silence'"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(lines: list[str], message: str) -> None:

@@ -36,7 +36,7 @@ def test_the_last_row_closes_whatever_its_label() -> None:
 def test_the_last_row_can_be_kept_as_a_segment_without_length() -> None:
     assert rows(segments("0\tA\n4\tSilence\n", last="keep")) == [(0.0, 4.0, "A"), (4.0, 4.0, "Silence")]
     assert rows(segments("# slow\n0\tA\n4\tSilence\n", last="keep")) == [(0.0, 4.0, "A"), (4.0, 4.0, "Silence")]
-    with pytest.raises(AnnotationError, match="the last row is end or keep, not 'drop'"):
+    with pytest.raises(AnnotationError, match="invalid last 'drop': expected end or keep"):
         segments(SONG, last="drop")
 
 

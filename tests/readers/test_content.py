@@ -42,7 +42,7 @@ def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", ["chord", "beat", "melody", "multipitch", "key", "tempo", "pattern", "tagging"])
 def test_jams_in_a_json_file_names_the_format_to_declare(tmp_path: Path, task: str) -> None:
     (tmp_path / "a.json").write_text(JAMS)
-    with pytest.raises(UnreadableError, match=r"a\.json: is JSON; .* call it \.jams, or say its format: jams"):
+    with pytest.raises(UnreadableError, match=r"a\.json: is JSON; .* rename it to \.jams, or declare format: jams"):
         mirflow.load(tmp_path / "a.json", task=task)
     assert mirflow.load(tmp_path / "a.json", task="chord", format="jams").label.values.tolist() == ["C"]
 

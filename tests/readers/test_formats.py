@@ -46,5 +46,5 @@ def test_the_name_of_a_file_says_its_format(path: str, format: str) -> None:
 
 @pytest.mark.parametrize("format", TABLES)
 def test_files_of_many_tracks_are_not_read_as_one_annotation(format: str) -> None:
-    with pytest.raises(InvalidAnnotationError, match=f"^a: {format} files hold many tracks: load_collection"):
+    with pytest.raises(InvalidAnnotationError, match=f"^a: {format} files hold many tracks: read them"):
         parse_file(b"", Reading.of("retrieval", format=format), format, Path("a"))

@@ -70,8 +70,8 @@ def test_lines_are_those_of_the_items(tmp_path):
     ("text", "options", "error", "message"),
     [
         ("a\t1\nb\t1\na\t2\n", {}, InvalidAnnotationError, r"g\.tsv:3: item 'a' occurs twice, first on line 1"),
-        ("a\t1\n\t1\n", {}, InvalidAnnotationError, r"g\.tsv:2: the row names no item"),
-        ("a\t1\n", {"exclude_same": "artist"}, InvalidAnnotationError, "no header, so no column 'artist'"),
+        ("a\t1\n\t1\n", {}, InvalidAnnotationError, r"g\.tsv:2: the row has no item"),
+        ("a\t1\n", {"exclude_same": "artist"}, InvalidAnnotationError, "the file has no header and no column 'artist'"),
         ("track\tgenre\tartits\na\t1\tx\n", {"exclude_same": "artist"}, InvalidAnnotationError, "mean 'artits'"),
         (
             "track\tkind\na\t1\n",

@@ -69,8 +69,8 @@ def test_usual_names_are_read_in_a_file_of_one_clip(tmp_path: Path) -> None:
         (
             "retrieval",
             "query,item,Distance",
-            "smaller is better there, and larger is in the scores or grades of the items: write -x, or a column of "
-            "ranks, under another name; or, if they do not count, declare columns: {track: query, label: item}",
+            "smaller numbers are better there, unlike in the scores or grades of the items: write -x, or a column of "
+            "ranks, under another name; or, to ignore them, declare columns: {track: query, label: item}",
         ),
         ("tagging", "clip,tag,dist", "write 1 - x under another name"),
     ],
@@ -90,7 +90,7 @@ def test_the_cures_work(tmp_path: Path) -> None:
 
 def test_a_reference_beside_a_score_is_not_chosen_from(tmp_path: Path) -> None:
     text = "clip,tag,score,relevant\na,x,0.1,1\na,y,0.9,0\n"
-    why = "say whether the numbers of the tags are these or those of 'score': declare columns: {"
+    why = "the numbers of the tags may be these or those of 'score': declare columns: {"
     with pytest.raises(InvalidAnnotationError, match=re.escape(why)):
         read(tmp_path, text)
     assert read(tmp_path, text, track="clip", label="tag", value="score").columns["value"].tolist() == [0.1, 0.9]
@@ -161,15 +161,15 @@ WIDE = "clip_id,guitar,slow,loud\na,0,1,1\nb,1,0,0\n"
 
 def test_a_wide_table_of_classes_is_an_error_that_says_so(tmp_path: Path) -> None:
     expected = (
-        "x.csv:1: of the header only 'clip_id' is known, and no column is called label: 'guitar', 'slow', 'loud'; "
-        "of a table with a column for each tag write a row for each clip and tag; declare "
-        "columns: {track: clip_id, label: NAME}, or header: false if the row is none"
+        "x.csv:1: the header has no column label: only 'clip_id' is known, not 'guitar', 'slow', 'loud'; "
+        "convert a table with one column per tag to one row per clip and tag; declare "
+        "columns: {track: clip_id, label: NAME}, or header: false if the row is not a header"
     )
     with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
         read(tmp_path, WIDE, "classification")
     shown = CliRunner().invoke(cli, ["check", str(tmp_path / "x.csv"), "--task", "classification"])
     assert shown.exit_code == 3
-    assert "x.csv:1: error: of the header only 'clip_id' is known" in shown.output
+    assert "x.csv:1: error: the header has no column label: only 'clip_id' is known" in shown.output
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,10 @@ def test_a_table_with_a_column_for_each_tag_is_that_of_a_row_for_each(tmp_path: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("clip,guitar,slow,loud\na,1,0,1\nb,1,x,1\n", "x.csv:3: the degree of the tag 'slow' is not a number: 'x'"),
-        ("clip,guitar,slow\na,1,0\nb,1\n", "x.csv:3: has 2 columns, and the header has 3"),
+        ("clip,guitar,slow,loud\na,1,0,1\nb,1,x,1\n", "x.csv:3: the value of the tag 'slow' is not a number: 'x'"),
+        ("clip,guitar,slow\na,1,0\nb,1\n", "x.csv:3: has 2 columns, but the header has 3"),
         ("clip,guitar,guitar\na,1,0\n", "x.csv:1: the header names the tag 'guitar' twice"),
-        ("clip,guitar,slow,\na,1,0,1\n", "x.csv:1: the header has a column of numbers without the name of a tag"),
+        ("clip,guitar,slow,\na,1,0,1\n", "x.csv:1: the header has an unnamed column of numbers"),
     ],
 )
 def test_what_is_wrong_with_a_table_of_tags_has_its_line(tmp_path: Path, text: str, message: str) -> None:
@@ -210,7 +210,11 @@ def test_what_is_wrong_with_a_table_of_tags_has_its_line(tmp_path: Path, text: s
     ("task", "text", "expected"),
     [
         ("tagging", "clip,descriptor\na,slow\n", "declare columns: {track: clip, label: descriptor}, or header: false"),
-        ("classification", "name,genre\na,jazz\n", "no column is called track: 'name'; declare columns: {track: name,"),
+        (
+            "classification",
+            "name,genre\na,jazz\n",
+            "the header has no column track: only 'genre' is known, not 'name'; declare columns: {track: name,",
+        ),
         ("retrieval", "query,answered\na,x\n", "declare columns: {track: query, label: answered}"),
         ("similarity", "query,found,fine\na,x,1\n", "declare columns: {track: query, label: found}"),
     ],
@@ -223,35 +227,47 @@ def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, tex
 @pytest.mark.parametrize(
     ("task", "text", "expected"),
     [
-        ("beat", "time,frequency\n0.1,440\n", "a column 'frequency', and beat has none; the file looks like melody"),
-        ("beat", "start,end,chord\n0,1,C\n", "a column 'end', and beat has none; the file looks like chord"),
+        (
+            "beat",
+            "time,frequency\n0.1,440\n",
+            "a column 'frequency', which beat does not have; the file looks like melody",
+        ),
+        ("beat", "start,end,chord\n0,1,C\n", "a column 'end', which beat does not have; the file looks like chord"),
         (
             "melody",
             "onset,offset,pitch\n0,1,440\n",
-            "a column 'offset', and melody has none; the file looks like trans",
+            "a column 'offset', which melody does not have; the file looks like trans",
         ),
         (
             "melody",
             "time,f0,periodicity\n0,440,1\n",
-            "the column 'periodicity' of the header is not known, and may be the",
+            "unknown column 'periodicity' in the header, which may be the",
         ),
-        ("melody", "time,zz\n0,1\n", "of the header only 'time' is known, and no column is called frequency: 'zz'"),
-        ("melody", "time,label\n0,1\n", "no column is called frequency: 'label'; the file looks like beat"),
+        ("melody", "time,zz\n0,1\n", "the header has no column frequency: only 'time' is known, not 'zz'"),
+        (
+            "melody",
+            "time,label\n0,1\n",
+            "the header has no column frequency: only 'time' is known, not 'label'; the file looks like beat",
+        ),
         ("chord", "start,finish,chord\n0,1,C\n", "declare columns: {start: start, end: finish}"),
-        ("chord", "time,frequency\n0,440\n", "the file looks like melody (time, frequency): say task melody"),
+        ("chord", "time,frequency\n0,440\n", "the file looks like melody (time, frequency): use task melody"),
         ("chord", "start,end,symbol\n0,1,C\n", "declare columns: {start: start, end: end, label: symbol}, else"),
-        ("segment", "time,duration,f0\n0,1,440\n", "a column 'f0', and segment has none"),
+        ("segment", "time,duration,f0\n0,1,440\n", "a column 'f0', which segment does not have"),
         (
             "transcription",
             "start,end,midi_note\n0,1,60\n",
             "declare columns: {start: start, end: end, pitch: midi_note}",
         ),
-        ("transcription", "onset,offset,pitch,loudness\n0,1,440,9\n", "and may be the velocity or label: declare"),
-        ("multipitch", "start,end,pitch\n0,1,440\n", "'end' is no time or pitch; the file looks like transcription"),
+        ("transcription", "onset,offset,pitch,loudness\n0,1,440,9\n", "which may be the velocity or label: declare"),
+        (
+            "multipitch",
+            "start,end,pitch\n0,1,440\n",
+            "'end', which is neither a time nor a pitch; the file looks like transcription",
+        ),
         (
             "score_following",
             "time,foo,bar\n0,1,60\n",
-            "of the header only 'time' is known, and no column is called pos",
+            "the header has no column pos",
         ),
     ],
 )
@@ -283,7 +299,7 @@ def test_headers_that_name_what_a_task_has_are_read(tmp_path: Path, task: str, t
 
 def test_a_row_that_only_looks_like_a_header_can_be_said_to_be_none(tmp_path: Path) -> None:
     text = "c1,beat\nc2,slow\n"
-    with pytest.raises(InvalidAnnotationError, match="or header: false if the row is none"):
+    with pytest.raises(InvalidAnnotationError, match="or header: false if the row is not a header"):
         read(tmp_path, text, key="c2")
     (tmp_path / "x.csv").write_text(text)
     table = open_table(str(tmp_path / "x.csv"), Reading.of("tagging", header=False), "x.csv")
@@ -292,11 +308,11 @@ def test_a_row_that_only_looks_like_a_header_can_be_said_to_be_none(tmp_path: Pa
 
 def test_a_list_of_queries_has_no_header(tmp_path: Path) -> None:
     (tmp_path / "x.lists").write_text("query,item,item\nq1,a,b\n")
-    with pytest.raises(InvalidAnnotationError, match=r"x\.lists:1: is a header, and lists have none"):
+    with pytest.raises(InvalidAnnotationError, match=r"x\.lists:1: lists have no header"):
         mirflow.load_collection(tmp_path / "x.lists", "retrieval")
 
 
 def test_the_head_of_a_column_is_no_class(tmp_path: Path) -> None:
     (tmp_path / "classes.csv").write_text("genre\njazz\nrock\n")
-    with pytest.raises(InvalidAnnotationError, match=r"classes\.csv:1: is headed genre; write class;"):
+    with pytest.raises(InvalidAnnotationError, match=r"classes\.csv:1: invalid header genre: expected class;"):
         read_classes(tmp_path / "classes.csv")

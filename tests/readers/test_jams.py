@@ -122,7 +122,7 @@ def test_all_annotators(several: Path) -> None:
         ({"task": "chord", "annotator": "Evi"}, r"has no annotator 'Evi' for 'chord'; did you mean 'Eve'\?"),
         (
             {"task": "chord", "annotator": "all"},
-            r"has no annotator 'all' for 'chord'; .*; to score all of them write a pipeline with combine: each",
+            r"has no annotator 'all' for 'chord'; .*; to score all of them, write a pipeline with combine: each",
         ),
         ({"task": "chord", "annotator": 4}, "holds no annotation number 4; it holds chord by A1"),
         ({"task": "segment"}, "holds no annotation for 'segment'; it holds chord by A1, beat by A1"),
@@ -223,8 +223,8 @@ def test_whatever_the_bytes_the_answer_is_a_file_or_our_error(data: bytes) -> No
 @pytest.mark.parametrize(
     ("namespace", "task", "expected"),
     [
-        ("chord", "beat", "holds no annotation for 'beat'; it holds chord by 0: say task chord"),
-        ("lyrics", "beat", "it holds lyrics by 0: say task lyrics"),
+        ("chord", "beat", "holds no annotation for 'beat'; it holds chord by 0: use task chord"),
+        ("lyrics", "beat", "it holds lyrics by 0: use task lyrics"),
         ("chord_roman", "chord", "it holds chord_roman by 0; 'chord' is read from chord, chord_harte"),
         ("mine", "tagging", "'tagging' is read from tag_open, "),
     ],

@@ -64,9 +64,9 @@ def test_positions_of_beats_are_written_as_beats() -> None:
 @pytest.mark.parametrize(
     ("annotation", "asked", "message"),
     [
-        (BEATS, {}, "no JAMS namespace is named; those of events are beat, "),
+        (BEATS, {}, "no JAMS namespace is given; events can be written as beat, "),
         (BEATS, {"task": "chord"}, "'chord' holds intervals, not events"),
-        (BEATS, {"task": "alignment"}, "no JAMS namespace is named"),
+        (BEATS, {"task": "alignment"}, "no JAMS namespace is given"),
         (BEATS, {"task": "melody"}, "'pitch_contour' holds series, not events"),
     ],
 )
@@ -113,7 +113,9 @@ def test_schema_problems_have_places(tmp_path: Path, document: dict[str, Any]) -
         "annotations[0].data[1].value: not a valid value: 'H:foo'",
         "annotations[1].namespace: unknown to JAMS: 'chrod'",
     ]
-    with pytest.raises(InvalidAnnotationError, match=r"breaks its JAMS schema: annotations\[0\].* \(and 2 more\)"):
+    with pytest.raises(
+        InvalidAnnotationError, match=r"does not match its JAMS schema: annotations\[0\].* \(and 2 more\)"
+    ):
         read(file, task="chord", validate=True)
 
 

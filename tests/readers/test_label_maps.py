@@ -108,12 +108,12 @@ def test_commands_take_a_map(tmp_path: Path, own: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("equal: [a]", "equal: needs labels and what is in place of each"),
-        ("contain: {1: verse}", "contain: needs labels, not 1; put it in quotes"),
+        ("equal: [a]", "equal: expected labels and their replacements"),
+        ("contain: {1: verse}", "contain: expected labels, not 1; quote them"),
         ("equals: {a: b}", r"equals.*did you mean 'equal'"),
-        ("default: 3", "default: needs a label, not 3"),
-        ("", "is no map of labels: give equal, contain, default"),
-        ("equal: {a: b", r"own.yaml:\d+: is no YAML"),
+        ("default: 3", "default: expected a label, not 3"),
+        ("", "is not a map of labels: expected the keys equal, contain, default"),
+        ("equal: {a: b", r"own.yaml:\d+: is not valid YAML"),
     ],
 )
 def test_a_file_that_is_no_map_is_refused(own: Path, text: str, message: str) -> None:
@@ -125,7 +125,10 @@ def test_a_file_that_is_no_map_is_refused(own: Path, text: str, message: str) ->
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["A", "B", "A", ""], r"3 of 3 labels \('A', 'B'\) are not in the map and became 'inst': is it the right map"),
+        (
+            ["A", "B", "A", ""],
+            r"3 of 3 labels \('A', 'B'\) are not in the map and became 'inst'; check that this is the right map",
+        ),
         (["chorus 1", "verse", "gtr"], ""),
         (["gtr"], ""),
     ],
@@ -154,6 +157,6 @@ def test_names_and_kinds_without_a_map_are_refused(tmp_path: Path) -> None:
         Reading.of("segment", labels="function7")
     with pytest.raises(MirflowError, match=r"absent.yaml: cannot be read"):
         Reading.of("segment", labels=tmp_path / "absent.yaml")
-    with pytest.raises(AnnotationError, match=r"labels maps the labels of events, .*, and tempo has none"):
+    with pytest.raises(AnnotationError, match=r"labels maps the labels of events, .*; tempo has no"):
         Reading.of("tempo", labels="functions7")
     assert shipped_maps() == ["functions7", "functions8"]

@@ -76,19 +76,19 @@ def test_times_are_no_classes_and_no_tags(tmp_path: Path, own: str, task: str) -
             "chord",
             "beat",
             "a.txt:1: not a row of beat (time, position, bar): '0.0 1.5 C:maj'; the file looks like chord "
-            "(start, end, label): say task chord; or declare which columns to read, such as columns: {time: 0}",
+            "(start, end, label): use task chord; or declare the columns to read, such as columns: {time: 0}",
         ),
-        ("chord", "melody", "the file looks like chord (start, end, label): say task chord; or declare"),
-        ("melody", "beat", "the file looks like melody (time, frequency): say task melody"),
-        ("transcription", "melody", "the file looks like transcription (start, end, pitch, velocity): say task"),
-        ("beat", "melody", "the file looks like beat (time, position, bar): say task beat"),
+        ("chord", "melody", "the file looks like chord (start, end, label): use task chord; or declare"),
+        ("melody", "beat", "the file looks like melody (time, frequency): use task melody"),
+        ("transcription", "melody", "the file looks like transcription (start, end, pitch, velocity): use task"),
+        ("beat", "melody", "the file looks like beat (time, position, bar): use task beat"),
         ("beat", "onset", "not a row of onset (time, label): '0.25 1 1'"),
         (
             "segment",
             "key",
-            "a file holds a key in one row, but here is another: '10.5\\t30.25\\tverse 1'; the file looks",
+            "expected a key in a single row, but found another row: '10.5\\t30.25\\tverse 1'; the file looks",
         ),
-        ("tempo", "transcription", "the file looks like tempo (tempo, tempo, strength): say task tempo"),
+        ("tempo", "transcription", "the file looks like tempo (tempo, tempo, strength): use task tempo"),
     ],
 )
 def test_the_task_that_a_file_looks_like_is_named(tmp_path: Path, own: str, task: str, expected: str) -> None:
@@ -176,7 +176,7 @@ def test_check_and_evaluate_tell_that_a_folder_is_of_another_task(tmp_path: Path
     assert "a.lab:1: error: not a row of melody (time, frequency): '0.0 1.5 C:maj'; the file looks like" in shown.output
     shown = CliRunner().invoke(cli, ["evaluate", str(tmp_path / "ref"), str(tmp_path / "est"), "--task", "beat"])
     assert shown.exit_code != 0
-    assert "the file looks like chord (start, end, label): say task chord" in " ".join(shown.output.split())
+    assert "the file looks like chord (start, end, label): use task chord" in " ".join(shown.output.split())
 
 
 def test_tables_of_tracks_hold_no_columns_but_the_task_s(tmp_path: Path) -> None:

@@ -68,14 +68,14 @@ def test_empty_levels(folder: Path) -> None:
 
 def test_what_can_be_wrong(folder: Path) -> None:
     path = folder / "x_{level}.lab"
-    with pytest.raises(AnnotationError, match=r"say the levels, from the coarsest to the finest: levels="):
+    with pytest.raises(AnnotationError, match=r"needs the levels, from the coarsest to the finest: levels="):
         read(path, task="hierarchy")
     with pytest.raises(UnreadableError, match=r"x_middle\.lab: cannot be read"):
         read(path, task="hierarchy", levels=["upper", "middle"])
     (folder / "x_lower.lab").write_text("0 3 a\n3 z b\n")
     with pytest.raises(InvalidAnnotationError, match=r"x_lower\.lab:2: end is not a number: 'z'"):
         read(path, task="hierarchy", levels=ORDER)
-    with pytest.raises(AnnotationError, match="levels are those of a hierarchy, and chord has none"):
+    with pytest.raises(AnnotationError, match="levels apply to hierarchies, which chord does not have"):
         read(folder / "x_upper.lab", task="chord", levels=ORDER)
     with pytest.raises(AnnotationError, match="a level occurs twice"):
         read(path, task="hierarchy", levels=["upper", "upper"])
@@ -115,15 +115,15 @@ def test_a_level_that_one_track_lacks_is_its_own_trouble(folder: Path) -> None:
     (folder / "y_lower.lab").unlink()
     sources = gathered(folder)
     assert levels(sources["x"].read()[0]) == TWO
-    with pytest.raises(UnreadableError, match=r"y_\{level\}\.lab: there is no file of the level 'lower'"):
+    with pytest.raises(UnreadableError, match=r"y_\{level\}\.lab: the level 'lower' has no file"):
         sources["y"].read()
     assert isinstance(sources["y"].stat()[0], int)
 
 
 def test_levels_are_declared_and_all_found(folder: Path) -> None:
-    with pytest.raises(AnnotationError, match=r"say the order of the levels, .*: lower, upper"):
+    with pytest.raises(AnnotationError, match=r"declare the levels, .*: lower, upper"):
         gathered(folder, levels=[])
-    with pytest.raises(AnnotationError, match=r"no file is of the level 'middle'; found: lower, upper"):
+    with pytest.raises(AnnotationError, match=r"no file for the level 'middle'; found: lower, upper"):
         gathered(folder, levels=["upper", "middle"])
 
 

@@ -93,8 +93,8 @@ class TestLists:
         ("rank", "message"),
         [
             ("1", r"s.csv:3: rank 1 occurs twice, first on line 2"),
-            ("0", r"s.csv:3: not a rank: 0"),
-            ("1.5", "not a rank: 1.5"),
+            ("0", r"s.csv:3: invalid rank 0"),
+            ("1.5", "invalid rank 1.5"),
         ],
     )
     def test_ranks_that_cannot_be(self, tmp_path: Path, rank: str, message: str) -> None:

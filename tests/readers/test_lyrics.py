@@ -145,21 +145,21 @@ def test_jams_lyrics_are_words_or_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.txt", "0.5 1.0 C\n1.0 2.0 G\n2.0 3.0 C\n", r"a.txt:1: not lyrics: '0.5 1.0 C'; .* say task"),
+        ("a.txt", "0.5 1.0 C\n1.0 2.0 G\n2.0 3.0 C\n", r"a.txt:1: not lyrics: '0.5 1.0 C'; .* use task"),
         ("a.lrc", "[00:01.00]Oh\nmy love\n", r"a.lrc:2: no time such as \[00:12.00\] before 'my love'"),
-        ("a.lrc", "[offset:soon]\n", r"a.lrc:1: offset is no number of milliseconds: 'soon'"),
-        ("a.lrc", "[offset:nan]\n", r"a.lrc:1: offset is no number of milliseconds: 'nan'"),
+        ("a.lrc", "[offset:soon]\n", r"a.lrc:1: offset is not a number of milliseconds: 'soon'"),
+        ("a.lrc", "[offset:nan]\n", r"a.lrc:1: offset is not a number of milliseconds: 'nan'"),
         ("a.srt", "Oh my love\n", r"a.srt: holds no subtitle"),
         (
             "a.srt",
             SRT.replace("\n00:00:03", "\n-00:00:03"),
-            r"a.srt:7: not the times of a subtitle: '-00:00:03,000 -->",
+            r"a.srt:7: invalid times of a subtitle: '-00:00:03,000 -->",
         ),
-        ("a.srt", SRT.replace("00:04,", "00:0x,"), r"a.srt:7: not the times of a subtitle: '00:00:03,000 --> 00:00:0x"),
+        ("a.srt", SRT.replace("00:04,", "00:0x,"), r"a.srt:7: invalid times of a subtitle: '00:00:03,000 --> 00:00:0x"),
         (
             "a.srt",
             SRT.replace("my", "00:00:01,000 00:00:02,000"),
-            r"a.srt: has 2 lines with --> and two times, which are 3",
+            r"a.srt: has 2 lines with --> and two times, but 3",
         ),
     ],
 )
@@ -169,25 +169,27 @@ def test_what_is_no_such_file_is_refused_with_its_line(tmp_path: Path, name: str
 
 
 def test_what_is_no_textgrid_and_other_kinds_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match=r"a.TextGrid: is no TextGrid of Praat, or is cut off"):
+    with pytest.raises(UnreadableError, match=r"a.TextGrid: is not a Praat TextGrid, or is truncated"):
         read(write(tmp_path, "a.TextGrid", "Oh my love"), task="lyrics")
     tier = TIER.format(count=1) + INTERVALS.format(number=1, name="words", first="Oh", second="my")
-    with pytest.raises(UnreadableError, match=r"a.TextGrid: is cut off: of 3 intervals and points 1 are there"):
+    with pytest.raises(UnreadableError, match=r"a.TextGrid: is truncated: it holds 1 of 3 intervals and points"):
         read(write(tmp_path, "a.TextGrid", tier[: tier.index("        intervals [2]")]), task="lyrics")
     with pytest.raises(InvalidAnnotationError, match=r"a.TextGrid:4: a time is negative: 'xmin = -1'"):
         read(write(tmp_path, "a.TextGrid", tier.replace("xmin = 0", "xmin = -1")), task="lyrics")
-    with pytest.raises(InvalidAnnotationError, match="has 2 tiers of intervals 'words', which need names of their own"):
+    with pytest.raises(InvalidAnnotationError, match="has 2 tiers of intervals 'words'; names must be unique"):
         read(write(tmp_path, "a.TextGrid", tier + tier[tier.index("    item [1]") :]), task="lyrics")
-    with pytest.raises(InvalidAnnotationError, match="lrc files are read as text, events and intervals, not as notes"):
+    with pytest.raises(
+        InvalidAnnotationError, match="lrc files can be read as text, events and intervals, not as notes"
+    ):
         read(write(tmp_path, "a.lrc", LRC), task="transcription")
-    with pytest.raises(AnnotationError, match="language is that of lyrics, not of beat"):
+    with pytest.raises(AnnotationError, match="language applies to lyrics, not to beat"):
         read(write(tmp_path, "a.txt", "0.5"), task="beat", language="de")
 
 
 def test_text_without_times_has_no_place_on_a_grid(tmp_path: Path) -> None:
     with pytest.raises(InvalidAnnotationError, match=r"a.txt: text without times has no place on a time axis"):
         mirflow.align(read(write(tmp_path, "a.txt", "Oh my love"), task="lyrics"), {"hop": 1.0})
-    with pytest.raises(InvalidAnnotationError, match=r"a.csv: lyrics are read from text, .* not from csv"):
+    with pytest.raises(InvalidAnnotationError, match=r"a.csv: lyrics can be read from text, .* not from csv"):
         read(write(tmp_path, "a.csv", "track,text\na,oh\n"), task="lyrics")
 
 

@@ -85,13 +85,13 @@ def test_names_that_would_be_alike_stay_whole(tmp_path):
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("1.241\t0.2e-4", "nan\t0.2e-4", r"m\.txt:6: distance from 'x' to 'y' is not finite: nan"),
-        ("1.241\t0.2e-4", "1.241\t-inf", r"m\.txt:6: distance from 'x' to 'z' is not finite: -inf"),
-        ("1.241\t0.2e-4", "1.241\t1e999", r"m\.txt:6: distance from 'x' to 'z' is not finite: inf"),
-        ("1.241\t0.2e-4", "far\t0.2e-4", r"m\.txt:6: distance to 'y' is not a number: 'far'"),
-        ("1.241\t0.2e-4", "1.241", r"m\.txt:6: has 2 distances, needs one to each of the 3 items"),
-        ("1.241\t0.2e-4", "1.241\t\t", r"m\.txt:6: has 2 distances, needs one to each of the 3 items"),
-        ("1.241\t0.2e-4", "\t0.2e-4", r"m\.txt:6: distance to 'y' is not a number: ''"),
+        ("1.241\t0.2e-4", "nan\t0.2e-4", r"m\.txt:6: the distance from 'x' to 'y' is not finite: nan"),
+        ("1.241\t0.2e-4", "1.241\t-inf", r"m\.txt:6: the distance from 'x' to 'z' is not finite: -inf"),
+        ("1.241\t0.2e-4", "1.241\t1e999", r"m\.txt:6: the distance from 'x' to 'z' is not finite: inf"),
+        ("1.241\t0.2e-4", "far\t0.2e-4", r"m\.txt:6: the distance to 'y' is not a number: 'far'"),
+        ("1.241\t0.2e-4", "1.241", r"m\.txt:6: has 2 distances, but needs one for each of the 3 items"),
+        ("1.241\t0.2e-4", "1.241\t\t", r"m\.txt:6: has 2 distances, but needs one for each of the 3 items"),
+        ("1.241\t0.2e-4", "\t0.2e-4", r"m\.txt:6: the distance to 'y' is not a number: ''"),
     ],
 )
 def test_a_bad_row_spoils_its_own_query(tmp_path, before, after, message):
@@ -104,15 +104,15 @@ def test_a_bad_row_spoils_its_own_query(tmp_path, before, after, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty: a matrix names its items"),
-        ("title\n1\tx.wav\n2\ty.wav\n", "there is no line that begins with Q/R"),
+        ("", "is empty; a matrix must name its items"),
+        ("title\n1\tx.wav\n2\ty.wav\n", "no line begins with Q/R"),
         (MIREX.replace("2\tpath", "1\tpath"), r"m\.txt:3: two files have the number 1"),
-        (MIREX.replace("2\tpath", "two\tpath"), r"m\.txt:3: neither a number and a file, nor the line Q/R: 'two"),
+        (MIREX.replace("2\tpath", "two\tpath"), r"m\.txt:3: expected a number and a file, or the line Q/R, not 'two"),
         (MIREX.replace("Q/R\t1\t2\t3", "Q/R\t1\t2\t4"), r"m\.txt:5: no file has the number '4' of this column"),
         (MIREX.replace("Q/R\t1\t2\t3", "Q/R\t1\t2\t2"), r"m\.txt:5: two columns are called '2'"),
         (MIREX.replace("\n3\t50", "\n9\t50"), r"m\.txt:8: no file has the number '9' of this row"),
-        (MIREX.replace("\n3\t50", "\n1\t50"), r"m\.txt:8: a second row of 'x', first on line 6"),
-        ("0.0,0.5,0.2\n0.5,0.0,0.1\n0.2,0.1,0.0\n", r"m\.txt:1: names no items"),
+        (MIREX.replace("\n3\t50", "\n1\t50"), r"m\.txt:8: query 'x' occurs twice, first on line 6"),
+        ("0.0,0.5,0.2\n0.5,0.0,0.1\n0.2,0.1,0.0\n", r"m\.txt:1: does not name its items"),
         (",x,x\nx,0,1\n", r"m\.txt:1: two columns are called 'x'"),
     ],
 )
@@ -152,24 +152,24 @@ class TestArrays:
         assert [ranks(opened, query) for query in "xyz"] == [["z", "y"], ["z", "x"], ["x", "y"]]
 
     def test_names_that_do_not_fit_are_reported(self, tmp_path):
-        with pytest.raises(InvalidAnnotationError, match=r"is 3 x 3, and m\.txt names 2 items"):
+        with pytest.raises(InvalidAnnotationError, match=r"is 3 x 3, but m\.txt names 2 items"):
             self.write(tmp_path, self.DISTANCES, "xy")
         with pytest.raises(InvalidAnnotationError, match="names 'x' twice"):
             self.write(tmp_path, self.DISTANCES, "xyx")
         (tmp_path / "m.txt").unlink()
-        with pytest.raises(UnreadableError, match=r"write them one a line into m\.txt or items\.txt"):
+        with pytest.raises(UnreadableError, match=r"write them to m\.txt or items\.txt next to it"):
             open_table(str(tmp_path / "m.npy"), Reading.of(task="retrieval"), "m.npy")
 
     def test_what_is_no_array_of_numbers_is_reported(self, tmp_path):
         with pytest.raises(UnreadableError, match="is an array of bool, not of numbers"):
             self.write(tmp_path, self.DISTANCES > 1)
-        with pytest.raises(UnreadableError, match="no array that can be read"):
+        with pytest.raises(UnreadableError, match="cannot be read as an array"):
             self.write(tmp_path, self.DISTANCES.astype(object))
         with (tmp_path / "m.npy").open("wb") as file:
             np.savez(file, self.DISTANCES)
-        with pytest.raises(UnreadableError, match="is an archive of arrays, not one array"):
+        with pytest.raises(UnreadableError, match="is an archive of arrays, not a single array"):
             open_table(str(tmp_path / "m.npy"), Reading.of(task="retrieval"), "m.npy")
-        with pytest.raises(InvalidAnnotationError, match=r"is one number, and m\.txt names 3 items"):
+        with pytest.raises(InvalidAnnotationError, match=r"is one number, but m\.txt names 3 items"):
             self.write(tmp_path, np.array(1.0))
 
     def test_a_distance_that_is_not_finite(self, tmp_path):
@@ -204,17 +204,21 @@ class TestArrays:
 
     def test_an_archive_without_names_has_them_beside_it(self, tmp_path):
         np.savez(tmp_path / "m.npz", distances=self.DISTANCES)
-        with pytest.raises(UnreadableError, match=r"m\.npz: names no items: save them in it as 'items', or write them"):
+        with pytest.raises(
+            UnreadableError, match=r"m\.npz: does not name its items: save them in it as 'items', or write them"
+        ):
             open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
         (tmp_path / "m.txt").write_text("x\ny\nz\n")
         assert ranks(open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz"), "x") == ["z", "y"]
 
     def test_an_archive_that_does_not_say_what_is_near_is_refused(self, tmp_path):
         np.savez(tmp_path / "m.npz", self.DISTANCES, items=["x", "y", "z"])
-        with pytest.raises(InvalidAnnotationError, match="call the array 'arr_0' distances or similarities"):
+        with pytest.raises(
+            InvalidAnnotationError, match="the array 'arr_0' holds distances: rename it to distances or similarities"
+        ):
             open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
         np.savez(tmp_path / "m.npz", distances=self.DISTANCES[:2], items=["x", "y", "z"])
-        with pytest.raises(InvalidAnnotationError, match=r"m\.npz: is 2 x 3, and it names 3 items"):
+        with pytest.raises(InvalidAnnotationError, match=r"m\.npz: is 2 x 3, but it names 3 items"):
             open_table(str(tmp_path / "m.npz"), Reading.of(task="retrieval"), "m.npz")
 
     def test_similarities_are_not_read_as_distances(self, tmp_path):

@@ -137,9 +137,9 @@ def test_a_file_without_notes_is_an_empty_annotation(tmp_path: Path) -> None:
         (b"", "is empty, not a MIDI file"),
         (b"0 1 440\n", "is not a MIDI file"),
         (b"RIFF1234", "is not a MIDI file"),
-        (saved([on(60), off(60, 10)])[:-9], "it ends in the middle"),
+        (saved([on(60), off(60, 10)])[:-9], "is truncated"),
         (saved([on(60), off(60, 10)])[:10], "is not a"),
-        (saved([on(60)], division=1).replace(b"\0\1MTrk", b"\0\0MTrk"), "no ticks a beat"),
+        (saved([on(60)], division=1).replace(b"\0\1MTrk", b"\0\0MTrk"), "no ticks per beat"),
         (saved([on(60)]).replace(b"\x90\x3c\x40", b"\x90\xbc\x40"), "is not a MIDI file"),
         (saved([MetaMessage("key_signature", key="C")]).replace(b"Y\2\0\0", b"Y\2\0\7"), "Could not decode key"),
     ],
@@ -168,7 +168,7 @@ def test_several_pieces_in_a_file_are_refused() -> None:
 
 
 def test_a_midi_file_holds_nothing_but_notes() -> None:
-    with pytest.raises(InvalidAnnotationError, match="holds notes, not events"):
+    with pytest.raises(InvalidAnnotationError, match="hold notes, not events"):
         parse_midi(saved([on(60)]), Reading.of(task="beat"))
 
 
@@ -242,7 +242,7 @@ def test_hits_that_are_written_are_read_back(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"pitch": [60.0, 20000.0]}, "note 2: pitch 135 cannot be written: MIDI has pitch from 0 to 127"),
+        ({"pitch": [60.0, 20000.0]}, "note 2: pitch 135 cannot be written: MIDI needs pitch from 0 to 127"),
         ({"velocity": [0.0, 1.0]}, "note 1: velocity 0 cannot be written"),
         ({"start": [-1.0, 1.0]}, "note 1: start -1 cannot be written"),
         ({"end": [1.0, np.inf]}, "note 2: end inf cannot be written"),
@@ -260,9 +260,9 @@ def test_only_notes_are_written_on_no_more_channels_than_there_are(tmp_path):
     columns = {"start": span, "end": span + 1, "pitch": np.full(16, 440.0), "program": span}
     with pytest.raises(AnnotationError, match="16 programs: a MIDI file has 15 channels"):
         mirflow.to_midi(Annotation("notes", columns), tmp_path / "a.mid")
-    with pytest.raises(AnnotationError, match="a MIDI file holds notes, not events; to_jams, to_lab and to_csv"):
+    with pytest.raises(AnnotationError, match="MIDI files hold notes, not events; use to_jams, to_lab or to_csv"):
         mirflow.to_midi(Annotation("events", {"time": span}), tmp_path / "a.mid")
-    with pytest.raises(AnnotationError, match="by the MIDI numbers of General MIDI's percussion, not 'kick'"):
+    with pytest.raises(AnnotationError, match="cannot write the hit 'kick': labels must be General MIDI numbers"):
         mirflow.to_midi(Annotation("hits", {"time": span[:1]}, ["kick"]), tmp_path / "a.mid")
 
 

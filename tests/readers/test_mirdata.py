@@ -111,7 +111,9 @@ def test_a_data_set_may_be_an_object(tmp_path: Path) -> None:
     dataset.index_path = str(write_dataset(tmp_path, "beatles"))
     assert mirflow.from_mirdata(dataset, "chords").rows.labels == ("C", "G:min7/b3", "N", "A:min", "D")
     for thing, options in ((dataset, {"version": "1.2"}), (annotations, {})):
-        with pytest.raises(AnnotationError, match=r"is initialized: leave data_home|not a data set of mirdata: module"):
+        with pytest.raises(
+            AnnotationError, match=r"is already initialized: omit data_home|or an initialized one, not module"
+        ):
             mirflow.from_mirdata(thing, "chords", **options)
 
 
@@ -135,7 +137,7 @@ def test_values_of_a_table_that_is_missing_name_it(tmp_path: Path) -> None:
 
 
 def test_one_of_several_annotators_is_chosen(tmp_path: Path) -> None:
-    with pytest.raises(AnnotationError, match=r"salami/2/sections_uppercase: say which annotator: it holds 5, 8"):
+    with pytest.raises(AnnotationError, match=r"salami/2/sections_uppercase: choose an annotator: it holds 5, 8"):
         read(tmp_path, "salami", "sections_uppercase")
     second = read(tmp_path, "salami", "sections_uppercase", annotator="8", tracks=["2"])
     assert second["2"].start.values.tolist() == [0.0, 0.6, 12.0]
@@ -184,11 +186,11 @@ GLOBAL = annotations.BeatData(FRAMES, "s", np.array([1, 2]), "global_index")
 @pytest.mark.parametrize(
     ("task", "value", "message"),
     [
-        ("transcription", NOTES, "times in ticks cannot be converted to seconds"),
+        ("transcription", NOTES, "cannot convert times in ticks to seconds"),
         (
             "melody",
             annotations.F0Data(FRAMES, "s", np.array(["A4", "B4"]), "note_name", np.ones(2), "binary"),
-            "pitches in note_name cannot be converted to Hz",
+            "cannot convert pitches in note_name to Hz",
         ),
         (
             "multipitch",
@@ -200,9 +202,9 @@ GLOBAL = annotations.BeatData(FRAMES, "s", np.array([1, 2]), "global_index")
             annotations.TempoData(FRAMES[np.newaxis], "s", np.array([99.0]), "bpm", np.array([3.0]), "energy"),
             "the confidence of tempi is in energy",
         ),
-        ("downbeat", GLOBAL, "downbeats need positions in the bar (bar_index), and positions are in global_index"),
+        ("downbeat", GLOBAL, "downbeats need positions in the bar (bar_index), but positions are in global_index"),
         ("segment", annotations.SectionData(INTERVALS, "s"), "SectionData has no labels"),
-        ("chord", GLOBAL, "BeatData holds events, the task compares intervals"),
+        ("chord", GLOBAL, "BeatData holds events, but the task compares intervals"),
         ("beat", mirdata, "module"),
     ],
 )
@@ -217,7 +219,7 @@ def test_what_cannot_be_converted_is_refused_by_name(task: str, value: Any, mess
         ("beatls", "chords", {}, "unknown data set of mirdata 'beatls'; did you mean 'beatles'?"),
         ("beatles", "chord", {}, "unknown annotation of beatles 'chord'; did you mean 'chords'?"),
         ("beatles", "chords", {"tracks": ["c"]}, "unknown track of beatles 'c'"),
-        ("beatles", "chords", {"split": "test"}, "beatles has no splits: leave 'test' out"),
+        ("beatles", "chords", {"split": "test"}, "beatles has no splits: omit 'test'"),
         ("beatles", "chords", {"version": "9"}, "unknown version of beatles '9'"),
         ("beatles", "chords", {"index": "none.json"}, '.download(["index"])'),
         ("beatles", "chords", {"metadata": ["year"]}, "unknown attribute of tracks of beatles 'year'"),
@@ -239,7 +241,7 @@ def test_every_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(AnnotationError, match="2 problems") as caught:
         mirflow.from_mirdata("beatles", "chords", data_home=tmp_path, index=index)
     first, second = str(caught.value).splitlines()[1:]
-    assert re.search(r"mirdata:beatles/a/chords: there is no file '.*a/chords\.lab'; download the data", first)
+    assert re.search(r"mirdata:beatles/a/chords: the file '.*a/chords\.lab' does not exist; download the data", first)
     assert re.search(r"mirdata:beatles/b/chords: mirdata cannot read '.*b/chords\.lab': ValueError", second)
 
 
@@ -276,7 +278,7 @@ def test_references_of_a_pipeline(tmp_path: Path) -> None:
     assert counts(pipeline) == {"changed": 1, "reused": 1}
     (tmp_path / "a/chords.lab").unlink()
     report = mirflow.run(pipeline, store=tmp_path / "s.zarr")
-    assert any("mirdata:beatles/a/chords: there is no file" in one for one in report.evaluations[0].messages)
+    assert any("mirdata:beatles/a/chords: the file" in one for one in report.evaluations[0].messages)
     assert (report.evaluations[0].counts["changed"], report.evaluations[0].failed) == (1, 1)
 
 
@@ -315,7 +317,7 @@ def test_real_sections_and_keys_are_those_of_the_files(shared_data: Path, tmp_pa
     sections = {name: {**empty, keys[0]: [f"{name}/textfile1_uppercase.txt", ""]} for name in folders}
     index = tmp_path / "index.json"
     index.write_text(json.dumps({"tracks": sections}))
-    with pytest.warns(MirflowWarning, match=r"metadata of salami are left out: Metadata not found"):
+    with pytest.warns(MirflowWarning, match=r"metadata of salami cannot be read and are omitted: Metadata not found"):
         ours = mirflow.from_mirdata(
             "salami", "sections_annotator_1_uppercase", data_home=shared_data / "salami", index=index
         )
@@ -338,7 +340,7 @@ def test_mirdata_is_imported_for_its_own_objects_alone() -> None:
 
 def test_without_mirdata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mirdata", None)
-    with pytest.raises(AnnotationError, match=r"data sets of mirdata need it: pip install 'mirflow\[mirdata\]'"):
+    with pytest.raises(AnnotationError, match=r"data sets of mirdata need mirdata: pip install 'mirflow\[mirdata\]'"):
         mirflow.from_mirdata("beatles", "chords")
 
 

@@ -69,11 +69,11 @@ def test_what_holds_no_note_is_left_out() -> None:
     [
         (
             "pattern1\noccurrence1\n1, x\n",
-            r"a\.txt:3: neither a pattern, an occurrence nor an onset and a pitch: '1, x'",
+            r"a\.txt:3: expected a pattern, an occurrence, or an onset and a pitch, not '1, x'",
         ),
-        ("pattern1\noccurrence1\n1\n", r"a\.txt:3: neither"),
-        ("0 1 C\n", r"a\.txt:1: a note outside of any occurrence: '0 1 C'"),
-        ("1, 60\n", r"a\.txt:1: a note outside of any occurrence: '1, 60'"),
+        ("pattern1\noccurrence1\n1\n", r"a\.txt:3: expected a pattern"),
+        ("0 1 C\n", r"a\.txt:1: the note is outside of all occurrences: '0 1 C'"),
+        ("1, 60\n", r"a\.txt:1: the note is outside of all occurrences: '1, 60'"),
     ],
 )
 def test_the_line_is_named(text: str, message: str) -> None:

@@ -76,7 +76,7 @@ def test_only_the_system_that_never_meets_is_reported(folder: Path) -> None:
     write(folder / "bob.lists", LISTS, "song:{}")
     with pytest.warns(MirflowWarning) as warned:
         found = score(pipeline(folder, "reference.qrels", "{system}.lists"))
-    message = "retrieval: no item of system 'bob' occurs in the reference: 'song:x' is listed, 'a' is true"
+    message = "retrieval: no item of system 'bob' occurs in the reference: 'song:x' is listed, the reference has 'a'"
     assert [str(one.message) for one in warned] == [message]
     np.testing.assert_allclose(found, [PRECISION, [0.0, 0.0]], rtol=0, atol=1e-12)
 
@@ -86,8 +86,8 @@ def test_names_that_meet_in_part_stay_and_are_reported_once(folder: Path) -> Non
     lists = {"q1": ["y", "a", "/m/b.wav"], "q2": ["c.wav"]}
     write(folder / "ada.lists", lists, "{}")
     message = (
-        "retrieval: some items of system 'ada' occur in the reference as they are called, and others would not but for"
-        " folders and suffixes: '/m/b.wav' is listed for 'q1', 'b' is true; call them alike"
+        "retrieval: some items of system 'ada' occur in the reference, others would only without folders and"
+        " suffixes: '/m/b.wav' is listed for 'q1', the reference has 'b'; use the same names on both sides"
     )
     with pytest.warns(MirflowWarning) as warned:
         found = score(pipeline(folder, "reference.qrels", "{system}.lists"))
@@ -116,7 +116,7 @@ def test_two_names_that_would_be_the_same_are_named(
 ) -> None:
     write(folder / "reference.qrels", {"q1": true}, "{}")
     write(folder / "ada.lists", {"q1": listed}, "{}")
-    why = f"without folders and suffixes names would match, but {pair} would then be the same: call items alike"
+    why = f"names would match without folders and suffixes, but {pair} would then be the same: use the same names"
     with pytest.warns(MirflowWarning, match=why):
         score(pipeline(folder, "reference.qrels", "{system}.lists"))
 
@@ -129,7 +129,10 @@ def test_the_command_line_tells_it_too(folder: Path) -> None:
         warnings.simplefilter("default")
         shown = CliRunner().invoke(cli, ["evaluate", *names])
     assert shown.exit_code == 0, shown.output
-    assert "warning: no item of system 'bob' occurs in the reference: 'song:x' is listed, 'a' is true" in shown.output
+    assert (
+        "warning: no item of system 'bob' occurs in the reference: 'song:x' is listed, the reference has 'a'"
+        in shown.output
+    )
 
 
 def test_a_run_again_computes_nothing_until_the_names_change(folder: Path) -> None:
@@ -141,7 +144,7 @@ def test_a_run_again_computes_nothing_until_the_names_change(folder: Path) -> No
     with (folder / "ada.lists").open("a") as file:
         file.write("q3: other/a.wav\n")
     write(folder / "reference.qrels", {**TRUE, "q3": ["z"]}, "{}")
-    with pytest.warns(MirflowWarning, match=r"'x.wav' is listed, 'a' is true"):
+    with pytest.warns(MirflowWarning, match=r"'x.wav' is listed, the reference has 'a'"):
         counts = mirflow.run(path, scheduler="serial").evaluations[0].counts
     assert counts["changed"] == 2, "two items are called a now, so that nobody knows which is meant"
 
@@ -163,7 +166,7 @@ class TestTwoCollections:
         np.testing.assert_allclose(found.score[:, 0], PRECISION, rtol=0, atol=1e-12)
 
     def test_are_reported_not_to(self) -> None:
-        with pytest.warns(MirflowWarning, match="'song x' is listed, 'a' is true"):
+        with pytest.warns(MirflowWarning, match="'song x' is listed, the reference has 'a'"):
             mirflow.evaluate(*self.collections("{}", "song {}"), "retrieval")
 
 
@@ -201,7 +204,7 @@ def test_each_system_of_a_table_may_name_queries_in_its_own_way(folder: Path) ->
 class TestTwoQueriesThatWouldBeOne:
     """`d/q1` and `q1.wav.mp3` may each be the reference's `q1.wav`: nobody knows which, and no door takes one."""
 
-    message = r"'q1.wav.mp3' and 'd/q1' would both be 'q1.wav' of the reference"
+    message = r"'q1.wav.mp3' and 'd/q1' both match 'q1.wav' of the reference"
 
     @pytest.fixture
     def files(self, folder: Path) -> tuple[Path, Path]:
@@ -225,7 +228,9 @@ class TestTwoQueriesThatWouldBeOne:
 
 def test_a_single_pair_is_scored_as_among_others_with_a_warning() -> None:
     reference, listed = Annotation("ranking", {}, ["a.wav"]), Annotation("ranking", {}, ["x/a.mp3"])
-    with pytest.warns(MirflowWarning, match=r"no name matches: 'x/a.mp3' is listed, 'a.wav' is true; call items alike"):
+    with pytest.warns(
+        MirflowWarning, match=r"no name matches: 'x/a.mp3' is listed, the reference has 'a.wav'; use the same names"
+    ):
         found = mirflow.evaluate(reference, listed, "retrieval", metrics=["average_precision"])
     assert found.score.item() == 0.0
 
@@ -241,6 +246,6 @@ def test_classes_that_are_written_otherwise_are_reported(folder: Path) -> None:
     (folder / "reference.csv").write_text("track,class\na,jazz\nb,rock\n")
     (folder / "ada.tsv").write_text("a\tJazz\nb\tRock\n")
     path = pipeline(folder, "reference.csv", "{system}.tsv", task="classification", metrics=["accuracy"])
-    message = "no label of system 'ada' occurs in the reference: 'Jazz' is given, 'jazz' is true"
+    message = "no label of system 'ada' occurs in the reference: 'Jazz' is given, the reference has 'jazz'"
     with pytest.warns(MirflowWarning, match=message):
         mirflow.run(path, scheduler="serial")

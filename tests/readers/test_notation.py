@@ -62,5 +62,5 @@ def test_chords_of_one_side_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["segment", "beat", "local_key"])
 def test_it_is_that_of_chords(task: str) -> None:
-    with pytest.raises(AnnotationError, match=f"notation is that of chord labels, and {task} has none"):
+    with pytest.raises(AnnotationError, match=f"notation applies to chord labels, which {task} does not have"):
         mirflow.load("a.lab", task=task, notation="leadsheet")

@@ -57,12 +57,12 @@ def test_text_with_notes_is_read_where_a_hop_is_given(tmp_path: Path) -> None:
 
 def test_bad_input(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("start,end,pitch\n0,1,440\n2,1,440\n")
-    with pytest.raises(InvalidAnnotationError, match=r"a\.csv:3: a note from 2 to 1 s cannot be frames"):
+    with pytest.raises(InvalidAnnotationError, match=r"a\.csv:3: cannot convert a note from 2 to 1 s to frames"):
         read(tmp_path / "a.csv", task="multipitch", hop=0.1)
     (tmp_path / "a.csv").write_text("start,end,pitch\n0,1e8,440\n")
-    with pytest.raises(InvalidAnnotationError, match=r"a\.csv: more than 8388608 frames .* take a larger hop"):
+    with pytest.raises(InvalidAnnotationError, match=r"a\.csv: more than 8388608 frames .* use a larger hop"):
         read(tmp_path / "a.csv", task="multipitch", hop=0.1)
-    with pytest.raises(AnnotationError, match=r"hop: 0 s is no distance of frames; write seconds, from 0\.001 to 10"):
+    with pytest.raises(AnnotationError, match=r"invalid hop 0: expected seconds from 0\.001 to 10"):
         Reading.of("multipitch", hop=0)
-    with pytest.raises(AnnotationError, match="hop is that of frames of multiple pitches, and events have none"):
+    with pytest.raises(AnnotationError, match="hop applies to frames of multiple pitches, not to events"):
         Reading.of("beat", hop=0.1)

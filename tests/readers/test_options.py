@@ -29,13 +29,17 @@ def test_the_kind_follows(asked: dict[str, Any], kind: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
-        ({}, AnnotationError, "name a task, a kind or a namespace"),
+        ({}, AnnotationError, "give a task, a kind or a namespace"),
         ({"task": "chrod"}, UnknownNameError, "did you mean 'chord'"),
         ({"namespace": "chord_harto"}, UnknownNameError, "did you mean 'chord_harte'"),
         ({"kind": "interval"}, UnknownNameError, "did you mean 'intervals'"),
-        ({"kind": "notes", "format": "run"}, AnnotationError, "format 'run' holds rankings, and notes has none"),
-        ({"task": "chord", "exclude": "none"}, AnnotationError, "exclude is for rankings, and chord has none"),
-        ({"kind": "ranking", "exclude": "me"}, UnknownNameError, "what is excluded 'me'"),
+        ({"kind": "notes", "format": "run"}, AnnotationError, "format 'run' holds rankings, which notes does not use"),
+        (
+            {"task": "chord", "exclude": "none"},
+            AnnotationError,
+            "exclude applies to rankings, which chord does not have",
+        ),
+        ({"kind": "ranking", "exclude": "me"}, UnknownNameError, "value of exclude 'me'"),
         ({"kind": "ranking", "exclude_same": "artist"}, AnnotationError, "declare format: groups"),
         ({"task": "chord", "namespace": "beat"}, AnnotationError, "'beat' holds events, but chord needs intervals"),
     ],
@@ -67,7 +71,7 @@ def test_every_namespace_has_a_task_that_reads_it_or_is_read_by_name() -> None:
     [("anotator", "annotator"), ("taks", "task"), ("metric", "metrics"), ("colums", "columns"), ("excude", "exclude")],
 )
 def test_a_misspelt_option_is_reported_with_the_one_that_is_meant(given: str, meant: str) -> None:
-    with pytest.raises(AnnotationError, match=f"not an option of reading: '{given}'; did you mean '{meant}'"):
+    with pytest.raises(AnnotationError, match=f"unknown option of reading '{given}'; did you mean '{meant}'"):
         Reading.of("chord", **{given: 1})
 
 
@@ -106,7 +110,9 @@ class TestOneDeclarationOfAnOption:
 
 @pytest.mark.parametrize("name", ["annotator", "estimate_annotator"])
 def test_an_annotator_is_chosen_where_a_file_is_loaded(name):
-    with pytest.raises(AnnotationError, match=f"'{name}' is not a parameter of this function; mirflow.load"):
+    with pytest.raises(
+        AnnotationError, match=f"'{name}' is not a parameter of this function; pass the result of mirflow.load"
+    ):
         split_sides({name: "Ann"})
 
 

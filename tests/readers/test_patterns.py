@@ -89,7 +89,7 @@ def test_absolute_patterns_and_patterns_beside_the_root(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{}.lab", "{a b}.lab", "{track", "track}.lab", "{track:int}", "{{track}}", "{1}"])
 def test_what_is_no_pattern(text: str) -> None:
-    with pytest.raises(AnnotationError, match=r"not a placeholder|unbalanced braces"):
+    with pytest.raises(AnnotationError, match=r"invalid placeholder|unbalanced braces"):
         Pattern(text)
 
 

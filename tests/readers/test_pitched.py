@@ -136,9 +136,9 @@ def test_what_cannot_be_read_is_reported_with_its_line(
     ("asked", "message"),
     [
         ({"task": "chord", "pitch_unit": "MIDI"}, "intervals have no pitch"),
-        ({"task": "melody", "pitch_unit": "midi"}, "not a unit of pitch: 'midi'; write Hz or MIDI"),
-        ({"task": "melody", "time_unit": "frames@0"}, "not a time unit: 'frames@0'"),
-        ({"task": "multipitch", "columns": {"time": 0}}, "have one layout only"),
+        ({"task": "melody", "pitch_unit": "midi"}, "invalid pitch_unit 'midi': expected Hz or MIDI"),
+        ({"task": "melody", "time_unit": "frames@0"}, "invalid time_unit 'frames@0'"),
+        ({"task": "multipitch", "columns": {"time": 0}}, "have a fixed layout"),
         ({"task": "melody", "drums": True}, "notes of MIDI files"),
         ({"task": "transcription", "instrument": "name"}, "unknown instrument 'name'"),
     ],

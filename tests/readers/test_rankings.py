@@ -72,11 +72,11 @@ class TestRows:
         ("ranks", "message"),
         [
             ("1 2 2", "x.csv:4: rank 2 occurs twice, first on line 3"),
-            ("1 2 4", "x.csv:4: no rank 3: after 2 comes 4"),
-            ("2 3 4", "x.csv:2: not the first rank, or not a rank: 2"),
-            ("1 2 2.5", "x.csv:4: not the first rank, or not a rank: 2.5"),
-            ("nan 1 2", "x.csv:2: not the first rank, or not a rank: nan"),
-            ("-1 1 2", "x.csv:2: not the first rank, or not a rank: -1"),
+            ("1 2 4", "x.csv:4: missing rank 3: 2 is followed by 4"),
+            ("2 3 4", "x.csv:2: invalid first rank 2"),
+            ("1 2 2.5", "x.csv:4: invalid first rank 2.5"),
+            ("nan 1 2", "x.csv:2: invalid first rank nan"),
+            ("-1 1 2", "x.csv:2: invalid first rank -1"),
         ],
     )
     def test_ranks_that_are_none_spoil_their_query(self, tmp_path, ranks, message):
@@ -89,7 +89,7 @@ class TestRows:
     @pytest.mark.parametrize(("name", "row"), [("x.csv", "q,a,1"), ("x.txt", "q a 1"), ("x.tsv", "q\ta\t1")])
     def test_a_third_column_without_a_name_is_not_guessed_at(self, tmp_path, name, row):
         with pytest.raises(
-            InvalidAnnotationError, match="the rank, the score or the grade may be meant: declare columns"
+            InvalidAnnotationError, match=r"are ambiguous \(the rank, the score or the grade\): declare columns"
         ):
             table(tmp_path, name, row + "\n")
 
@@ -230,7 +230,7 @@ class TestStamps:
 
 def test_one_file_of_many_queries_is_no_single_ranking(tmp_path):
     (tmp_path / "x.run").write_text(RUN)
-    with pytest.raises(InvalidAnnotationError, match="run files hold many tracks: load_collection reads them"):
+    with pytest.raises(InvalidAnnotationError, match="run files hold many tracks: read them with load_collection"):
         mirflow.load(tmp_path / "x.run", task="retrieval")
 
 

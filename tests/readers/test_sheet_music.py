@@ -79,7 +79,7 @@ class TestText:
         "line", ["Note 60 0 0 500", "Tatum", "Hierarchy 3 2 4", "Key H Maj", "Key 7 dorian", "0 1 C"]
     )
     def test_other_lines_are_refused_with_their_number(self, line: str) -> None:
-        with pytest.raises(InvalidAnnotationError, match=r"a.txt:2: neither a note, a tatum, .* nor a chord"):
+        with pytest.raises(InvalidAnnotationError, match=r"a.txt:2: expected a note, a tatum, .* or a chord"):
             parse(f"Tatum 0\n{line}\n")
 
 
@@ -124,5 +124,7 @@ class TestMusicxml:
 
     @pytest.mark.parametrize("text", ["", "no xml", "<score/>", PART[:900]])
     def test_what_music21_does_not_read_is_refused(self, text: str) -> None:
-        with pytest.raises(AnnotationError, match=r"a.musicxml:.* (is not (a MusicXML score|musicxml)|holds no score)"):
+        with pytest.raises(
+            AnnotationError, match=r"a.musicxml:.* (is not a MusicXML score|cannot read it as musicxml|holds no score)"
+        ):
             parse(text, "musicxml")

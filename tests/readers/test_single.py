@@ -38,7 +38,7 @@ def test_a_key_file(tmp_path: Path, name: str, text: str) -> None:
 
 def test_key_files_that_are_empty_or_hold_two(tmp_path: Path) -> None:
     assert len(read(write(tmp_path, "a.key", ""), task="key")) == 0
-    with pytest.raises(InvalidAnnotationError, match=r"a\.key:2: a file holds a key in one row, .*: 'G major'"):
+    with pytest.raises(InvalidAnnotationError, match=r"a\.key:2: expected a key in a single row, .*: 'G major'"):
         read(write(tmp_path, "a.key", "C minor\nG major\n"), task="key")
     with pytest.raises(UnreadableError, match="binary"):
         read(write(tmp_path, "a.key", "C\0"), task="key")
@@ -72,11 +72,11 @@ def test_a_tempo_file(tmp_path: Path, text: str, tempi: list[float], salience: l
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("60 120 0.5\n60 120 0.5\n", r"a\.txt:2: a file holds the tempi of a track in one row"),
+        ("60 120 0.5\n60 120 0.5\n", r"a\.txt:2: expected the tempi of a track in a single row"),
         ("60 120 -3\n", r"a\.txt:1: the strength of the first tempo is not between 0 and 1: -3"),
         ("60 120 nan\n", "not between 0 and 1: nan"),
-        ("fast\n", r"a\.txt:1: not one or two tempi and a strength: 'fast'"),
-        ("1 2 3 4\n", r"a\.txt:1: one or two tempi and a strength, not '1 2 3 4'"),
+        ("fast\n", r"a\.txt:1: expected one or two tempi and a strength, not 'fast'"),
+        ("1 2 3 4\n", r"a\.txt:1: expected one or two tempi and a strength, not '1 2 3 4'"),
     ],
 )
 def test_a_tempo_file_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
@@ -107,7 +107,7 @@ def test_written_jams_follows_its_schema_and_is_read_back(tmp_path: Path) -> Non
 
 
 def test_such_files_have_no_columns_to_declare(tmp_path: Path) -> None:
-    with pytest.raises(AnnotationError, match="'tempo' have one layout only"):
+    with pytest.raises(AnnotationError, match="'tempo' have a fixed layout"):
         read(write(tmp_path, "a.txt", "60"), task="tempo", columns={"time": 0})
 
 

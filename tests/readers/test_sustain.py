@@ -201,5 +201,5 @@ class TestDoors:
         assert not problems(folder / "ref/a.mid", "--task", "transcription", "--convention", "maestro")
 
     def test_kinds_without_notes_have_no_pedal(self) -> None:
-        with pytest.raises(mirflow.errors.AnnotationError, match="pedal is for notes of MIDI files, not for events"):
+        with pytest.raises(mirflow.errors.AnnotationError, match="pedal applies to notes of MIDI files, not to events"):
             Reading.of("beat", pedal="extend")

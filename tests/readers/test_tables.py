@@ -144,7 +144,7 @@ def test_a_wrong_row_spoils_its_track_and_no_other(tmp_path: Path, text: str, me
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (b"x\tjazz\n\tjazz\n", {}, r"a\.tsv:2: the row names no track"),
+        (b"x\tjazz\n\tjazz\n", {}, r"a\.tsv:2: the row has no track"),
         (b"x\tj\xffzz\n", {}, "cannot be decoded"),
         (b"track\tlabel\nx\tjazz\n", {"columns": {"track": "trck", "label": "label"}}, "did you mean 'track'"),
         (b"x\tjazz\n", {"columns": {"track": 0, "label": 1, "pitch": 2}}, "labels have no column 'pitch'"),
@@ -159,7 +159,7 @@ def test_a_file_that_makes_no_sense_is_refused_as_a_whole(
 
 
 def test_keys_need_a_track() -> None:
-    with pytest.raises(AnnotationError, match="names system, but not the column that holds the track"):
+    with pytest.raises(AnnotationError, match="columns has system, but not the track"):
         DelimitedOptions(columns=(("system", 0), ("label", 1)))
 
 
@@ -196,7 +196,7 @@ def test_a_collection_of_a_table(tmp_path: Path) -> None:
     assert list(whole.tracks) == ["x", "y"]
     assert whole.annotation("x").labels == ["jazz", "rock"]
     (tmp_path / "b.tsv").write_text("x\tjazz\t1\n")
-    with pytest.raises(AnnotationError, match="two annotations of track 'x'"):
+    with pytest.raises(AnnotationError, match="track 'x' has two annotations"):
         load_collection(tmp_path / "{part}.tsv", "tagging")
     with pytest.raises(AnnotationError, match="matches nothing"):
         load_collection(tmp_path / "c.tsv", "tagging")

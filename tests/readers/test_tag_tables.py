@@ -107,20 +107,20 @@ def test_a_changed_row_concerns_its_track_only_and_a_changed_name_all(tmp_path: 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"x": VALUES, "tags": TAGS}, "names no tracks: save 'tracks' in it, or write the tracks into a.tracks.txt,"),
+        ({"x": VALUES, "tags": TAGS}, "names no tracks: save 'tracks' in it, or write the tracks to a.tracks.txt,"),
         (
             {"x": VALUES.T[:2], "tracks": TRACKS, "tags": TAGS[:2]},
-            "a.npz: is 2 x 3, and its lists name 3 tracks and 2 tags; save its transpose",
+            "a.npz: is 2 x 3, but its lists name 3 tracks and 2 tags; save its transpose",
         ),
-        ({"x": VALUES, "tracks": TRACKS, "tags": TAGS[:2]}, "is 3 x 3, and its lists name 3 tracks and 2 tags"),
+        ({"x": VALUES, "tracks": TRACKS, "tags": TAGS[:2]}, "is 3 x 3, but its lists name 3 tracks and 2 tags"),
         (
             {"x": VALUES, "y": VALUES, "tags": TAGS},
-            "holds 2 tables of numbers (x, y); keep one array of two dimensions",
+            "holds 2 tables of numbers (x, y); expected one two-dimensional array",
         ),
         ({"x": VALUES[0], "tags": TAGS}, "holds no table of numbers"),
         ({"x": VALUES, "tracks": TRACKS, "tags": ["a", "b", "a"]}, "names 'a' twice"),
         ({"x": VALUES, "tracks": TRACKS, "tags": ["a", "b", ""]}, "one of the tags has no name"),
-        ({"x": VALUES, "tags": np.array(TAGS, dtype=object)}, "the array 'tags' holds objects of Python: save numpy"),
+        ({"x": VALUES, "tags": np.array(TAGS, dtype=object)}, "the array 'tags' holds Python objects: save numpy"),
         ({"x": VALUES * [1, np.nan, 1], "tracks": TRACKS, "tags": TAGS}, "the number of 'mood/theme---calm' is NaN"),
     ],
 )
@@ -134,20 +134,16 @@ def test_what_is_no_array_of_tags_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", VALUES)
     with pytest.raises(UnreadableError, match=r"a\.npy: is 3 x 3 and names no tracks and no tags: write the tracks"):
         tags_of(tmp_path / "a.npy")
-    with pytest.raises(UnreadableError, match="an array holds numbers of tags, and classification has none"):
+    with pytest.raises(UnreadableError, match="arrays hold values of tags, which classification does not have"):
         mirflow.load_collection(tmp_path / "a.npy", "classification")
     (tmp_path / "tracks.tsv").write_text("artist\tpath_of\nx\ty\n")
-    with pytest.raises(
-        UnreadableError, match=r"names no tags: write the tags into a\.tags\.txt or tags\.txt beside it"
-    ):
+    with pytest.raises(UnreadableError, match=r"names no tags: write the tags to a\.tags\.txt or tags\.txt next to it"):
         tags_of(tmp_path / "a.npy")
     (tmp_path / "tags.txt").write_text("\n".join(TAGS))
-    with pytest.raises(
-        InvalidAnnotationError, match=r"tracks\.tsv:1: no column of the header names the tracks: artist"
-    ):
+    with pytest.raises(InvalidAnnotationError, match=r"tracks\.tsv:1: the header has no column of tracks: artist"):
         tags_of(tmp_path / "a.npy")
     (tmp_path / "b.npz").write_bytes(b"PK\x03\x04")
-    with pytest.raises(UnreadableError, match=r"b\.npz: is no array that can be read"):
+    with pytest.raises(UnreadableError, match=r"b\.npz: cannot be read as an array"):
         tags_of(tmp_path / "b.npz")
     np.savez_compressed(tmp_path / "c.npz", np.zeros((1000, 1000)))
     with pytest.raises(UnreadableError, match=r"too large: 8 MB is over the limit of 1 MB \(max_bytes raises it\)"):
@@ -169,7 +165,7 @@ def test_numbers_beside_lists_of_tags_and_rows_that_end_early_are_refused(tmp_pa
     with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:1: the column 'SURPRISE' holds numbers and would not be"):
         tags_of(tmp_path / "a.tsv")
     (tmp_path / "a.tsv").write_text("TRACK_ID\tPATH\tDURATION\tTAGS\nt1\tx\t1\trock\nt2\tx\n")
-    with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:3: has 2 columns, and the header has 4"):
+    with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:3: has 2 columns, but the header has 4"):
         tags_of(tmp_path / "a.tsv")
 
 
@@ -193,14 +189,14 @@ def test_a_file_of_one_clip_has_no_numbers_for_tags_either(tmp_path: Path) -> No
 
 def test_classes_beyond_the_header_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("track\tgenre\nt1\trock\tpop\nt2\tjazz\t\n")
-    with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:2.*: has 3 columns, and the header has 2: 't1 rock pop'"):
+    with pytest.raises(InvalidAnnotationError, match=r"a\.tsv:2.*: has 3 columns, but the header has 2: 't1 rock pop'"):
         mirflow.load_collection(tmp_path / "a.tsv", "classification")
     (tmp_path / "a.tsv").write_text("track\tgenre\nt1\trock\nt2\tjazz\t\n")
     assert mirflow.load_collection(tmp_path / "a.tsv", "classification").annotation("t2").labels == ["jazz"]
 
 
 @pytest.mark.parametrize(
-    ("task", "said"), [("tagging", "load_collection reads it"), ("beat", "events are read from te")]
+    ("task", "said"), [("tagging", "read it with load_collection"), ("beat", "events are read from te")]
 )
 def test_an_array_is_no_annotation_of_one_track(tmp_path: Path, task: str, said: str) -> None:
     np.save(tmp_path / "a.npy", VALUES)
@@ -245,7 +241,7 @@ def hostile_archive(path: Path, kind: str) -> Path:
 @pytest.mark.parametrize("kind", [*HOSTILE, "encrypted", "unknown compression"])
 def test_an_archive_that_is_damaged_or_hostile_is_unreadable_and_takes_no_memory(tmp_path: Path, kind: str) -> None:
     path = hostile_archive(tmp_path / "bad.npz", kind)
-    with pytest.raises(UnreadableError, match=r"bad\.npz: (is no array that can be read|the array 'data' holds)"):
+    with pytest.raises(UnreadableError, match=r"bad\.npz: (cannot be read as an array|the array 'data' holds)"):
         mirflow.load_collection(path, "tagging")
     if kind in HOSTILE:
         (tmp_path / "bad.npy").write_bytes(HOSTILE[kind])

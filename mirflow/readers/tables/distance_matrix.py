@@ -1,4 +1,4 @@
-"""Distances between all items of a collection, in text or in numpy's files: each row is a ranking."""
+"""Distances between all items of a collection, in text or numpy files: each row is a ranking."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ITEMS = ("items", "item_ids", "names", "tracks", "track_ids", "songs", "ids", "
 _QUERIES = ("queries", "query_ids", "rows")
 _DISTANCES = ("distances", "distance", "dist", "distance_matrix")
 _SIMILARITIES = ("similarities", "similarity", "sim", "similarity_matrix", "scores")
-"""Names of the arrays of an archive, and of its lists."""
+"""Names of the arrays and lists in an archive."""
 _LOOKED_AT = 100
-"""Rows of a matrix by which it is recognised."""
+"""Number of rows used to recognise a matrix."""
 _SAMPLED = 10
 """The same of text, whose rows take longer."""
 _FEW_ITEMS = 3
@@ -39,7 +39,7 @@ _SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv
 
 @dataclass
 class Head:
-    """Everything above the rows of a matrix."""
+    """The head of a matrix, above its rows."""
 
     file: BufferedIOBase
     reading: Reading
@@ -49,9 +49,9 @@ class Head:
     stop: int = 0
 
     def read(self) -> tuple[tuple[str, ...], dict[str, str] | None]:
-        """The names of the columns, and those of the rows by the field in front of them; None: that field itself.
+        """The names of the columns, and the names of the rows by their first field; None: that field itself.
 
-        Afterwards `stop` and `line` are where the first row begins.
+        Afterwards, `stop` and `line` are the position of the first row.
         """
         files: dict[str, str] = {}
         title = True
@@ -65,19 +65,19 @@ class Head:
                 if below is None or (len(below) in (len(fields), len(fields) + 1) and is_number(below[-1])):
                     return self._named(fields, below), None
             number, _, path = text.strip().replace("\t", " ").partition(" ")
-            # A title may begin with a number, too: it is a file's if the next line has the next number.
+            # A title may also begin with a number: it belongs to a file if the next line has the next number.
             is_file = number.isdigit() and path.strip() and not (title and self._number_below() != int(number) + 1)
             if is_file:
                 if number in files:
                     raise InvalidAnnotationError(f"two files have the number {number}", path=self.name, line=self.line)
                 files[number] = path.strip()
             elif not title:
-                message = f"neither a number and a file, nor the line Q/R: {text.strip()[:80]!r}"
+                message = f"expected a number and a file, or the line Q/R, not {text.strip()[:80]!r}"
                 raise InvalidAnnotationError(message, path=self.name, line=self.line)
             title = False
         if not files and self.line == 0:
-            raise InvalidAnnotationError("is empty: a matrix names its items", path=self.name)
-        raise InvalidAnnotationError("is no matrix: there is no line that begins with Q/R", path=self.name)
+            raise InvalidAnnotationError("is empty; a matrix must name its items", path=self.name)
+        raise InvalidAnnotationError("is not a matrix: no line begins with Q/R", path=self.name)
 
     def _next(self) -> str | None:
         """The next line that is not blank."""
@@ -92,7 +92,7 @@ class Head:
                 return decode(data, self.name, self.reading.delimited.encoding)
 
     def _columns(self, numbers: Sequence[str], files: dict[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-        """The names of the columns of MIREX's layout, and of rows by their numbers."""
+        """The names of the columns in MIREX's layout, and those of rows by their numbers."""
         names = dict(zip(files, name_items(list(files.values())), strict=True))
         for number in numbers:
             if number not in names:
@@ -103,7 +103,7 @@ class Head:
         return tuple(names[number] for number in numbers), names
 
     def _below(self) -> list[str] | None:
-        """The fields of the line after this one, which stays the next."""
+        """The fields of the next line, without consuming it."""
         line, stop = self.line, self.stop
         text = self._next()
         self.line, self.stop = line, stop
@@ -111,17 +111,17 @@ class Head:
         return None if text is None else split_row(text, self.separator)
 
     def _number_below(self) -> int:
-        """The number at the beginning of the line after this one; -1 if there is none."""
+        """The number at the beginning of the next line, without consuming it; -1 if there is none."""
         below = self._below()
         first = below[0].split(None, 1) if below else []
         return int(first[0]) if first and first[0].isdigit() else -1
 
     def _named(self, fields: Sequence[str], below: Sequence[str] | None) -> tuple[str, ...]:
-        """The names of the columns of a table, whose first line has them, perhaps with a corner in front."""
+        """The names of the columns in the first line of a table, perhaps after a corner cell."""
         cornerless = below is not None and len(below) > len(fields)
         names = list(fields if cornerless else fields[1:])
         if not cornerless and all(map(is_number, fields)):
-            message = "names no items: the first line has to, and each row its query in front"
+            message = "does not name its items: the first line must hold them, and each row must begin with its query"
             raise InvalidAnnotationError(message, path=self.name, line=self.line)
         self._demand_distinct(names)
         self.line += 1
@@ -134,7 +134,7 @@ class Head:
 
 
 def split_row(text: str, separator: str) -> list[str]:
-    """The fields of a line; an empty one at its end does not count.
+    """The fields of a line; an empty last field is dropped.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def split_row(text: str, separator: str) -> list[str]:
 
 
 def name_items(paths: Sequence[str]) -> list[str]:
-    """Names of files: without folder and suffix, but whole where two would be alike then.
+    """Names of files without folder and suffix, or whole if two would be the same.
 
     Examples
     --------
@@ -172,29 +172,23 @@ def strip_name(path: str) -> str:
 
 @dataclass(frozen=True)
 class Ranker:
-    """Rows of distances to rankings.
-
-    Parameters
-    ----------
-    items : tuple of str
-        The names of the columns.
-    without_self : bool
-        Whether an item is left out of its own ranking.
-    """
+    """Converts rows of distances to rankings."""
 
     items: tuple[str, ...]
+    """The names of the columns."""
     without_self: bool
+    """Whether an item is excluded from its own ranking."""
     places: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", {item: place for place, item in enumerate(self.items)})
 
     def rank(self, query: str, distances: Float, line: int, name: str) -> Annotation:
-        """The items from the nearest to the farthest; equally far ones in the order of the columns."""
+        """The items from the nearest to the farthest; ties in column order."""
         odd = np.flatnonzero(~np.isfinite(distances))
         if len(odd):
             place = int(odd[0])
-            message = f"distance from {query!r} to {self.items[place]!r} is not finite: {distances[place]}"
+            message = f"the distance from {query!r} to {self.items[place]!r} is not finite: {distances[place]}"
             raise InvalidAnnotationError(message, path=name, line=line or None)
         order: Int = ascending(distances)
         own = self.places.get(query)
@@ -209,19 +203,13 @@ _NUMBERS = msgspec.json.Decoder(list[float])
 
 @dataclass(frozen=True)
 class TextMatrix(SpanTable):
-    """A matrix in a text file, with the rows of the queries.
-
-    Parameters
-    ----------
-    separator : str
-        A character, or ``whitespace``.
-    head : bytes
-        Fingerprint of the names of the columns.
-    """
+    """A matrix in a text file, with the rows of the queries."""
 
     ranker: Ranker
     separator: str
+    """A character, or ``whitespace``."""
     head: bytes
+    """Hash of the names of the columns."""
 
     @property
     def held(self) -> int:
@@ -234,14 +222,14 @@ class TextMatrix(SpanTable):
         return self.ranker.rank(key.track, self._distances(data, line), line, self.name)
 
     def looks_similar(self) -> bool:
-        """True if each of the first rows of a square is largest where the query is the item, and smaller elsewhere."""
+        """True if each of the first rows of a square matrix is largest at the query itself."""
         items = self.ranker.places
         if len(items) < _FEW_ITEMS or {key.track for key in self.of_key} != items.keys():
             return False
         for key in list(self.of_key)[:_SAMPLED]:
             try:
                 row = self._distances(self.data(key), self.of_key[key][0].line)
-            except MirflowError:  # which the track has when it is read
+            except MirflowError:  # reported when the track is read
                 return False
             own = items[key.track]
             others = np.delete(row, own)
@@ -251,7 +239,7 @@ class TextMatrix(SpanTable):
 
     def _distances(self, data: bytes, line: int) -> Float:
         row = data.rstrip()
-        if self.separator == ";":  # of tables in which commas stand before decimals
+        if self.separator == ";":  # such tables have decimal commas
             row = row.replace(b",", b".")
         try:
             if self.separator == "whitespace":
@@ -259,10 +247,10 @@ class TextMatrix(SpanTable):
             else:
                 body = row.partition(self.separator.encode())[2].replace(self.separator.encode(), b",")
             numbers = _NUMBERS.decode(b"[" + body + b"]")
-        except msgspec.DecodeError:  # numbers as only Python writes them, or no numbers at all
+        except msgspec.DecodeError:  # numbers in Python's syntax only, or invalid numbers
             numbers = self._by_field(row, line)
         if len(numbers) != len(self.ranker.items):
-            message = f"has {len(numbers)} distances, needs one to each of the {len(self.ranker.items)} items"
+            message = f"has {len(numbers)} distances, but needs one for each of the {len(self.ranker.items)} items"
             raise InvalidAnnotationError(message, path=self.name, line=line)
         return np.array(numbers, dtype=np.float64)
 
@@ -274,23 +262,17 @@ class TextMatrix(SpanTable):
                 numbers.append(float(text))
             except ValueError:
                 item = self.ranker.items[min(place, len(self.ranker.items) - 1)]
-                message = f"distance to {item!r} is not a number: {text!r}"
+                message = f"the distance to {item!r} is not a number: {text!r}"
                 raise InvalidAnnotationError(message, path=self.name, line=line) from None
         return numbers
 
 
 def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
-    """The table in a matrix of the format ``matrix``, of which a row is read at a time.
+    """Open a matrix of the format ``matrix``, which is read one row at a time.
 
-    Parameters
-    ----------
-    path : str
-        MIREX's layout (a line of title, numbered files, a line ``Q/R`` with numbers, a row for each query), a table
-        with the items' names in its first line and each query's in front of its row, or a file of numpy.
-    reading : Reading
-        ``exclude``: whether an item is left out of its own ranking; ``max_bytes`` is the limit of a row.
-    name : str
-        Name of the file in messages.
+    It has MIREX's layout (a title, numbered files, a line ``Q/R`` with numbers, a row for each query), is a table with
+    the items in its first line and the query at the beginning of each row, or is a numpy file. ``max_bytes`` of the
+    reading limits a row.
     """
     if path.lower().endswith(ARRAYS):
         return open_array(path, reading, name)
@@ -305,14 +287,14 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     def key_of(line: bytes, number: int) -> RowKey | None:
         if not line.strip():
             return None
-        # A row is long, so only its first field is taken off it.
+        # Rows are long, so only the first field is split off.
         text = line.split(None, 1)[0] if head.separator == "whitespace" else line.partition(head.separator.encode())[0]
         own = split_row(decode(text, name, reading.delimited.encoding), head.separator)[0]
         if rows is not None and own not in rows:
             raise InvalidAnnotationError(f"no file has the number {own!r} of this row", path=name, line=number)
         query = own if rows is None else rows[own]
         if query in first:
-            message = f"a second row of {query!r}, first on line {first[query]}"
+            message = f"query {query!r} occurs twice, first on line {first[query]}"
             raise InvalidAnnotationError(message, path=name, line=number)
         first[query] = number
         return RowKey(query)
@@ -322,24 +304,19 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     ranker = Ranker(columns, reading.exclude == "self")
     matrix = TextMatrix(path, name, reading, found, ranker, head.separator, fingerprint)
     if matrix.looks_similar():
-        message = "looks like similarities, as an item has the largest number with itself: write distances, such as "
+        message = "looks like similarities, as the diagonal has the largest numbers: write distances, such as "
         raise InvalidAnnotationError(f"{message}1 - similarity, with 0 on the diagonal", path=name)
     return matrix
 
 
 @dataclass(frozen=True)
 class ArrayMatrix(ArrayTable):
-    """A matrix in a file of numpy, with a query for each row.
-
-    Parameters
-    ----------
-    values : array
-        Distances, or if ``nearest_largest`` similarities.
-    """
+    """A matrix in a numpy file, with a query for each row."""
 
     name: str
     ranker: Ranker
     values: npt.NDArray[Any]
+    """Distances, or similarities if ``nearest_largest``."""
     of_key: Mapping[RowKey, int]
     head: bytes
     nearest_largest: bool = False
@@ -351,10 +328,10 @@ class ArrayMatrix(ArrayTable):
 
 
 def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
-    """The table in a file of numpy that holds a square of distances, or a row for each query.
+    """Open a numpy file with a square matrix of distances, or with a row for each query.
 
-    The names of the items are a list in an ``.npz``, or are read, one a line, from ``x.txt`` beside ``x.npy``, or from
-    ``items.txt``. An ``.npz`` calls its matrix ``distances`` or ``similarities``, and may have a list ``queries``.
+    Names of the items are a list in an ``.npz``, or one per line in ``x.txt`` next to ``x.npy`` or in ``items.txt``. In
+    an ``.npz``, the matrix is called ``distances`` or ``similarities``; a list ``queries`` is optional.
     """
     array = load_array(path, reading, name)
     items, listed = _items(array, path, reading, name)
@@ -363,15 +340,15 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
         shape = " x ".join(map(str, array.values.shape)) or "one number"
         lists = "it" if listed == name else listed
         named = f"{len(items)} items" if queries is items else f"{len(queries)} queries and {len(items)} items"
-        raise InvalidAnnotationError(f"is {shape}, and {lists} names {named}", path=name)
+        raise InvalidAnnotationError(f"is {shape}, but {lists} names {named}", path=name)
     demand_distinct(items, "items", listed)
     demand_distinct(queries, "queries", name)
     similar = array.key.lower() in _SIMILARITIES
     if array.key and not similar and array.key.lower() not in _DISTANCES:
-        message = f"does not say whether the nearest has the smallest number: call the array {array.key!r} distances"
+        message = f"cannot tell whether the array {array.key!r} holds distances: rename it to distances"
         raise InvalidAnnotationError(f"{message} or similarities", path=name)
     if not array.key and queries is items and _look_similar(array.values):
-        message = "looks like similarities, as an item has the largest number with itself: save the array as"
+        message = "looks like similarities, as the diagonal has the largest numbers: save the array as"
         message += " similarities in an .npz, or, if the numbers are distances, write 0 on the diagonal"
         raise InvalidAnnotationError(message, path=name)
     places = {RowKey(query): place for place, query in enumerate(queries)}
@@ -388,13 +365,13 @@ def _items(array: NamedArray, path: str, reading: Reading, name: str) -> tuple[t
     beside = [file for file in (own, common) if file.exists()]
     if not beside:
         inside = f" save them in it as {_ITEMS[0]!r}, or" if array.key else ""
-        message = f"names no items:{inside} write them one a line into {own.name} or {common.name} beside it"
+        message = f"does not name its items:{inside} write them to {own.name} or {common.name} next to it, one per line"
         raise UnreadableError(message, path=name)
     return read_names(beside[0], name, reading), str(Path(name).with_name(beside[0].name))
 
 
 def _look_similar(values: npt.NDArray[Any]) -> bool:
-    """True if each of the first rows of a square is largest on the diagonal, and smaller elsewhere.
+    """True if each of the first rows of a square matrix is largest on the diagonal.
 
     Examples
     --------

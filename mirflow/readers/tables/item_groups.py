@@ -1,4 +1,4 @@
-"""Groups of items that are relevant for each other: cliques of covers, pieces of one genre, as a list of rows."""
+"""Groups of items that are relevant to each other, such as cliques of covers or pieces of one genre."""
 
 from __future__ import annotations
 
@@ -25,33 +25,23 @@ _NO_GROUP = -1
 
 @dataclass(frozen=True)
 class GroupTable(TrackTable):
-    """The relevant items for each item of a list.
-
-    Parameters
-    ----------
-    lines : int64 (items,)
-    group, same : int64 (items,)
-        The group of each item, and what it has in common with those that are left out for it; -1: none.
-    members, alike : mapping of int to int64 array
-        The items of each group, and those that have the same in common.
-    without_self : bool
-        Whether an item is left out of its own ranking.
-    of_key : mapping of RowKey to int
-        The items that others are relevant for.
-    digests : (mapping of int to str, mapping of int to str)
-        Of the names of `members` and `alike`.
-    """
+    """The relevant items for each item of a list."""
 
     name: str
     items: tuple[str, ...]
     lines: Int
     group: Int
     same: Int
+    """Value of each item in the column whose equal items are excluded; -1: none."""
     members: Mapping[int, Int]
     alike: Mapping[int, Int]
+    """Items by the value of `same`; `members` are items by group."""
     without_self: bool
+    """Whether an item is excluded from its own ranking."""
     of_key: Mapping[RowKey, int]
+    """Items with relevant other items."""
     digests: tuple[Mapping[int, str], Mapping[int, str]]
+    """Digests of the names of `members` and `alike`."""
 
     @property
     def held(self) -> int:
@@ -59,7 +49,7 @@ class GroupTable(TrackTable):
         return 500 * len(self.items)
 
     def data(self, key: RowKey) -> bytes:
-        """The name of a query, and fingerprints of its group and of what is left out for it."""
+        """The name of a query, and digests of its group and of the excluded items."""
         self.demand(key)
         own = self.of_key[key]
         of_group, of_same = self.digests
@@ -67,12 +57,12 @@ class GroupTable(TrackTable):
         return "\0".join((key.track, of_group[int(self.group[own])], left_out, str(self.without_self))).encode()
 
     def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Number of the items of a query's group, and a fingerprint of them and of those left out."""
+        """Number of items in a query's group, and a hash of them and of the excluded items."""
         _, fingerprint = super().stamp(key)
         return len(self.members[int(self.group[self.of_key[key]])]), fingerprint
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
-        """The relevant items of a query, then those that are left out of rankings."""
+        """The relevant items of a query, followed by those excluded from rankings."""
         own = self.of_key[key]
         left_out = self.alike.get(int(self.same[own]), np.zeros(0, dtype=np.int64))
         left_out = left_out[left_out != own]
@@ -87,15 +77,10 @@ class GroupTable(TrackTable):
 
 
 def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
-    """The table in a file of the format ``groups``: an item and its group in each row.
+    """Open a file of the format ``groups``: an item and its group in each row.
 
-    Parameters
-    ----------
-    reading : Reading
-        Columns ``track`` and ``label`` (the group), found by their names in a header, else the first two; ``exclude``
-        and ``exclude_same``. Items without a group are relevant for none, and none is for them.
-    name : str
-        Name of the file in messages.
+    The columns ``track`` and ``label`` (the group) are found by name in a header, otherwise they are the first two.
+    Items without a group have no relevant items and are not relevant to others.
     """
     options = reading.delimited
     text = decode(read_bytes(path, reading.max_bytes, name), name, options.encoding)
@@ -109,11 +94,11 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     chosen = []
     for line, row in fields[header is not None :]:
         if header is None and not options.columns and reading.exclude_same is None and any(row[2:]):
-            message = f"{len(row)} columns without names, not an item and its group: declare columns: "
+            message = f"{len(row)} columns without names, instead of an item and its group: declare columns: "
             raise InvalidAnnotationError(f"{message}{{track: 0, label: 1}}: {' '.join(row)!r}", path=name, line=line)
         item, group, same = ("" if place is None or place >= len(row) else row[place] for place in places)
         if not item:
-            raise InvalidAnnotationError("the row names no item", path=name, line=line)
+            raise InvalidAnnotationError("the row has no item", path=name, line=line)
         chosen.append((line, item, group, same))
     return _group(name, chosen, without_self=reading.exclude == "self")
 
@@ -124,7 +109,7 @@ def _is_header(fields: Sequence[str], declared: bool | None) -> bool:
 
 
 def _places(reading: Reading, header: Sequence[str] | None, name: str) -> tuple[int, int, int | None]:
-    """Places of the item, of its group, and of what it may not have in common."""
+    """Columns of the item, of its group, and of the value whose equal items are excluded."""
     declared: dict[str, int | str] = dict(reading.delimited.columns)
     lowered = [heading.lower() for heading in header or ()]
     found: list[int] = []
@@ -164,7 +149,7 @@ def _group(name: str, rows: Sequence[tuple[int, str, str, str]], *, without_self
 
 
 def _numbered(names: Sequence[str]) -> tuple[Int, dict[int, Int]]:
-    """Numbers of names, -1 for an empty one, and the places of each."""
+    """A number for each name, -1 for an empty one; and the positions of each number."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)))}
     codes = np.array([numbers.get(name, _NO_GROUP) for name in names], dtype=np.int64)
     order = np.argsort(codes, kind="stable")

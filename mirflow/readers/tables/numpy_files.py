@@ -1,4 +1,4 @@
-"""Arrays in numpy's files with the names of their rows and columns, in the archive or in text beside the file."""
+"""Arrays in numpy files, with names of rows and columns in the archive or in a text file next to it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ArrayTable(TrackTable):
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory it takes; what is mapped does not count."""
+        """Estimated memory in bytes; mapped arrays do not count."""
         return 500 * len(self.of_key) + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
 
     def data(self, key: RowKey) -> bytes:
@@ -45,27 +45,21 @@ class ArrayTable(TrackTable):
 
 @dataclass(frozen=True)
 class NamedArray:
-    """The table of numbers of a file, and the lists of names that an archive has beside it.
-
-    Parameters
-    ----------
-    key : str
-        Its name in the archive; empty: the file holds it alone.
-    names : mapping of str to tuple of str
-        By their names in the archive, in small letters.
-    """
+    """The table of numbers in a file, and the lists of names in its archive."""
 
     values: npt.NDArray[Any]
     key: str = ""
+    """Name of the table in the archive; empty if the file is not an archive."""
     names: Mapping[str, Names] = field(default_factory=dict)
+    """Lists by their names in the archive, in lower case."""
 
     def named(self, keys: Sequence[str]) -> Names | None:
-        """The list with the first of some names that there is one of."""
+        """The list with the first of the given names that exists."""
         return next((self.names[key] for key in keys if key in self.names), None)
 
 
-# Headers are Python text, which numpy parses with Python's own parser: a bad one fails in the ways of both, and members
-# of archives in those of zipfile (encrypted, or packed in a way that it does not know) too.
+# Headers are Python literals, so a damaged one raises errors of numpy or of Python's parser; members of archives may
+# also raise errors of zipfile (encrypted, or an unknown compression).
 _FAULTS = (
     OSError,
     ValueError,
@@ -87,10 +81,9 @@ _FAULTS = (
 
 
 def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> NamedArray:
-    """The one table of numbers in a file of numpy, which is mapped into memory if it is an ``.npy``.
+    """The only table of numbers in a numpy file; an ``.npy`` is memory-mapped.
 
-    Its dtype is of one of the `kinds`. Raises :class:`mirflow.errors.UnreadableError`, also for an archive larger than
-    ``max_bytes`` when unpacked.
+    Its dtype is of one of the `kinds`. Archives larger than ``max_bytes`` when decompressed are unreadable.
     """
     open_file(path, name).close()
     try:
@@ -101,11 +94,11 @@ def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> Na
         if isinstance(error, UnreadableError):
             raise
         raise UnreadableError(
-            f"is no array that can be read: {str(error)[:200] or type(error).__name__}", path=name
+            f"cannot be read as an array: {str(error)[:200] or type(error).__name__}", path=name
         ) from None
     if not isinstance(values, np.ndarray):
         values.close()
-        raise UnreadableError("is an archive of arrays, not one array; name it .npz", path=name)
+        raise UnreadableError("is an archive of arrays, not a single array; rename it to .npz", path=name)
     if values.dtype.kind not in kinds:
         raise UnreadableError(f"is an array of {values.dtype}, not of numbers", path=name)
     return NamedArray(values)
@@ -133,37 +126,31 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
         found = (
             f"holds {len(tables)} tables of numbers ({', '.join(tables)})" if tables else "holds no table of numbers"
         )
-        message = f"{found}; keep one array of two dimensions, and lists of names beside it"
+        message = f"{found}; expected one two-dimensional array, and optional lists of names"
         raise UnreadableError(message, path=name)
     key, values = next(iter(tables.items()))
     return NamedArray(values, key, names)
 
 
 def _read_member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, key: str, name: str) -> npt.NDArray[Any]:
-    """An array of an archive, for which memory is taken only if it has as many bytes as its header says."""
+    """An array of an archive; memory is allocated only if its size agrees with its header."""
     with packed.open(member) as file:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, _, dtype = read(file)
         declared, held = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
     if dtype.hasobject:
-        message = f"the array {key!r} holds objects of Python: save numpy.array({key}, dtype=str)"
+        message = f"the array {key!r} holds Python objects: save numpy.array({key}, dtype=str)"
         raise UnreadableError(message, path=name)
     if declared != held:
-        raise UnreadableError(f"the array {key!r} holds {held} bytes, and {declared} by its header", path=name)
+        raise UnreadableError(f"the array {key!r} holds {held} bytes, but its header says {declared}", path=name)
     with packed.open(member) as file:
         array: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
     return array
 
 
 def read_names(file: Path, name: str, reading: Reading) -> Names:
-    """The names in a text beside an array, one a line, or in the column of tracks of a ``.tsv`` with a header.
-
-    Parameters
-    ----------
-    name : str
-        Name of the array's file in messages, beside which the text is.
-    """
+    """The names in a text file next to an array: one per line, or the column of tracks of a ``.tsv`` with a header."""
     listed = str(Path(name).with_name(file.name))
     text = decode(read_bytes(file, reading.max_bytes, listed), listed, reading.delimited.encoding)
     if file.suffix != ".tsv":
@@ -172,12 +159,12 @@ def read_names(file: Path, name: str, reading: Reading) -> Names:
     header = split_line(lines[0][1], "\t") if lines else []
     place = find_columns(KINDS["labels"], header, keyed=True).get("track")
     if place is None:
-        message = f"no column of the header names the tracks: {', '.join(header)}; call it track_id"
+        message = f"the header has no column of tracks: {', '.join(header)}; rename it to track_id"
         raise InvalidAnnotationError(message, path=listed, line=1)
     rows = [(number, split_line(line, "\t")) for number, line in lines[1:]]
     short = next((number for number, fields in rows if len(fields) <= place or not fields[place]), None)
     if short is not None:
-        raise InvalidAnnotationError("the row names no track", path=listed, line=short)
+        raise InvalidAnnotationError("the row has no track", path=listed, line=short)
     return tuple(fields[place] for _, fields in rows)
 
 

@@ -1,4 +1,4 @@
-"""Rankings in text: items with ranks or scores, and TREC's runs and relevance judgements."""
+"""Rankings in text: lists of items, and runs and relevance judgements of TREC."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED = re.compile(r"(\S+):\s+(.*)")
 
 @dataclass(frozen=True)
 class ListTable(SpanTable):
-    """A file with a list of items for each query, one a line."""
+    """A file with a list of items for each query, one per line."""
 
     delimiter: str | None
 
@@ -40,7 +40,7 @@ class ListTable(SpanTable):
 
 
 def open_lists(path: str, reading: Reading, name: str) -> ListTable:
-    """The table in a file of the format ``lists``: in each line a query and its items in the order of rank."""
+    """Open a file of the format ``lists``: each line has a query and its items, by rank."""
     options = reading.delimited
     delimiter = _delimiter(path, name, options)
     comment = options.comment.encode()
@@ -58,7 +58,7 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
             and items
             and all(is_known(field, KINDS[reading.kind], keyed=True) for field in (query, items[0]))
         ):
-            message = f"is a header, and lists have none: leave it out, or declare another format: {text.strip()!r}"
+            message = f"lists have no header: remove it, or declare another format: {text.strip()!r}"
             raise InvalidAnnotationError(message, path=name, line=number)
         return RowKey(query)
 
@@ -67,7 +67,7 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
 
 
 def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
-    """The separator of the lines of a file; None where it is found from each line."""
+    """The separator of the lines of a file; None if it is found for each line."""
     format = path.rpartition(".")[2].lower()
     if options.separator is not None or format not in ("csv", "tsv"):
         return options.separator
@@ -80,10 +80,10 @@ def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
 
 
 def split_list(line: str, delimiter: str | None) -> list[str]:
-    """A query and its items, by a delimiter or by what the line is like.
+    """Split a line into a query and its items.
 
-    Without one, the query ends at a colon and a blank, at the only tab, or like an item. Items are separated by tabs,
-    else by commas, else by semicolons, else by blanks.
+    Without a delimiter, the query ends at a colon and a blank, at the only tab, or as items do. Items are separated by
+    the first of tabs, commas, semicolons and blanks that occurs.
 
     Examples
     --------
@@ -115,15 +115,10 @@ def _split(text: str, delimiter: str) -> list[str]:
 
 @dataclass(frozen=True)
 class TrecTable(SpanTable):
-    """A run or the judgements of many queries.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        Names of the columns of the format; ``_`` stands for those that are left alone.
-    """
+    """A run or the judgements of many queries."""
 
     columns: tuple[str, ...]
+    """Names of the columns of the format; ``_`` for ignored columns."""
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking or the judgements of a query."""
@@ -135,10 +130,10 @@ class TrecTable(SpanTable):
         return order_by_score(found) if "score" in self.columns else found
 
     def _plain(self, key: RowKey, text: str) -> tuple[list[str], list[float], Sequence[int]] | None:
-        """All rows at once, if they are what they should be."""
+        """Parse all rows at once, if they are regular."""
         (first, *others), width = self.of_key[key], len(self.columns)
         fields = text.split()
-        # The query stands in every row, and so at every `width`th place, only if all rows are of that width.
+        # Every `width`th field is the query only if all rows have that width.
         if others or len(fields) != width * first.lines or fields[::width].count(key.track) != first.lines:
             return None
         place = {name: number for number, name in enumerate(self.columns)}
@@ -180,12 +175,12 @@ class TrecTable(SpanTable):
 
 
 def open_run(path: str, reading: Reading, name: str) -> TrecTable:
-    """The table in a run; its ranks are left alone, as by trec_eval, for the scores give the order."""
+    """Open a run; as in trec_eval, scores give the order and ranks are ignored."""
     return _open(path, reading, name, ("query", "_", "item", "_", "score", "_"))
 
 
 def open_qrels(path: str, reading: Reading, name: str) -> TrecTable:
-    """The table in a file of relevance judgements."""
+    """Open a file of relevance judgements."""
     return _open(path, reading, name, ("query", "_", "item", "grade"))
 
 

@@ -40,29 +40,22 @@ _ABOUT_TRACKS = (
     *("path", "file", "filename", "url", "_id", "title", "artist", "album", "split", "fold", "comment"),
     *("duration", "length", "index", "row", "year"),
 )
-"""Ends of the names of columns beside tags that are none."""
+"""Endings of the names of columns that are not tags."""
 _QUOTED = re.compile(r'"[^"]*"')
 
 
 @dataclass(frozen=True)
 class RowTable(TrackTable):
-    """A delimited file, its rows grouped by what they are about.
-
-    Parameters
-    ----------
-    header : str
-        The line with the names of the columns; empty: there is none.
-    of_key : mapping of RowKey to list of (int, str)
-        Lines with their numbers, counted from 1.
-    size : int
-        About how many bytes it takes.
-    """
+    """A delimited file, with rows grouped by key."""
 
     name: str
     layout: Layout
     header: str
+    """The header line, or empty."""
     of_key: Mapping[RowKey, Sequence[tuple[int, str]]]
+    """Lines with their numbers, counted from 1."""
     size: int
+    """Estimated memory in bytes."""
 
     @property
     def held(self) -> int:
@@ -70,12 +63,12 @@ class RowTable(TrackTable):
         return self.size
 
     def data(self, key: RowKey) -> bytes:
-        """The rows about a key, under the header."""
+        """The rows of a key, below the header."""
         self.demand(key)
         return "\n".join([self.header, *(line for _, line in self.of_key[key])]).encode()
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
-        """The annotation that the rows about a key make."""
+        """The annotation in the rows of a key."""
         layout, reading, kind = self.layout, self.layout.reading, KINDS[self.layout.reading.kind]
         rows = [(number, layout.split(line)) for number, line in self.of_key[key]]
         if has_numbers(reading) and kind.recognised and kind.listed and _name_track_alone(rows, layout):
@@ -88,18 +81,12 @@ class RowTable(TrackTable):
 
 
 def open_rows(path: str, reading: Reading, name: str) -> RowTable:
-    """The table in a delimited file.
+    """Open a delimited file with the columns of the kind, and ``track``, ``system`` and ``annotator``.
 
-    Parameters
-    ----------
-    reading : Reading
-        Its columns are those of the kind, and ``track``, ``system`` and ``annotator``. Where none are declared and
-        there is no header, the track comes first.
-    name : str
-        Name of the file in messages.
+    Without declared columns and without a header, the track comes first.
     """
     if reading.kind not in COLUMNS:
-        raise AnnotationError(f"files of many tracks can hold {', '.join(COLUMNS)}, not {reading.kind}", path=name)
+        raise AnnotationError(f"files of many tracks can hold {', '.join(COLUMNS)}, but not {reading.kind}", path=name)
     options = reading.delimited
     data = read_bytes(path, reading.max_bytes, name)
     demand_no_json(data, name)
@@ -126,15 +113,15 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         demand_columns(some, layout.kind, reading.task, layout.width, name)
         demand_tags([(number, layout.split(line)) for number, line in lines], layout.places, reading.task, name)
     rows = _without_folders(group_rows(lines[has_header:], layout, name))
-    # Text, its lines as objects, and the pairs and lists that hold them.
+    # Text, its lines as objects, and their pairs and lists.
     return RowTable(name, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
 
 
 def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -> list[tuple[int, str]]:
-    """The rows of a table with a column for each tag as rows of a track, a tag and its number, separated by tabs.
+    """Convert a table with one column per tag to rows of track, tag and number, separated by tabs.
 
-    Empty where it is none: its header names tracks (or nothing) first, then columns that no table of tags in rows has,
-    of which two and more hold numbers. What is about the track, such as its path, is left alone.
+    Empty for other tables. The header of such a table has tracks (or no name) first, then columns that tables of one
+    tag per row do not have, at least two of which hold numbers. Columns about the track, such as its path, are ignored.
 
     Examples
     --------
@@ -148,9 +135,9 @@ def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -
         return []
     for number, fields in rows:
         if len(fields) != len(tags):
-            message = f"has {len(fields)} columns, and the header has {len(tags)}"
+            message = f"has {len(fields)} columns, but the header has {len(tags)}"
             raise InvalidAnnotationError(message, path=name, line=number)
-    # Tables of pandas begin with a column of numbers without a name.
+    # Tables of pandas begin with an unnamed column of numbers.
     others = [place for place in range(len(tags)) if place != track and (place or tags[0])]
     others = [place for place in others if not heading(tags[place]).endswith(_ABOUT_TRACKS)]
     places = [place for place in others if any(is_number(fields[place]) for _, fields in rows)]
@@ -159,22 +146,22 @@ def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -
     for place in others:
         for number, fields in rows:
             if not is_number(fields[place] or "0"):
-                message = f"the degree of the tag {tags[place]!r} is not a number: {fields[place]!r}"
+                message = f"the value of the tag {tags[place]!r} is not a number: {fields[place]!r}"
                 raise InvalidAnnotationError(message, path=name, line=number)
     places, named = others, [tags[place] for place in others]
     doubled = next((tag for tag in named if named.count(tag) > 1 or not tag), None)
     if doubled is not None:
-        what = f"names the tag {doubled!r} twice" if doubled else "has a column of numbers without the name of a tag"
+        what = f"names the tag {doubled!r} twice" if doubled else "has an unnamed column of numbers"
         raise InvalidAnnotationError(f"the header {what}", path=name, line=head[0])
     filled = ((number, fields, place) for number, fields in rows for place in places if fields[place])
     return [(number, f"{fields[track]}\t{tags[place]}\t{fields[place]}") for number, fields, place in filled]
 
 
 def _rows_of_tag_lists(lines: Sequence[tuple[int, str]], separator: str, name: str) -> list[tuple[int, str]]:
-    """The rows of a table of MTG-Jamendo, whose last column goes on with a tag in each, as rows of a track and a tag.
+    """Convert a table of MTG-Jamendo, whose rows end with any number of tags, to rows of track and tag.
 
-    Empty where it is none: its header names tracks, and ends with ``tags``, after which rows go on, or before which it
-    names what is about tracks.
+    Empty for other tables. The header of such a table names tracks and ends with ``tags``; rows are longer, or other
+    columns about tracks precede ``tags``.
 
     Examples
     --------
@@ -196,7 +183,7 @@ def _rows_of_tag_lists(lines: Sequence[tuple[int, str]], separator: str, name: s
     found = []
     for number, fields in rows:
         if len(fields) < last:
-            message = f"has {len(fields)} columns, and the header has {len(header)}"
+            message = f"has {len(fields)} columns, but the header has {len(header)}"
             raise InvalidAnnotationError(message, path=name, line=number)
         tags = [tag for tag in fields[last:] if tag] or [""]
         found += [(number, f"{fields[places['track']]}\t{tag}") for tag in tags]
@@ -204,7 +191,7 @@ def _rows_of_tag_lists(lines: Sequence[tuple[int, str]], separator: str, name: s
 
 
 def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> dict[RowKey, list[tuple[int, str]]]:
-    """Lines with their numbers by what they are about.
+    """Group lines, with their numbers, by key.
 
     Examples
     --------
@@ -218,21 +205,23 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
         fields = layout.split(line)
         key = RowKey(*("" if place is None or place >= len(fields) else fields[place] for place in places))
         if not key.track:
-            raise InvalidAnnotationError(f"the row names no track; columns: {', '.join(KEYS)}", path=name, line=number)
+            raise InvalidAnnotationError(
+                f"the row has no track; key columns are {', '.join(KEYS)}", path=name, line=number
+            )
         groups.setdefault(key, []).append((number, line))
     return groups
 
 
 def _demand_headed(rows: Sequence[tuple[int, Sequence[str]]], width: int, name: str) -> None:
-    """Raise if a row has more columns than the header, which would be left out."""
+    """Raise if a row has more columns than the header: they would be ignored."""
     for line, fields in rows:
         if any(fields[width:]):
-            message = f"has {len(fields)} columns, and the header has {width}: {' '.join(fields)!r}"
-            raise InvalidAnnotationError(f"{message}; write a row for each label", path=name, line=line)
+            message = f"has {len(fields)} columns, but the header has {width}: {' '.join(fields)!r}"
+            raise InvalidAnnotationError(f"{message}; write one row per label", path=name, line=line)
 
 
 def _name_track_alone(rows: Sequence[tuple[int, Sequence[str]]], layout: Layout) -> bool:
-    """True if a track has no tags: its only row names nothing but the track."""
+    """True if a track has no tags: its only row holds just the track."""
     if len(rows) != 1:
         return False
     fields = rows[0][1]
@@ -241,7 +230,7 @@ def _name_track_alone(rows: Sequence[tuple[int, Sequence[str]]], layout: Layout)
 
 
 def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, list[tuple[int, str]]]:
-    """The same with the names of tracks for their paths, which MIREX's lists have; as it is where no name is a path.
+    """Replace paths of tracks, as in MIREX's lists, with their names; unchanged unless a name is a path.
 
     Examples
     --------
@@ -256,7 +245,7 @@ def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, 
 
 
 def _separator(first: str, kind: Kind) -> str:
-    """The separator of the columns of a file with any suffix, by its first row."""
+    """The separator of columns by the first row, for any suffix."""
     if "\t" in first:
         return "\t"
     bare = _QUOTED.sub("", first).strip()

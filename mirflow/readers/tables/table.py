@@ -20,15 +20,15 @@ from ..options import Reading
 from ..patterns import Match, Pattern
 
 ARRAYS = (".npy", ".npz")
-"""Suffixes of numpy's files."""
+"""Suffixes of numpy files."""
 HELD = 2**29
-"""Bytes of opened tables that a process keeps."""
+"""Limit of the memory of open tables that a process caches, in bytes."""
 
 _ROWS, _TAGS = ".tables.rows:open_rows", ".tables.tag_matrix:open_tags"
 
 
 class RowKey(NamedTuple):
-    """Track, system and annotator of an annotation; a name is empty where the table has no column for it."""
+    """Track, system and annotator of an annotation; empty if the table has no such column."""
 
     track: str
     system: str = ""
@@ -36,22 +36,22 @@ class RowKey(NamedTuple):
 
 
 class TrackTable:
-    """An opened file of many tracks.
+    """An open file of many tracks.
 
-    What is wrong with the rows of one track is an error when it is read, and spoils no other track.
+    Invalid rows of one track raise an error when it is read and do not affect other tracks.
     """
 
     name: str
     """Name of the file in messages."""
     head: bytes = b""
-    """Fingerprint of what the annotations of all keys depend on."""
+    """Hash of the parts of the file that all annotations depend on."""
 
     of_key: Mapping[RowKey, Any]
-    """What it keeps of each annotation, in the order of the file: rows, or where they are."""
+    """Rows of each annotation, or their positions, in file order."""
 
     @property
     def keys(self) -> Collection[RowKey]:
-        """Keys of its annotations, in the order of the file."""
+        """Keys of its annotations, in file order."""
         return self.of_key.keys()
 
     @property
@@ -68,20 +68,17 @@ class TrackTable:
         raise NotImplementedError
 
     def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size of the bytes of one key, and a fingerprint of them that fits in 63 bits."""
+        """Number of bytes of one key, and a hash of them that fits in 63 bits."""
         data = self.data(key)
         return len(data), int(digest_of(self.head + data), 16) >> 1
 
     def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The annotation of one key, and the digest of its bytes.
-
-        Raises :class:`mirflow.errors.InvalidAnnotationError` or :class:`mirflow.errors.UnreadableError`.
-        """
+        """The annotation of one key, and the digest of its bytes."""
         data = self.data(key)
         return self.annotation(key, data), digest_of(self.head + data)
 
     def demand(self, key: RowKey) -> None:
-        """Raise unless the file has a key: it had it when it was listed."""
+        """Raise unless the file has a key; it may have changed since it was listed."""
         if not self.keys:
             raise UnreadableError("the file has no rows", path=self.name)
         if key not in self.keys:
@@ -91,13 +88,6 @@ class TrackTable:
 @dataclass(frozen=True, slots=True)
 class TableSource(Source):
     """The annotation of one track in a file of many.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file in messages; empty: its path.
-    found : (int, int) or None
-        Size and fingerprint of the track's own rows, where the file has been listed.
 
     Examples
     --------
@@ -109,16 +99,18 @@ class TableSource(Source):
     key: RowKey
     reading: Reading
     name: str = ""
+    """Name of the file in messages; defaults to its path."""
     found: tuple[int, int] | None = field(default=None, compare=False)
+    """Size and hash of the track's rows, if known from listing the file."""
 
     @property
     def label(self) -> str:
-        """The file's name, with what is taken from it in brackets."""
+        """The file's name, with the key in brackets."""
         return f"{self.name or self.path} [{', '.join(filter(None, self.key))}]"
 
     @property
     def track(self) -> str:
-        """Track, system and annotator, which no other annotation of the file has."""
+        """Track, system and annotator, unique in the file."""
         return "/".join(filter(None, self.key))
 
     @property
@@ -127,11 +119,11 @@ class TableSource(Source):
         return self.key.annotator or None
 
     def stat_now(self) -> tuple[int, int]:
-        """Size of the track's own rows and a fingerprint of them, so that a changed row concerns its track only."""
+        """Size and hash of the track's rows, so that a changed row affects only its track."""
         return open_table(self.path, self.reading, self.name or self.path).stamp(self.key)
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation, and the digest of the track's own rows."""
+        """The annotation, and the digest of the track's rows."""
         annotation, digest = open_table(self.path, self.reading, self.name or self.path).read(self.key)
         return self.reading.with_labels(annotation), digest
 
@@ -139,8 +131,8 @@ class TableSource(Source):
 def holds_tracks(path: str, reading: Reading) -> bool:
     """True if the files of a path or pattern hold many tracks each.
 
-    They do in formats for that, if a column is declared that holds the track, or if they list labels, ranks or
-    judgements and their path has no ``{track}``.
+    They do in certain formats, if a column of tracks is declared, or if they list labels, ranks or judgements and
+    their path has no ``{track}``.
 
     Examples
     --------
@@ -158,13 +150,13 @@ def holds_tracks(path: str, reading: Reading) -> bool:
 
 
 def open_table(path: str, reading: Reading, name: str) -> TrackTable:
-    """The table in a file; this process keeps it as long as the file stays as it is."""
+    """Open the table in a file; it is cached until the file changes."""
     place = (path, reading, *file_stat(path, name), *_beside(path))
     if place not in _opened:
         try:
             _opened[place] = _open(path, reading, name)
         except AnnotationError as error:
-            _opened[place] = error  # every track of the file asks again
+            _opened[place] = error  # the file is opened again for every track
         while len(_opened) > 1 and sum(map(_held, _opened.values())) > HELD:
             _opened.popitem(last=False)
     _opened.move_to_end(place)
@@ -183,7 +175,7 @@ def _beside(path: str) -> list[tuple[str, int, int]]:
 
 
 def name_files(path: str) -> tuple[Path, Path]:
-    """Files that may name the items of an array: beside it under its name, or those of all arrays there.
+    """Files next to an array that may name its items: of the same name, or common to all arrays in the folder.
 
     Examples
     --------
@@ -194,7 +186,7 @@ def name_files(path: str) -> tuple[Path, Path]:
 
 
 def tag_name_files(path: str) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Files that may name the tracks, and those that may name the tags, of an array of both.
+    """Files that may name the tracks, and files that may name the tags, of an array.
 
     Examples
     --------
@@ -228,12 +220,9 @@ def _open(path: str, reading: Reading, name: str) -> TrackTable:
 
 
 def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None = None) -> list[TableSource]:
-    """One source for each annotation in a file that a pattern found.
+    """One source for each annotation in a file that matches a pattern.
 
-    Parameters
-    ----------
-    tracks : collection of str or None
-        Those of the other side: of the formats in `WHOLE` no others are taken. None: all are.
+    For formats in `WHOLE`, only the `tracks` of the other side are kept, if given.
     """
     table = open_table(match.path, reading, match.name)
     wanted = set(tracks) if tracks is not None and reading.format_of(match.path) in WHOLE else None
@@ -242,7 +231,7 @@ def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None 
 
 
 def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
-    """Sources in the files of many tracks of a path or pattern, by track."""
+    """Sources by track in the files of many tracks that match a path or pattern."""
     matcher = Pattern(path.lstrip("/"))
     root = "/" if path.startswith("/") else "."
     matches = [replace(match, name=match.path) for match in matcher.find(root)]
@@ -256,46 +245,34 @@ def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
     for source in tables:
         if source.key.track in sources:
             both = f"{sources[source.key.track].label} and {source.label}"
-            raise AnnotationError(f"two annotations of track {source.key.track!r}: {both}")
+            raise AnnotationError(f"track {source.key.track!r} has two annotations: {both}")
         sources[source.key.track] = source
     if not sources:
-        raise AnnotationError("has no rows that name a track", path=matches[0].path)
+        raise AnnotationError("has no rows with a track", path=matches[0].path)
     return sources
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive rows.
-
-    Parameters
-    ----------
-    start, stop : int
-        Of their bytes.
-    line : int
-        Number of the first, counted from 1.
-    lines : int
-        Number of lines, comments and blank ones between them included.
-    """
+    """Consecutive rows."""
 
     start: int
     stop: int
+    """End of the rows, as `start` a position in bytes."""
     line: int
+    """Number of the first line, counted from 1."""
     lines: int
+    """Number of lines, including comments and blank lines."""
 
 
 @dataclass(frozen=True)
 class SpanTable(TrackTable):
-    """A file of which the rows of one key are read at a time.
-
-    Parameters
-    ----------
-    reading : Reading
-        Its ``max_bytes`` is the limit of the rows of one key.
-    """
+    """A file that is read one key at a time."""
 
     path: str
     name: str
     reading: Reading
+    """Reading whose ``max_bytes`` limits the rows of one key."""
     of_key: Mapping[RowKey, list[Span]]
 
     @property
@@ -333,15 +310,15 @@ class SpanTable(TrackTable):
                 yield number, next(lines, "")
 
     def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size of the rows of a key in bytes, and a fingerprint of them and of the head."""
+        """Size of the rows of a key in bytes, and a hash of them and of the head."""
         data = self.data(key)
-        # Two checksums: a change that neither shows is out of the question, and they take a third of a digest's time.
+        # Two checksums together are reliable, and take a third of the time of a digest.
         mixed = zlib.crc32(data, zlib.crc32(self.head)) << 31 ^ zlib.adler32(data)
         return len(data), mixed & (2**63 - 1)
 
 
 class SameLine(Sequence[int]):
-    """The lines of items that share one.
+    """Line numbers of items on the same line.
 
     Examples
     --------
@@ -371,7 +348,7 @@ class SameLine(Sequence[int]):
 
 
 def demand_line_ends(line: bytes, name: str, number: int) -> None:
-    """Raise if a line holds others, whose ends are carriage returns alone: only its first would be found.
+    """Raise if a line contains carriage returns: only the first of its lines would be found.
 
     Examples
     --------
@@ -389,14 +366,10 @@ def demand_line_ends(line: bytes, name: str, number: int) -> None:
 def index_rows(
     path: str, name: str, key_of: Callable[[bytes, int], RowKey | None], start: int = 0, line: int = 1
 ) -> dict[RowKey, list[Span]]:
-    """The rows of each key of a file.
+    """Index the rows of each key of a file.
 
-    Parameters
-    ----------
-    key_of : callable
-        (line, its number) -> its key; None: the line is no row.
-    start, line : int
-        Where the first line begins, and its number.
+    `key_of` maps a line and its number to its key, or to None if it is not a row. `start` and `line` are the position
+    and the number of the first line.
     """
     found: dict[RowKey, list[Span]] = {}
     current: RowKey | None = None

@@ -1,4 +1,4 @@
-"""Tables of tracks x tags in numpy's files: references of 0 and 1, and activations of a system."""
+"""Tables of tracks x tags in numpy files: binary references, and activations of a system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TRACKS = (
     *("filenames", "paths", "ids", "items", "rows", "index", "names"),
 )
 _TAGS = ("tags", "tag", "tag_names", "tag_list", "labels", "label_names", "classes", "class_names", "columns")
-"""Names in an archive of its lists of names, the first that it has being taken."""
+"""Names of the lists of names in an archive; the first that exists is used."""
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,22 @@ class TagMatrix(ArrayTable):
     head: bytes
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
-        """All tags of a track, with their numbers."""
+        """All tags of a track, with their values."""
         value = np.array(self.values[self.of_key[key]], dtype=np.float64)
         found = Annotation("labels", {"value": value}, list(self.tags), attrs={"source": self.name})
         return finish(found, self.reading, self.name)
 
 
 def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
-    """The table in an ``.npy`` or ``.npz`` file of tracks x tags.
+    """Open an ``.npy`` or ``.npz`` file of tracks x tags.
 
-    An archive holds the array and two lists of names, such as ``tracks`` and ``tags``. Lists that it lacks, and both
-    of an ``.npy``, are read from text beside it: for ``x.npy`` from ``x.tracks.txt`` and ``x.tags.txt``, or from
-    ``tracks.txt`` and ``tags.txt``, one name a line, or from a ``.tsv`` with a column of tracks, such as a split of
-    MTG-Jamendo.
+    An archive holds the array and two lists of names, such as ``tracks`` and ``tags``. Missing lists, and both lists of
+    an ``.npy``, are read from text files next to it: for ``x.npy`` from ``x.tracks.txt`` and ``x.tags.txt``, or from
+    ``tracks.txt`` and ``tags.txt``, with one name per line, or from a ``.tsv`` with a column of tracks, such as a split
+    of MTG-Jamendo.
     """
     if reading.task != "tagging":
-        message = f"an array holds numbers of tags, and {reading.task or reading.kind} has none: write a table of text"
+        message = f"arrays hold values of tags, which {reading.task or reading.kind} does not have: write a text table"
         raise UnreadableError(message, path=name)
     array = load_array(path, reading, name, "fiub")
     _demand_names(array, path, name)
@@ -63,7 +63,7 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
     if array.values.shape != (len(tracks), len(tags)):
         shape = " x ".join(map(str, array.values.shape)) or "one number"
         lists = " and ".join(dict.fromkeys(one for one in (of_tracks, of_tags) if one != name)) or "its lists"
-        message = f"is {shape}, and {lists} name {len(tracks)} tracks and {len(tags)} tags"
+        message = f"is {shape}, but {lists} name {len(tracks)} tracks and {len(tags)} tags"
         turned = array.values.shape == (len(tags), len(tracks))
         raise InvalidAnnotationError(message + "; save its transpose" * turned, path=name)
     demand_distinct(tags, "tags", of_tags)
@@ -75,7 +75,7 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
 
 
 def _demand_names(array: NamedArray, path: str, name: str) -> None:
-    """Raise if tracks or tags have names neither in the file nor beside it."""
+    """Raise if tracks or tags are named neither in the file nor next to it."""
     files = tag_name_files(path)
     lacking = [
         axis
@@ -86,11 +86,11 @@ def _demand_names(array: NamedArray, path: str, name: str) -> None:
         return
     what = [("tracks", "tags")[axis] for axis in lacking]
     beside = [list(dict.fromkeys(one.name for one in files[axis])) for axis in lacking]
-    texts = [f"the {one} into {', '.join(own[:-1])} or {own[-1]}" for one, own in zip(what, beside, strict=True)]
+    texts = [f"the {one} to {', '.join(own[:-1])} or {own[-1]}" for one, own in zip(what, beside, strict=True)]
     inside = f" save {' and '.join(map(repr, what))} in it, or" if array.key else ""
     shape = " x ".join(map(str, array.values.shape)) or "one number"
     message = (
-        f"is {shape} and names no {' and no '.join(what)}:{inside} write {' and '.join(texts)} beside it, one a line"
+        f"is {shape} and names no {' and no '.join(what)}:{inside} write {' and '.join(texts)} next to it, one per line"
     )
     raise UnreadableError(message, path=name)
 
@@ -98,7 +98,7 @@ def _demand_names(array: NamedArray, path: str, name: str) -> None:
 def _names(
     array: NamedArray, keys: tuple[str, ...], axis: int, path: str, reading: Reading, name: str
 ) -> tuple[Names, str]:
-    """The names along an axis, and where they are."""
+    """The names along an axis, and the file or list that holds them."""
     found = array.named(keys)
     if found is not None:
         return found, name
