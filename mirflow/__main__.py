@@ -13,7 +13,7 @@ def main() -> None:
     """The entry point of the command."""
     try:
         answer_signals()
-        # What is imported stays; the collector would look through all of it again and again, and once more at the end.
+        # Imported objects stay alive; without this, the garbage collector would traverse them repeatedly.
         gc.set_threshold(100_000)
         atexit.register(gc.freeze)
         from .cli import main as run
@@ -22,7 +22,7 @@ def main() -> None:
     except SystemExit as end:
         abandon_threads(end.code if isinstance(end.code, int) else int(end.code is not None))
         raise
-    except Interrupted as stop:  # while the commands were imported; later on they answer themselves
+    except Interrupted as stop:  # while the commands were being imported; later they handle it themselves
         stop_answering()
         print(stop, file=sys.stderr)
         sys.exit(stop.code)

@@ -1,4 +1,4 @@
-"""The ``.mirflow`` accessor of xarray datasets and trees: queries, inference, plots, and how a store shows itself."""
+"""The ``.mirflow`` accessor of xarray datasets and trees: queries, inference, plots, and the display of stores."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class IntervalOptions(TypedDict, total=False):
 
 
 class _AllOptions(IntervalOptions, QueryOptions):
-    """The words of a query and of its intervals."""
+    """Options of a query and of its intervals."""
 
 
 class Inference:
-    """Statements about the systems of one evaluation. `group` names it in a tree that has several."""
+    """Inference about the systems of one evaluation; `group` selects it in a tree with several."""
 
     _scored: xr.Dataset | xr.DataTree
 
@@ -56,7 +56,7 @@ class Inference:
 
     @property
     def plot(self) -> Any:
-        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.reports.figures`."""
+        """Figures: ``plot.distributions(...)`` and the other functions of :mod:`mirflow.reports.figures`."""
         return extension("plot", self._scored)()
 
     def report(self, path: str | Path = "report.html", **options: Any) -> Any:
@@ -64,14 +64,14 @@ class Inference:
         return extension("report", self._scored)(path, **options)
 
     def to_dataframe(self, metric: Names = None, *, group: str | None = None) -> pd.DataFrame:
-        """The scores of single cells: a row for each system, track and metric.
+        """The scores of single cells: one row for each system, track and metric.
 
         Parameters
         ----------
         metric : str, sequence of str or None
-            Metrics that are one number a track; None: all.
+            Metrics with one number per track; None: all.
         group : str or None
-            The evaluation of a tree that has several.
+            The evaluation, in a tree with several.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class Inference:
         group: str | None = None,
         **options: Unpack[_AllOptions],
     ) -> xr.Dataset:
-        """Aggregates over the tracks with confidence intervals: as ``query``, with ``low`` and ``high``.
+        """Aggregates over the tracks with confidence intervals: like ``query``, with ``low`` and ``high``.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Inference:
             As for ``query``.
         **options
             ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
-            :func:`mirflow.analysis.inference.confidence_intervals.intervals`; and the other words of a query.
+            :func:`mirflow.analysis.inference.confidence_intervals.intervals`; and the other options of a query.
         """
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
@@ -118,7 +118,7 @@ class Inference:
     ) -> xr.Dataset:
         """The tracks with the worst scores of one metric, or the best; see :func:`mirflow.analysis.worst.extremes`.
 
-        Scores with nothing to measure are left out unless ``undefined="keep"`` is said.
+        Scores with nothing to measure are excluded unless ``undefined="keep"`` is given.
         """
         name, ds = self._choose(metric, group)
         asked: QueryOptions = {"undefined": "skip", **options}
@@ -135,7 +135,7 @@ class Inference:
         correction: str = "auto",
         **options: Unpack[_AllOptions],
     ) -> xr.Dataset:
-        """Every two systems compared; see :func:`mirflow.analysis.inference.comparisons.compare`."""
+        """Compare all pairs of systems; see :func:`mirflow.analysis.inference.comparisons.compare`."""
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
         query = make_query("compare", metric, aggregate, **asked)
@@ -151,7 +151,7 @@ class Inference:
         level: float = 0.95,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """Ranks of the systems and which of them differ; see :func:`mirflow.analysis.inference.friedman.friedman`."""
+        """Ranks and differences of the systems; see :func:`mirflow.analysis.inference.friedman.friedman`."""
         name, ds = self._choose(metric, group)
         query = make_query("friedman", metric, aggregate, **options)
         return friedman(ds, query, unit=unit, level=level, group=name)
@@ -165,7 +165,7 @@ class Inference:
         group: str | None = None,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """Agreement of metrics (or annotators) on the ranking of the systems, or of systems on that of the tracks.
+        """Agreement of metrics or annotators on the ranking of systems, or of systems on the ranking of tracks.
 
         See :func:`mirflow.analysis.inference.metric_agreement.agreement`.
         """
@@ -175,7 +175,7 @@ class Inference:
 
 
 def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:
-    """The words of a query, and those of its intervals; an unknown one is an error of the call that gets it."""
+    """Split options into those of a query and those of its intervals; the called functions refuse unknown ones."""
     own = IntervalOptions.__annotations__
     asked = {name: value for name, value in options.items() if name not in own}
     how = {name: value for name, value in options.items() if name in own}
@@ -187,7 +187,7 @@ _METRICS, _SYSTEMS = 6, 60
 
 @dataclass(frozen=True)
 class Overview:
-    """A line of text, and evaluations, whose scores are read only for HTML."""
+    """A line of text, and the evaluations, whose scores are read only for HTML."""
 
     line: str
     boards: Mapping[str, xr.Dataset] = field(default_factory=dict)
@@ -233,7 +233,7 @@ def _section(name: str, ds: xr.Dataset) -> str:
     metrics = headline_metrics(ds, _METRICS)
     try:
         (result,) = evaluate_query(ds, Query(metrics, exact=True))
-    except MirflowError as error:  # a table of contents says what it can
+    except MirflowError as error:  # an overview shows what is available
         return f"{head}<div>{escape(str(error))}</div>"
     return head + _table(result) + _notes(result, ds)
 
@@ -269,12 +269,12 @@ def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:
 
 
 class DatasetAccessor(Inference):
-    """``ds.mirflow``: queries to one evaluation of a store, or a collection of annotations with its own selection.
+    """``ds.mirflow``: queries of one evaluation of a store, or of a collection of annotations.
 
     Raises
     ------
     AnnotationError
-        For a collection that was cut so that its counts and its values do not fit.
+        If a collection was sliced so that its counts and its values do not match.
     """
 
     def __init__(self, ds: xr.Dataset) -> None:
@@ -283,7 +283,7 @@ class DatasetAccessor(Inference):
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         if group is not None:
-            raise QueryError(f"group {group!r}: this dataset is one evaluation; ask the tree for another")
+            raise QueryError(f"group {group!r}: this dataset is a single evaluation; query the tree for others")
         return "", as_scores(self._ds)
 
     def __repr__(self) -> str:
@@ -301,7 +301,7 @@ class DatasetAccessor(Inference):
         return collection_from_dataset(self._ds) if self._collection is None else self._collection
 
     def sel(self, *, track: str | Sequence[str]) -> xr.Dataset:
-        """The named tracks of a collection with their values, which xarray's own ``sel`` would leave behind."""
+        """Select tracks of a collection with their values, which xarray's ``sel`` would not select."""
         return self.collection.sel(track=track).to_dataset()
 
     def query(
@@ -316,7 +316,7 @@ class DatasetAccessor(Inference):
 
 
 class DataTreeAccessor(Inference):
-    """``tree.mirflow``: queries to a whole store."""
+    """``tree.mirflow``: queries of a whole store."""
 
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = self._scored = tree

@@ -1,4 +1,4 @@
-"""Scores of pairs that arrive one after the other, as in the validation of a model: kept, merged and aggregated."""
+"""Accumulate scores of pairs that arrive one by one, as in the validation of a model; merge and aggregate them."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     import xarray as xr
 
 State = dict[str, Any]
-"""What :meth:`Accumulator.state` gives: dicts, lists, text and numbers."""
+"""The return value of :meth:`Accumulator.state`: dicts, lists, text and numbers."""
 _MOST_KNOWN = 4096
-"""Pairs of labels whose results are kept."""
+"""Maximum number of pairs of labels whose results are cached."""
 _MOST_SMALL = 512
-"""Pairs of a few words or numbers that wait in the buffer."""
+"""Size of the buffer for pairs of a few words or numbers."""
 _ONE_NAME = frozenset({"key", "classification"})
-"""Tasks in which a track has one name, so that a list of names is of as many tracks."""
+"""Tasks with one name per track, so that a list of names holds several tracks."""
 _ARRAYS = frozenset({str, tuple, list, np.ndarray})
-"""Types of one annotation, and never of many."""
+"""Types that always hold one annotation."""
 LAYOUT = 1
 """The version of the layout of states."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopiedSource(MemorySource):
-    """An annotation as it was when it was given, or the reason why there is none."""
+    """A copy of an annotation, or the error of reading it."""
 
     name: str
     annotation: Annotation | None = None
@@ -58,19 +58,19 @@ class CopiedSource(MemorySource):
 
     @classmethod
     def of(cls, given: Any, rules: EvaluationRules, name: str) -> CopiedSource:
-        """Read an annotation in any form, or its source, now; what it holds may change later."""
-        if type(given) in _ARRAYS:  # as nearly all are, whose arrays are copied when they are read
+        """Read an annotation in any form, or its source, at once: the object may change later."""
+        if type(given) in _ARRAYS:  # the usual case: arrays are copied when they are read
             try:
                 return cls(name, to_annotation(given, rules.task, **rules.convention.reading))
             except AnnotationError:
-                pass  # which the source tells with its name
+                pass  # the source reports it with its name
         source = given if isinstance(given, Source) else ObjectSource(given, rules.task, name)
         try:
             annotation, digest = rules.with_options(source).read()
         except (AnnotationError, OSError) as error:
             return cls(source.label, error=error)
         thing = source.thing if isinstance(source, ObjectSource) else annotation
-        # Of others than these the columns may be those of the object.
+        # The columns of other types may be views of the object.
         if not isinstance(thing, tuple | list | dict | np.ndarray | str):
             columns = {name: column.copy() for name, column in annotation.columns.items()}
             labels = None if annotation.labels is None else annotation.labels[:]
@@ -78,7 +78,7 @@ class CopiedSource(MemorySource):
         return cls(source.label, annotation, digest)
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation; errors as when it was given."""
+        """The annotation; raises the error of reading it."""
         if self.annotation is None:
             assert self.error is not None
             raise self.error
@@ -86,11 +86,11 @@ class CopiedSource(MemorySource):
 
 
 _Number = float | None
-"""A number of a state; None: NaN, which some writers of JSON make of it."""
+"""A number in a state; None: NaN, as some JSON writers encode it."""
 
 
 class _CellColumns(msgspec.Struct, forbid_unknown_fields=True):
-    """The results of pairs in a state: a list of each column, with an item for each pair."""
+    """The results of pairs in a state: columns with an item for each pair."""
 
     track: list[str]
     score: list[list[_Number]]
@@ -114,7 +114,7 @@ class _SparseColumns(msgspec.Struct, forbid_unknown_fields=True):
     fill: _Number
 
     def sparse(self, name: str, dims: tuple[str, ...], pairs: int) -> Sparse:
-        """The results, of a variable of this name; a ValueError if they cannot be."""
+        """The results of a variable; raise a ValueError if they are invalid."""
         index = np.array(self.index, dtype=np.int64).reshape(-1, 1 + len(dims))
         sizes = [pairs, *map(len, self.coords)]
         fits = tuple(self.dims) == dims and len(sizes) == 1 + len(dims) and len(index) == len(self.value)
@@ -125,7 +125,7 @@ class _SparseColumns(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _State(msgspec.Struct, forbid_unknown_fields=True):
-    """What :meth:`Accumulator.state` gives."""
+    """The return value of :meth:`Accumulator.state`."""
 
     layout: int
     rules: dict[str, Any]
@@ -134,7 +134,7 @@ class _State(msgspec.Struct, forbid_unknown_fields=True):
     extras: dict[str, _SparseColumns]
 
     def results(self, scalars: tuple[str, ...], dims: Mapping[str, tuple[str, ...]]) -> Cells:
-        """The results of pairs; a ValueError if they cannot be those of these metrics."""
+        """The results of pairs; raise a ValueError if they do not fit the metrics."""
         count = len(self.cells.track)
         if len(set(self.cells.track)) < count:
             raise ValueError("a track is there twice")
@@ -158,11 +158,11 @@ class _State(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Accumulator:
-    """Scores of pairs of a reference and an estimate that arrive one after the other.
+    """Accumulate scores of pairs of a reference and an estimate that arrive one by one.
 
-    Pairs are kept in a buffer and scored together, so that an update takes little more than the copy of its arrays.
-    The scores of each pair are kept, not sums of them: an accumulator that is merged of others equals, to the bit, the
-    one that was given all pairs, in whatever order they came.
+    Pairs are buffered and scored together, so that an update costs little more than copying its arrays. The scores of
+    each pair are kept, not their sums: merged accumulators give bit-identical results to a single one that received all
+    pairs, in any order.
 
     Parameters
     ----------
@@ -170,14 +170,13 @@ class Accumulator:
     metrics, convention, grid, classes
         As for :func:`mirflow.evaluate`.
     on_error : {"keep", "raise"}
-        ``keep``: a pair that cannot be scored has a status and a message in `dataset`, and `compute` warns of it.
-        ``raise``: `update` raises an error and leaves its pairs out. Each update is then scored at once, which takes
-        longer.
+        ``keep``: a pair that cannot be scored has a status and a message in `dataset`, and `compute` warns about it.
+        ``raise``: `update` raises an error and discards its pairs. Each update is then scored at once, which is slower.
 
     Raises
     ------
     MetricError, UnknownNameError
-        If there is no such task, convention or metric.
+        If the task, a metric or the convention does not exist.
 
     Examples
     --------
@@ -204,11 +203,11 @@ class Accumulator:
         self._rules = EvaluationRules.of(task, metrics, convention, grid, classes)
         self._kind = kind_of(task)
         self._on_error = on_error
-        # Text, and a few numbers without times, take so little room that many pairs can wait.
+        # Text, or a few numbers without times, are so small that many pairs can be buffered.
         self._size = (
             1 if on_error == "raise" else block_size(task, _MOST_SMALL if self._kind.drawn_as == "text" else BLOCK)
         )
-        # Of labels there are few different pairs, and scoring one takes longer than looking it up.
+        # Few distinct pairs of labels occur, and looking one up is faster than scoring it.
         self._looked_up = self._kind.written and self._kind.name != "text" and on_error == "keep"
         self._looked_up &= not any(measure.metric.dims for measure in self._rules.measures)
         self._known: dict[tuple[str, str], Cells] = {}
@@ -216,7 +215,7 @@ class Accumulator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all pairs."""
+        """Discard all pairs."""
         self._tracks: dict[str, None] = {}
         self._named: bool | None = None
         self._buffer: list[TrackWork] = []
@@ -241,19 +240,18 @@ class Accumulator:
         Parameters
         ----------
         references, estimates : annotation, mapping, collection, data frame or sequence
-            One annotation each, in any form that :func:`mirflow.annotation` takes; None where one is missing. Or those
+            One annotation each, in any form that :func:`mirflow.annotation` takes, or None if it is missing. Or those
             of many tracks: in any form that :func:`mirflow.score` takes, as a sequence with as many names in `tracks`,
-            or without names as a list of arrays, tuples, dicts or objects (in tasks of one name for each track, such as
-            keys and classes, of text). A list of numbers is one annotation. Arrays are copied.
+            or without names as a list of arrays, tuples, dicts or objects (of str in tasks with one name per track,
+            such as keys and classes). A list of numbers is one annotation. Arrays are copied.
         tracks : str, int, sequence of these, or None
-            The name of the track, or of each. None: pairs are numbered as they come, unless mappings, collections and
-            tables name their tracks.
+            Name of the track, or of each track. None: pairs are numbered, unless mappings, collections or tables name
+            their tracks.
 
         Raises
         ------
         AnnotationError
-            If a track was given before, some pairs are named and others are not, or names and annotations differ in
-            number.
+            If a track was given before, only some pairs are named, or the numbers of names and annotations differ.
         ScoreError
             If a pair cannot be scored, under ``on_error="raise"``.
         """
@@ -286,13 +284,7 @@ class Accumulator:
         self._add({name: (left.get(name), right.get(name)) for name in {**left, **right}}, named=True)
 
     def _are_many(self, references: Any, estimates: Any) -> bool:
-        """True for lists of annotations, each of which says by its type that it is one.
-
-        Raises
-        ------
-        AnnotationError
-            If only one side is such a list, or they differ in length.
-        """
+        """True for lists whose items are annotations by their types."""
         sides = {"references": references, "estimates": estimates}
         named = type(references) is type(estimates) is list and self._rules.task in _ONE_NAME
         tests = {"text": _is_text} if named else {}
@@ -303,10 +295,10 @@ class Accumulator:
                 continue
             for name, side in sides.items():
                 if type(side) is not list or not all(one is None or test(one) for one in side):
-                    raise AnnotationError(f"the {name} are no list of {what}, as the other side is")
+                    raise AnnotationError(f"the {name} must be a list of {what}, as the other side is")
             if len(references) != len(estimates):
                 counts = f"{counted(len(references), 'reference')} and {counted(len(estimates), 'estimate')}"
-                raise AnnotationError(f"{counts}: give one for each, None where one is missing")
+                raise AnnotationError(f"{counts}: the numbers must agree; use None for a missing one")
             return True
         return False
 
@@ -364,14 +356,14 @@ class Accumulator:
             self._parts.append(replace(cells, track=tuple(name for name, _ in repeated)))
 
     def _note_labels(self, cells: Cells) -> None:
-        """Keep the results of pairs of labels, unless a message names their track."""
+        """Cache the results of pairs of labels, unless a message names their track."""
         labels, self._labels = self._labels, {}
         for place, name in enumerate(cells.track if labels else ()):
             if name in labels and not cells.message[place] and len(self._known) < _MOST_KNOWN:
                 self._known[labels[name]] = cells.take(np.array([place], dtype=np.int64))
 
     def _cells(self) -> Cells:
-        """The results of all pairs, in the order in which they came."""
+        """The results of all pairs, in order of arrival."""
         self._flush()
         scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
         self._parts = [concatenate_cells([no_cells(scalars), *self._parts])]
@@ -385,11 +377,6 @@ class Accumulator:
         xr.Dataset
             Over (system, track, metric), with one system, ``estimate``, and tracks in the order of their names or
             numbers.
-
-        Raises
-        ------
-        AnnotationError
-            If no pair was given.
         """
         return self._dataset(sorted(self._tracks, key=_natural))
 
@@ -399,35 +386,28 @@ class Accumulator:
         return self._rules.dataset([self._cells()], (ESTIMATE,), tracks)
 
     def compute(self, aggregate: str | None = None, *, missing: str | None = None) -> dict[str, float]:
-        """Aggregates of all metrics over the tracks, by names as loggers of experiments take them.
+        """Aggregate all metrics over the tracks, with names for experiment loggers.
 
         Parameters
         ----------
         aggregate : str or None
-            ``mean``, ``median``, ``pooled``, ...: see the page on queries; metrics without it are left out. None: each
-            metric's standard one.
+            ``mean``, ``median``, ``pooled``, ...: see the page on queries; metrics without it are skipped. None: the
+            standard aggregate of each metric.
         missing : {"skip", "zero", "raise"} or None
-            Pairs without a score: left out (None too, but with a warning), counted as 0, or an error.
+            Skip pairs without a score (None: with a warning), count them as 0, or raise an error.
 
         Returns
         -------
         dict of str to float
-            ``task/metric`` to the aggregate. It depends on the pairs alone, not on the order of updates and merges:
-            scores are added up in the order of the tracks' names, those of numbered pairs in an order of their values.
-            NaN for a metric that had nothing to measure in any pair.
-
-        Raises
-        ------
-        AnnotationError
-            If no pair was given.
-        QueryError, UnknownNameError
-            As for queries of a store.
+            Aggregates by ``task/metric``, NaN for a metric that had nothing to measure in any pair. They do not depend
+            on the order of updates and merges: scores are summed in the order of track names or, for numbered pairs,
+            of their values.
 
         Warns
         -----
         MirflowWarning
-            If pairs have no score, or none of some metrics, and `missing` is None. The first time, if pairs hardly
-            belong together, or a metric had nothing to measure in any pair.
+            If pairs have no score, or no score of some metrics, and `missing` is None. Once, if a reference and its
+            estimate hardly belong together, or a metric had nothing to measure in any pair.
         """
         from .analysis.queries import aggregate as aggregate_over_tracks
 
@@ -454,14 +434,14 @@ class Accumulator:
         return {f"{self._rules.task}/{name}": float(value) for name, value in zip(names, values, strict=True)}
 
     def _warn_of_doubts(self, cells: Cells) -> None:
-        """Warn of implausible scores as `score` does, but of each kind only once, however often they are computed."""
+        """Warn about implausible scores as `score` does, but only once for each kind."""
         for kind, text in describe_doubts(cells).items():
             if kind not in self._warned:
                 self._warned.add(kind)
                 warn_caller(text)
 
     def _warn_of_gaps(self, cells: Cells) -> None:
-        """Warn of scored pairs without a score of some metrics, where a message says why."""
+        """Warn about pairs without a score of some metrics, with the reason."""
         why = np.array([bool(text) and not text.startswith(WARNING) for text in cells.message], dtype=np.bool_)
         gaps = np.isnan(cells.score) & (cells.weight != 0) & why[:, np.newaxis]
         rows = np.flatnonzero(gaps.any(axis=1))
@@ -475,7 +455,7 @@ class Accumulator:
             )
 
     def _canonical(self, cells: Cells) -> Int:
-        """Places of the cells in an order that depends on the pairs alone, as sums do on it in their last bits."""
+        """An order of the cells that depends only on the pairs, as sums depend on the order in their last bits."""
         if self._named:
             return np.array(sorted(range(len(cells)), key=lambda place: _natural(cells.track[place])), dtype=np.int64)
         rows = np.column_stack([cells.status.astype(np.float64), cells.duration, cells.score, cells.weight])
@@ -483,7 +463,7 @@ class Accumulator:
         return np.lexsort(rows.view(np.int64).T[::-1]).astype(np.int64)
 
     def state(self) -> State:
-        """All scores in dicts, lists, text and numbers, which pickle, JSON and msgpack take, to the bit."""
+        """All scores as dicts, lists, text and numbers, which pickle, JSON and msgpack preserve exactly."""
         cells = self._cells()
         columns: State = {
             one.name: _listed(getattr(cells, one.name))
@@ -505,17 +485,17 @@ class Accumulator:
         return found
 
     def load_state(self, state: State) -> None:
-        """Take the place of the accumulator that a state is of.
+        """Restore the accumulator from a state.
 
         Parameters
         ----------
         state : dict
-            As `state` gives it, also through JSON or msgpack.
+            Return value of `state`, possibly through JSON or msgpack.
 
         Raises
         ------
         AnnotationError
-            If it is no state, a damaged one, or one of pairs that were scored by other rules.
+            If the state is invalid, damaged, or from pairs scored by other rules.
         """
         cells, named = self._cells_of(state)
         self.reset()
@@ -524,10 +504,10 @@ class Accumulator:
     def _cells_of(self, state: State) -> tuple[Cells, bool | None]:
         """The results in a state, and whether their tracks are named."""
         if not isinstance(state, Mapping) or state.get("layout") != LAYOUT:
-            raise AnnotationError("this is no state of an accumulator, or one of another version of mirflow")
+            raise AnnotationError("this is not a state of an accumulator, or it is from another version of mirflow")
         try:
             given = msgspec.convert(state, _State)
-            other = msgspec.to_builtins(given.rules)  # an array among them could not be compared
+            other = msgspec.to_builtins(given.rules)  # arrays could not be compared
         except (msgspec.ValidationError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise AnnotationError(f"the state is damaged: {error}") from None
         own = self._settings()
@@ -535,7 +515,7 @@ class Accumulator:
             if own.get(name) != other.get(name):
                 raise AnnotationError(
                     f"different {name}: {other.get(name)!r} in the state, {own.get(name)!r} here; "
-                    "only scores by the same rules can be brought together"
+                    "only scores by the same rules can be merged"
                 )
         scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
         dims = {measure.variable: measure.metric.dims for measure in self._rules.measures if measure.metric.dims}
@@ -548,8 +528,8 @@ class Accumulator:
     def merge(self, other: Accumulator | State) -> Accumulator:
         """Add the pairs of another accumulator, or of its state.
 
-        A named track that both have counts once if its results are the same, as those of samples that a distributed
-        sampler repeats. Numbered pairs are numbered on.
+        A named track in both counts once if its results are the same, such as samples repeated by a distributed
+        sampler. Numbered pairs get the next numbers.
 
         Parameters
         ----------
@@ -563,8 +543,7 @@ class Accumulator:
         Raises
         ------
         AnnotationError
-            If the other was scored by other rules, only one of them has named tracks, or both have a track with
-            different results.
+            If the rules differ, only one of them has named tracks, or a track has different results in both.
         """
         state = other.state() if isinstance(other, Accumulator) else other
         cells, named = self._cells_of(state)
@@ -578,7 +557,7 @@ class Accumulator:
         return self
 
     def _without_repeated(self, cells: Cells) -> Cells:
-        """The cells of tracks that are new here; the others have to be the same."""
+        """The cells of new tracks; the others must have the same results."""
         twice = [place for place, name in enumerate(cells.track) if name in self._tracks]
         if not twice:
             return cells
@@ -609,7 +588,7 @@ class Accumulator:
 
 
 def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
-    """The standard aggregate of each metric, as a query of the dataset gives it, but without making one."""
+    """The standard aggregate of each metric; equal to a query of the dataset, but without building it."""
     from .analysis.aggregation import aggregate_cells, count_scores
 
     arrays = cells.score[np.newaxis], cells.weight[np.newaxis], cells.status[np.newaxis], cells.duration
@@ -623,16 +602,16 @@ def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
 def _of_names(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
     """The annotations of a sequence, by track."""
     if isinstance(given, str | Mapping) or not hasattr(given, "__len__"):
-        raise AnnotationError(f"the {side}s are no sequence of annotations, one for each of the tracks")
+        raise AnnotationError(f"the {side}s must be a sequence with one annotation for each track")
     if len(given) != len(names):
-        raise AnnotationError(f"{counted(len(names), 'track')} and {counted(len(given), side)}: give one for each")
+        raise AnnotationError(f"{counted(len(names), 'track')} and {counted(len(given), side)}: the numbers must agree")
     if len(set(names)) < len(names):
         raise AnnotationError(f"track {next(one for one in names if names.count(one) > 1)!r} is named twice")
     return dict(zip(names, given, strict=True))
 
 
 def _all_given(test: Callable[[Any], bool], side: Sequence[Any]) -> bool:
-    """True if a test holds of all items of a side that are not None, and there are some."""
+    """True if a test holds for all items of a side that are not None, and for at least one."""
     return any(one is not None for one in side) and all(one is None or test(one) for one in side)
 
 
@@ -641,7 +620,7 @@ def _is_text(given: Any) -> bool:
 
 
 def _is_one(given: Any, kind: Kind) -> bool:
-    """True for an item of a list that is an annotation by its type, and no part of one.
+    """True for an item of a list that is an annotation by its type, not part of one.
 
     Rows of notes and parts of patterns and of audio may be arrays or tuples themselves.
     """

@@ -1,4 +1,4 @@
-"""Results of cells, that is of one system's estimate of one track: their status, and their scores as plain arrays."""
+"""Results of cells (one system's estimate of one track): status, and scores as plain arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EMPTY = frozenset({Status.empty_reference, Status.empty_estimate})
 SCORED = frozenset({Status.ok, *EMPTY})
 MISSING = frozenset({Status.missing_estimate, Status.missing_reference})
 QUOTES_NOTHING = EMPTY | MISSING | {Status.not_computed}
-"""Statuses whose messages name files; those of others may quote an annotation."""
+"""Statuses whose messages name files; messages of other statuses may quote an annotation."""
 FAILED = MISSING | {Status.unreadable, Status.invalid, Status.failed}
 
 MAX_NAME = 240
@@ -62,53 +62,39 @@ CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
     "stamp": {"long_name": "fingerprint of the sizes and modification times of the input files"},
     "duration": {"long_name": "duration of the reference", "units": "s"},
 }
-"""What a dataset says of each variable of its cells."""
+"""Attributes of the variables of a dataset of cells."""
 
 FAILED_METRICS, FAILED_METRIC = "failed_metrics", "failed_metric"
 """Result with an extra dim of cells of which some metrics failed: 1 for each of these metrics, by its identity."""
 
 WARNING = "warning: "
-"""What the message of a cell begins with that has all its scores, but should be looked at."""
+"""Prefix of the message of a cell that has all its scores but should be checked."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Results of some (system, track) cells of one evaluation.
-
-    Parameters
-    ----------
-    system, track : tuple of str, one per cell
-    measures : tuple of str
-        Identities of the scalar measures, the columns of `score` and `weight`.
-    score, weight : float64 (cells, measures)
-    status : int8 (cells,)
-        Values of :class:`mirflow.cells.Status`.
-    repairs : int32 (cells,)
-    message : tuple of str, one per cell
-        Why a cell, or some of its metrics, have no score, or which of its annotations is empty; or, after `WARNING`,
-        why its two sides hardly belong together. Nothing where all is well.
-    digest : tuple of str, one per cell
-        ``reference:estimate`` digests of the bytes that were scored.
-    stamp : int64 (cells,)
-        Fingerprint of the input files' sizes and modification times.
-    duration : float64 (cells,), seconds
-        Duration of the reference.
-    extras : mapping of str to Sparse
-        Results with extra dims; the first index column is the cell.
-    """
+    """Results of some (system, track) cells of one evaluation."""
 
     system: tuple[str, ...]
     track: tuple[str, ...]
     measures: tuple[str, ...]
+    """Identities of the scalar measures, the columns of `score` and `weight`."""
     score: Float
     weight: Float
     status: npt.NDArray[np.int8]
+    """Values of :class:`mirflow.cells.Status`."""
     repairs: npt.NDArray[np.int32]
     message: tuple[str, ...]
+    """Why a cell, or some of its metrics, have no score, or which of its annotations is empty; or, after `WARNING`, why
+    its two sides hardly belong together. Nothing where all is well."""
     digest: tuple[str, ...]
+    """``reference:estimate`` digests of the bytes that were scored."""
     stamp: Int
+    """Fingerprint of the input files' sizes and modification times."""
     duration: Float
+    """Duration of the reference."""
     extras: Mapping[str, Sparse] = field(default_factory=dict)
+    """Results with extra dims; the first index column is the cell."""
 
     def __len__(self) -> int:
         return len(self.system)
@@ -125,7 +111,7 @@ class Cells:
         return found
 
     def take(self, cells: Int) -> Cells:
-        """The given cells, in the given order, each at most once."""
+        """Select cells, in the given order, each at most once."""
         place = np.full(len(self), -1, dtype=np.int64)
         place[cells] = np.arange(len(cells))
         extras = {}
@@ -209,7 +195,7 @@ def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> 
 
 
 def no_cells(measures: tuple[str, ...]) -> Cells:
-    """No cells, with columns for measures."""
+    """Empty cells, with columns for measures."""
     nothing, none = np.zeros((0, len(measures))), np.zeros(0, dtype=np.int64)
     numbers = none.astype(np.int8), none.astype(np.int32)
     return Cells((), (), measures, nothing, nothing, *numbers, (), (), none, np.zeros(0))
@@ -233,14 +219,14 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
 
 
 def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
-    """One result with extra dims of all cells; labels that differ from part to part are brought together sorted."""
+    """One result with extra dims of all cells; labels that differ between parts are merged and sorted."""
     starts = np.cumsum([0, *(len(part) for part in parts)])
     pieces = [
         (int(start), part.extras[name]) for start, part in zip(starts, parts, strict=False) if name in part.extras
     ]
     first = pieces[0][1]
-    # Sorted, not in order of appearance: a run that was resumed must come to the same store. No class comes last, as in
-    # the kernels.
+    # Sorted, not in order of appearance, so that a resumed run gives the same store. No class comes last, as in the
+    # kernels.
     coords = tuple(
         labels
         if all(piece.coords[axis] == labels for _, piece in pieces)
@@ -275,7 +261,7 @@ def mark_failed_metrics(failures: Iterable[tuple[int, int]], metrics: tuple[str,
 
 
 def relabel(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:
-    """The entries of a result over other labels; those of labels that are gone are left out."""
+    """Map the entries of a result to other labels, dropping those of missing labels."""
     index = [sparse.index[:, 0]]
     for axis, (labels, whole) in enumerate(zip(sparse.coords, coords, strict=True)):
         place = {label: number for number, label in enumerate(whole)}

@@ -24,7 +24,7 @@ _UNSEEN = re.compile(
 
 
 def clean_text(text: str) -> str:
-    """Write all that cannot be printed, line ends included, as escapes: names in tables come from files.
+    """Escape unprintable characters, including line ends: names in tables come from files.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def clean_text(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Escape what would control a terminal or be hidden from its reader; line ends and tabs stay.
+    """Escape control characters and invisible ones, except line ends and tabs.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def visible(text: str) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """The beginning of a text that is too long to be shown, which ends in three dots.
+    """Truncate a text to `longest` characters, ending in three dots.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class MirflowWarning(UserWarning):
 
 
 def warn_caller(message: str, category: type[Warning] = MirflowWarning) -> None:
-    """Emit a warning at the line that called into mirflow, however deep the call is."""
+    """Emit a warning at the line that called into mirflow, at any depth."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "mirflow":
         frame, level = frame.f_back, level + 1
@@ -121,7 +121,7 @@ def store_flaw(path: str | os.PathLike[str]) -> str:
 
 
 def _shortened(line: str) -> str:
-    """A line of a message; of one that is too long both ends, as a value may be long and the remedy comes last.
+    """Shorten the middle of a long line of a message: a value may be long, and the remedy comes last.
 
     Examples
     --------
@@ -180,11 +180,11 @@ class UnreadableError(AnnotationError):
 
 
 class InvalidAnnotationError(AnnotationError):
-    """The file was read, but its contents break a rule: a label that does not parse, a reversed interval."""
+    """The file was read, but its contents are invalid: a label that does not parse, a reversed interval."""
 
 
 class UnknownNameError(MirflowError, ValueError):
-    """A name that nothing answers to, with the nearest known ones.
+    """An unknown name, with the nearest known ones.
 
     Examples
     --------
@@ -204,7 +204,7 @@ MOST_NAMES = 30
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """The nearest of the known names as a phrase, whatever their case, or all of them when none is near.
+    """Suggest the nearest known name, ignoring case, or list all of them if none is near.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
 
 
 def counted(count: int, noun: str) -> str:
-    """A number with what is counted.
+    """A count with its noun.
 
     Examples
     --------
@@ -267,12 +267,12 @@ class MetricError(MirflowError, ValueError):
 
 
 class PluginError(MirflowError, ValueError):
-    """A module from outside of mirflow cannot be imported, or lacks what it should declare."""
+    """A plugin module cannot be imported, or lacks an expected declaration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in a pipeline file: where (a path such as ``evaluations[0].task``) and what."""
+    """A problem in a pipeline file, with its location, such as ``evaluations[0].task``."""
 
     where: str
     message: str
@@ -282,7 +282,7 @@ class Problem:
 
 
 class PipelineError(MirflowError, ValueError):
-    """A pipeline file is wrong; all its problems at once, so that one edit mends them."""
+    """A pipeline file is invalid; lists all problems, so that they can be fixed at once."""
 
     def __init__(self, problems: Iterable[Problem], path: str | Path | None = None) -> None:
         self.problems = list(problems)
@@ -301,7 +301,7 @@ class StoreError(MirflowError):
 
 
 class DamagedError(StoreError):
-    """Files of a result store or a pack are not as they were written.
+    """Files of a result store or a pack are damaged.
 
     Parameters
     ----------
@@ -331,29 +331,29 @@ class StoreLockedError(StoreError):
 
 
 class QueryError(MirflowError, ValueError):
-    """A question that the store cannot answer as it was put."""
+    """A query that is invalid for the store."""
 
 
 class GradingError(MirflowError, ValueError):
-    """A round of grading that cannot be drawn up, or judgements that cannot be evaluated, as asked."""
+    """A round of grading cannot be drawn, or judgements cannot be evaluated."""
 
 
 class FigureError(MirflowError, ValueError):
-    """A figure that cannot be drawn: nothing to show, a size or format that cannot be, no matplotlib."""
+    """A figure cannot be drawn: nothing to show, an invalid size or format, or no matplotlib."""
 
 
 class RunError(MirflowError):
-    """A run could not go on: a track failed under ``on_error: raise``, or its workers died again and again."""
+    """A run stopped: a track failed under ``on_error: raise``, or its workers died repeatedly."""
 
 
 class ScoreError(RunError):
-    """Scoring what is in memory stopped: a cell failed under ``on_error="raise"``, or the pairs could not be read on.
+    """Scoring data in memory stopped: a cell failed under ``on_error="raise"``, or reading the pairs failed.
 
     Parameters
     ----------
     message : str
     scores : xr.Dataset or None
-        What was computed before.
+        Scores computed before.
     """
 
     def __init__(self, message: str, scores: Any = None) -> None:
@@ -362,13 +362,13 @@ class ScoreError(RunError):
 
 
 class ScoringInterrupted(KeyboardInterrupt):
-    """Ctrl-C while scoring what is in memory.
+    """Ctrl-C while scoring data in memory.
 
     Parameters
     ----------
     message : str
     scores : xr.Dataset
-        What was computed before. In an interpreter it is ``sys.last_value.scores`` afterwards.
+        Scores computed before; in an interpreter, available as ``sys.last_value.scores``.
     """
 
     def __init__(self, message: str, scores: Any) -> None:

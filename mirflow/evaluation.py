@@ -1,4 +1,4 @@
-"""Scores of annotations in memory, or in two files or folders, without a pipeline file."""
+"""Score annotations in memory, in two files or in two folders, without a pipeline file."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class EvaluationRules:
         grid: Grid | None = None,
         classes: Classes | Sequence[str] | None = None,
     ) -> EvaluationRules:
-        """The rules that the arguments of `evaluate` mean; errors as there."""
+        """Build the rules from the arguments of `evaluate`."""
         classes = as_classes(classes)
         rules = get_task(task).convention(convention, classes)
         measures = rules.select(metrics)
@@ -98,12 +98,12 @@ class EvaluationRules:
         return cls(task, rules, chosen, measures, classes)
 
     def score(self, works: Sequence[TrackWork]) -> Cells:
-        """Score the pairs of some tracks at once: a cell for each system of each track, whatever becomes of it."""
+        """Score the pairs of some tracks at once; each system of each track gives a cell, even if it fails."""
         rules = self.task, self.convention.name, self.grid, self.measures
         return score_block(BlockWork("evaluate", *rules, "", tuple(map(self._read_by, works)), classes=self.classes))
 
     def _read_by(self, work: TrackWork) -> TrackWork:
-        """The work of a track whose objects in memory are read by the options of the convention."""
+        """Apply the convention's options of reading to the objects in memory of a track."""
         if not self.convention.reading:
             return work
         references = tuple(replace(one, source=self.with_options(one.source)) for one in work.references)
@@ -111,7 +111,7 @@ class EvaluationRules:
         return replace(work, references=references, estimates=estimates)
 
     def with_options(self, source: Source) -> Source:
-        """A source whose object in memory, if that is what it is, is read by the options of the convention."""
+        """Apply the convention's options of reading to a source, if it is an object in memory."""
         if not isinstance(source, ObjectSource):
             return source
         return replace(source, options={**self.convention.reading, **source.options})
@@ -129,9 +129,9 @@ class EvaluationRules:
         ----------
         parts : iterable of Cells
         systems, tracks : sequence of str or None
-            Names in the order of the dataset; None: as they occur.
+            Names in the order of the dataset; None: in order of appearance.
         cautions : iterable of Caution
-            Warnings that concern the meaning of the scores.
+            Warnings about the meaning of the scores.
         """
         scalars = tuple(str(measure) for measure in self.measures if not measure.metric.dims)
         cells = concatenate_cells([no_cells(scalars), *parts])
@@ -153,29 +153,29 @@ def evaluate(
     classes: Classes | Sequence[str] | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Scores of an estimate against a reference, or of collections of them track by track.
+    """Score an estimate against a reference, or a collection of estimates against references track by track.
 
     Parameters
     ----------
     reference, estimate : xr.Dataset, Annotation, Collection, LazyCollection, path or jams object
-        Two annotations, also as :func:`mirflow.annotation` takes them, or two collections; of collections the union of
-        the tracks is scored. The files of a lazy collection are read block by block, and one that cannot be read is a
-        track with that status. Of audio also a folder, a list of paths, or a path with ``{source}``: one file for each
-        source.
+        Two annotations, in any form that :func:`mirflow.annotation` takes, or two collections, of which the union of
+        the tracks is scored. The files of a lazy collection are read block by block; a file that cannot be read gives
+        a track with that status. Audio may also be a folder, a list of paths, or a path with ``{source}``: one file
+        for each source.
     task : str or None
-        None: the task that `load` was given, or the only one with metrics for this kind of annotation.
+        None: the task passed to `load`, or the only one with metrics for this kind of annotation.
     metrics : str, callable, sequence of these, or None
-        Identities such as ``majmin`` or ``csr@root``, ``my_metrics.py:name``, functions over one pair (see
-        :func:`mirflow.pair_metric`); None: the convention's default ones.
+        Identities such as ``majmin`` or ``csr@root``, ``my_metrics.py:name``, or functions of one pair (see
+        :func:`mirflow.pair_metric`); None: the defaults of the convention.
     convention : str or None
-        None: the task's first, which is mir_eval's.
+        None: the task's first convention, which is mir_eval's.
     grid : str, float or None
         ``union`` or the hop of frames in seconds; None: the convention's default.
     classes : Classes, sequence of str, or None
         The classes or tags, for tasks that compare them.
     **options
-        Options of reading of files and jams objects, as for :func:`mirflow.load`: of both sides, or of one with
-        ``reference_`` or ``estimate_`` in front, such as ``estimate_time_unit="ms"``.
+        Options of reading files and jams objects, as for :func:`mirflow.load`: for both sides, or for one side with
+        the prefix ``reference_`` or ``estimate_``, such as ``estimate_time_unit="ms"``.
 
     Returns
     -------
@@ -186,14 +186,14 @@ def evaluate(
     Raises
     ------
     AnnotationError
-        If one of two single annotations cannot be scored; in collections its track gets a status and a message. If an
-        option of reading does not exist, or is that of a side that is not read. If two tracks of the estimate would be
-        the same one of the reference without folders and suffixes.
+        If one of two single annotations cannot be scored; in collections, its track gets a status and a message. If an
+        option of reading does not exist, or applies to a side that is not read. If two tracks of the estimate match
+        the same track of the reference without folders and suffixes.
 
     Warns
     -----
     MirflowWarning
-        As :func:`mirflow.score`.
+        As for :func:`mirflow.score`.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def evaluate(
     else:
         works = _pair_up(sources_of(left, task, "reference"), {ESTIMATE: sources_of(right, task, "estimate")}, task)
     parts, cautions = _score_at_once(rules, works, single=single)
-    # Digests are those of files, which collections that were read no longer have.
+    # Digests belong to files, which collections in memory no longer have.
     result = rules.dataset(parts, cautions=cautions).drop_vars("digest")
     result = result.isel(system=0, drop=True)
     if single:
@@ -232,7 +232,7 @@ def evaluate(
 def _pair_up(
     references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]], task: str
 ) -> list[TrackWork]:
-    """The work of all tracks of either side."""
+    """The work of the tracks of both sides."""
     if kind_of(task).name in NAMED:
         named = {system: call_tracks(estimates, references) for system, estimates in systems.items()}
         systems = {
@@ -249,13 +249,13 @@ def _pair_up(
 def _plain_pair(
     reference: Any, estimate: Any, task: str | None, convention: str | None, options: Mapping[str, Any]
 ) -> tuple[Plain, Plain]:
-    """Both sides, those that are files read by their options and those of the convention."""
+    """Both sides; files are read with their options and those of the convention."""
     if task is not None:
         _refuse_parameters(options, get_task(task).convention(convention))
     own, other = split_sides(options)
     defaults = {} if task is None else get_task(task).convention(convention).reading
     read_now = [is_read(one, task) for one in (reference, estimate)]
-    # A map of labels is for those in memory, too.
+    # A map of labels also applies to annotations in memory.
     _demand_read([name for name in options if name not in ("labels", *(f"{side}_labels" for side in SIDES))], read_now)
     left, right = (
         read(one, task=task, **{**defaults, **chosen})
@@ -271,23 +271,23 @@ _IN_MEMORY = {
     "time_unit": "convert the times, as in times / 1000",
     "pitch_unit": "mirflow.metrics.util.midi_to_hz converts pitches",
 }
-"""What to do in place of an option of reading where nothing is read."""
+"""Alternatives to options of reading for annotations in memory."""
 
 
 def _demand_read(names: Iterable[str], read: Sequence[bool]) -> None:
-    """Refuse options of reading of the reference, the estimate, or both, where these are not read."""
+    """Refuse options of reading for sides that are not read."""
     for name in names:
         side = next((side for side in SIDES if name.startswith(f"{side}_")), None)
         if not (any(read) if side is None else read[SIDES.index(side)]):
             remedy = _IN_MEMORY.get(name.removeprefix(f"{side}_"), "")
             raise AnnotationError(
-                f"{name} is an option of reading, and the {side or 'annotations'} in memory are not read"
+                f"{name} is an option of reading, but the {side or 'annotations'} in memory are not read"
                 + (f": {remedy}" if remedy else "")
             )
 
 
 def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> None:
-    """Refuse parameters of metrics among the options, with what to write."""
+    """Refuse parameters of metrics among the options, and show their syntax."""
     for name, value in options.items():
         if name in OPTIONS:
             continue
@@ -302,11 +302,13 @@ def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> No
 
 
 def _with_labels(plain: Plain, task: str | None, labels: Any) -> Plain:
-    """An annotation in memory by a map of labels."""
+    """Apply a map of labels to an annotation in memory."""
     if labels is None:
         return plain
     if not isinstance(plain, Annotation):
-        raise AnnotationError("labels maps those of files and of single annotations; map those of a collection before")
+        raise AnnotationError(
+            "labels applies to files and single annotations; map the labels of a collection beforehand"
+        )
     return Reading.of(task, kind=plain.kind, labels=labels).with_labels(plain)
 
 
@@ -319,7 +321,7 @@ def _score_at_once(
 
 
 def _blocks(works: Iterable[TrackWork], size: int) -> Iterator[list[TrackWork]]:
-    """The work in blocks; where it cannot be read on, what came before is handed over first."""
+    """Split the work into blocks; if reading fails, the work before the failure is yielded first."""
     block: list[TrackWork] = []
     try:
         for work in works:
@@ -338,10 +340,10 @@ def _blocks(works: Iterable[TrackWork], size: int) -> Iterator[list[TrackWork]]:
 def _with_matched_names(
     rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool
 ) -> tuple[Sequence[TrackWork], list[Caution]]:
-    """The tracks with their items called as in the references, where no name would match else, and warnings.
+    """Rename items as in the references if no name matches otherwise; and warn about names that match nowhere.
 
-    Warns of names that match nowhere. A single pair keeps its names, and is scored as it would be among others: that a
-    list has nothing relevant shows little, unless files have other folders or suffixes in the reference.
+    A single pair keeps its names, so that its score does not depend on other pairs: a list without relevant items is
+    suspicious only if names in the reference have other folders or suffixes.
     """
     kind = kind_of(rules.task).name
     if kind not in NAMED or rules.classes is not None or not works:
@@ -355,7 +357,8 @@ def _with_matched_names(
         if single:
             pairs = [source.names[0] for source in matched.values() if isinstance(source, RenamedSource)]
             warning = "".join(
-                f"no name matches: {listed!r} is listed, {true!r} is true; call items alike" for listed, true in pairs
+                f"no name matches: {listed!r} is listed, the reference has {true!r}; use the same names"
+                for listed, true in pairs
             )
         else:
             renamed = [_with_estimate(work, place, matched.get(work.track)) for work in renamed]
@@ -383,58 +386,56 @@ def score(
     block: int | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Scores of the estimates of one or several systems against references that are in memory.
+    """Score data in memory: estimates of one or several systems against references.
 
     Parameters
     ----------
     references : mapping, collection, data frame or iterable
-        The annotation of each track: a mapping of tracks to annotations, a collection (lazy ones are read block by
-        block) or its dataset, or a data frame with a column ``track`` and the columns of the kind. Without estimates
-        an iterable of (track, reference, estimate) or (track, system, reference, estimate), of which no more than a
-        block is held at a time, so that names of items are not matched there. An annotation is whatever
-        :func:`mirflow.annotation` takes: a tuple of arrays in mir_eval's order, a dict of columns, a dataset, an object
-        of jams, pretty_midi or mirdata, a path.
+        Annotations by track: a mapping of tracks to annotations, a collection (lazy ones are read block by block) or
+        its dataset, or a data frame with a column ``track`` and the columns of the kind. Without estimates, an iterable
+        of (track, reference, estimate) or (track, system, reference, estimate), which is consumed block by block, so
+        that names of items are not matched. An annotation is any argument of :func:`mirflow.annotation`: a tuple of
+        arrays in mir_eval's order, a dict of columns, a dataset, an object of jams, pretty_midi or mirdata, or a path.
     estimates : the same, or None
-        Of one system, which is called ``estimate``; or a mapping of systems to those, or a data frame with a column
-        ``system``.
+        The estimates of one system, called ``estimate``; a mapping of systems to estimates; or a data frame with a
+        column ``system``.
     task : str or None
         None: the task that a collection was loaded for, or the only one of its kind.
     metrics, convention, grid, classes
         As for :func:`mirflow.evaluate`.
     on_error : {"keep", "raise"}
-        ``keep``: an annotation that cannot be scored, or is missing on one side, is a cell with that status and a
-        message. ``raise``: an error that names its track and system.
+        ``keep``: an annotation that cannot be scored, or is missing on one side, gives a cell with that status and a
+        message. ``raise``: raise an error that names its track and system.
     progress : bool, Progress or None
-        Whether the number of tracks is shown; None: on a terminal or in a notebook.
+        Whether to show the number of tracks; None: on a terminal or in a notebook.
     block : int or None
-        Most tracks that are scored at once; None: 64, of audio one. No score depends on it.
+        Maximum number of tracks scored at once; None: 64, or 1 for audio. Scores do not depend on it.
     **options
-        Options of reading of files and jams objects, as for :func:`mirflow.evaluate`.
+        Options of reading files and jams objects, as for :func:`mirflow.evaluate`.
 
     Returns
     -------
     xr.Dataset
         In the form of a group of a store, over (system, track, metric): ``score``, ``weight``, ``status``,
-        ``message``, ``repairs``, ``duration`` [s], and a variable for each metric with extra dims. It has the accessor
-        ``.mirflow``, and :func:`mirflow.save` writes it.
+        ``message``, ``repairs``, ``duration`` [s], and a variable for each metric with extra dims. Query it with the
+        accessor ``.mirflow``, and write it with :func:`mirflow.save`.
 
     Raises
     ------
     AnnotationError
-        If there is nothing to score, or references and estimates are in none of these forms.
+        If there is nothing to score, or references or estimates have an unsupported form.
     ScoreError
-        If a cell fails under ``on_error="raise"``, or an iterable raises, ends up with the same pair twice, or holds
-        something else than pairs. Its attribute ``scores`` is the dataset of what was computed before.
+        If a cell fails under ``on_error="raise"``, or an iterable raises, repeats a pair, or yields other items than
+        pairs. Its attribute ``scores`` is the dataset of the scores computed before.
     ScoringInterrupted
-        A KeyboardInterrupt, by Ctrl-C, whose attribute ``scores`` is the dataset of what was computed before.
+        A KeyboardInterrupt, raised by Ctrl-C, whose attribute ``scores`` is the dataset of the scores computed before.
 
     Warns
     -----
     MirflowWarning
-        Once for all annotations that cannot be scored, with their number and the first reason; for a system without any
-        track of the references; for pairs in different units or of different recordings, as far as that can be seen;
-        and for metrics that had nothing to measure in any cell (weight 0), whose score, mir_eval's 0, is no
-        measurement.
+        Once for all annotations that cannot be scored, with their number and the first reason; for a system without
+        tracks of the references; for pairs that seem to have different units or belong to different recordings; and for
+        metrics that had nothing to measure in any cell (weight 0), whose score, mir_eval's 0, is not a measurement.
 
     Examples
     --------
@@ -450,7 +451,7 @@ def score(
     if on_error not in ("keep", "raise"):
         raise UnknownNameError("on_error", str(on_error), ("keep", "raise"))
     if block is not None and block < 1:
-        raise AnnotationError(f"a block has at least one track, not {block}")
+        raise AnnotationError(f"block must be at least 1, not {block}")
     task = task or task_of(references)
     rules, kind = EvaluationRules.of(task, metrics, convention, grid, classes), kind_of(task)
     size = block_size(task) if block is None else block
@@ -458,7 +459,7 @@ def score(
     read_by = partial(_read_by_options, sides=split_sides(options), names=list(options))
     if estimates is None:
         if holds_tracks(references, kind):
-            raise AnnotationError("estimates are missing; without them pairs are given, (track, reference, estimate)")
+            raise AnnotationError("estimates are missing; otherwise, pass pairs of (track, reference, estimate)")
         pairs: Any = references
         total = len(pairs) if hasattr(pairs, "__len__") else None
         return _score_blocks(rules, map(read_by, stream(pairs, task)), size, on_error, progress_of(progress), total)
@@ -476,13 +477,7 @@ def score(
 def _read_by_options(
     work: TrackWork, sides: tuple[Mapping[str, Any], Mapping[str, Any]], names: list[str]
 ) -> TrackWork:
-    """The work of a track whose files and jams objects are read by options.
-
-    Raises
-    ------
-    AnnotationError
-        For options of a side that is in memory, or of both if both are.
-    """
+    """Apply options of reading to the files and jams objects of a track."""
     if not names:
         return work
     references = [one.source for one in work.references]
@@ -506,7 +501,7 @@ def _with_reading(source: Source, options: Mapping[str, Any]) -> Source:
 
 
 def _apart(references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]]) -> list[Caution]:
-    """Warn of systems without any track of the references."""
+    """Warn about systems without tracks of the references."""
     cautions = []
     for system, estimates in systems.items():
         if references and estimates and references.keys().isdisjoint(estimates):
@@ -526,7 +521,7 @@ def _score_blocks(
     tracks: Sequence[str] | None = None,
     cautions: Iterable[Caution] = (),
 ) -> xr.Dataset:
-    """Score block by block; an error that ends it has the scores before it."""
+    """Score block by block; errors carry the scores computed before."""
     done: list[Cells] = []
     with progress as shown:
         shown.start(total)
@@ -549,7 +544,7 @@ def _score_blocks(
 
 
 def warn_of_results(cells: Cells) -> None:
-    """Warn once of annotations that could not be scored, and once of scores that hardly mean anything."""
+    """Warn once about annotations that could not be scored, and once about doubtful scores."""
     if failures := describe_failures(cells, "cell", FAILED - MISSING):
         warn_caller(f"{failures}; status and message have them all")
     for text in describe_doubts(cells).values():
@@ -557,7 +552,7 @@ def warn_of_results(cells: Cells) -> None:
 
 
 def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = FAILED) -> str:
-    """Count the cells of some statuses without a score, with the reason of the first; empty if there is none."""
+    """Count the cells of some statuses without a score, with the reason of the first; empty if all have one."""
     failed = np.flatnonzero(np.isin(cells.status, list(statuses)))
     if not len(failed):
         return ""
@@ -572,7 +567,7 @@ def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = F
 
 
 def describe_doubts(cells: Cells) -> dict[str, str]:
-    """Say what is odd about scored cells, or which metrics had nothing to measure in any, by the kind of doubt."""
+    """Describe doubtful scores, and metrics that had nothing to measure in any cell, by the kind of doubt."""
     odd = [
         place
         for place, (status, message) in enumerate(zip(cells.status.tolist(), cells.message, strict=True))
@@ -591,7 +586,7 @@ def describe_doubts(cells: Cells) -> dict[str, str]:
 
 
 def unmeasured(cells: Cells) -> list[str]:
-    """The metrics that have a value, and no weight, in whatever cells are scored."""
+    """The metrics that have a value but no weight in all scored cells."""
     scored = np.isin(cells.status, list(SCORED))
     nothing = (cells.weight[scored] == 0).all(axis=0) & ~np.isnan(cells.score[scored]).all(axis=0)
     return [name for name, is_so in zip(cells.measures, nothing.tolist(), strict=True) if is_so]
@@ -607,7 +602,7 @@ def explain(
     classes: Classes | Sequence[str] | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Verdicts on an estimate against a reference under one metric.
+    """Explain the score of an estimate against a reference under one metric.
 
     Parameters
     ----------
@@ -626,11 +621,11 @@ def explain(
     Raises
     ------
     MetricError
-        If there is no evidence to show for the metric.
+        If the metric cannot be explained.
     """
     left, right = _plain_pair(reference, estimate, task, convention, options)
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
-        raise AnnotationError("explain two single annotations; of collections select one track first")
+        raise AnnotationError("explain takes two single annotations; select one track of collections first")
     task = task or task_of(reference)
     for side, value in (("reference", left), ("estimate", right)):
         demand_kind(task, side, value.kind)
@@ -655,18 +650,12 @@ _SHOWN = 5
 
 
 def annotation_files(folder: Path) -> list[Path]:
-    """The annotation files in a folder and the folders in it, sorted; links that lead nowhere are among them.
-
-    Raises
-    ------
-    AnnotationError
-        If there is none.
-    """
+    """The annotation files in a folder and its subfolders, sorted, including broken links."""
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
         suffixes = {path.suffix.lower() for path in folder.rglob("*")}
-        hint = "; of its audio files say --task separation" if suffixes & set(AUDIO) else ""
-        hint += "; if its .json files are JAMS, call them .jams" if ".json" in suffixes else ""
+        hint = "; for its audio files, use --task separation" if suffixes & set(AUDIO) else ""
+        hint += "; if its .json files are JAMS, rename them to .jams" if ".json" in suffixes else ""
         hint += "; unpack its .zip files" if ".zip" in suffixes else ""
         raise AnnotationError(f"no annotation files ({', '.join(SUFFIXES)}) in the folder{hint}", path=folder)
     return found
@@ -684,32 +673,32 @@ def evaluate_paths(
     classes: Classes | Sequence[str] | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Scores of a file against a file, or of the files of a folder against those of the same names in another.
+    """Score a file against a file, or the files of a folder against those with the same names in another.
 
     Parameters
     ----------
     reference, estimate : path
-        Two files or two folders; folders are searched with the folders in them, and suffixes may differ. A path with
-        ``{level}`` is that of the files of one hierarchy, a pack that of its tracks. Of audio each
-        folder is a track, and its files are the sources.
+        Two files or two folders; folders are searched recursively, and suffixes may differ. A path with ``{level}``
+        names the files of one hierarchy, and a pack holds its tracks. For audio, each folder is a track, and its files
+        are the sources.
     task : str
     metrics, convention, grid, classes
         As for :func:`mirflow.evaluate`.
     annotators : (str, int or None, str, int or None)
-        Of JAMS files that hold several: the reference's and the estimate's.
+        Annotators of the reference and of the estimate, for JAMS files with several.
     **options
-        Options of reading of both sides, as for :func:`mirflow.load`, or of one with ``reference_`` or ``estimate_`` in
-        front.
+        Options of reading both sides, as for :func:`mirflow.load`, or one side with the prefix ``reference_`` or
+        ``estimate_``.
 
     Returns
     -------
     xr.Dataset
-        As a store's group has it: over (system, track, metric), the one system being the estimate's name.
+        In the form of a group of a store, over (system, track, metric); the system is named by the estimate.
 
     Raises
     ------
     AnnotationError
-        If a path does not exist, one is a file and the other a folder, or two tracks of a table would be the same one
+        If a path does not exist, one is a file and the other a folder, or two tracks of a table match the same track
         of the reference without folders and suffixes.
 
     Examples
@@ -751,7 +740,7 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
             source_at(path, reading, who)
             for path, reading, who in zip((reference, estimate), readings, annotators, strict=True)
         )
-        if own == other:  # a file may be compared with itself, and the two must not count as one annotator
+        if own == other:  # a file may be compared with itself; the two must not count as one annotator
             name = f"reference {reference}"
             own = replace(own, path=name) if isinstance(own, FilesSource) else replace(own, name=name)
         yield work_of(_name(reference), own, {system: other})
@@ -772,13 +761,7 @@ def _are_tables(reference: Path, estimate: Path, readings: Readings) -> bool:
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
-    """Sources in a file of many tracks, by track.
-
-    Raises
-    ------
-    AnnotationError
-        If it holds several annotations of a track.
-    """
+    """Sources in a file of many tracks, by track."""
     sources: dict[str, TableSource] = {}
     for key in open_table(str(path), reading, str(path)).keys:
         if key.track in sources:
@@ -788,44 +771,36 @@ def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
 
 
 def _name(path: Path) -> str:
-    """The name of the annotation at a path: that of its file, or of the folder of the files of its sources."""
+    """The name of the annotation at a path: that of its file, or of the folder with its sources."""
     return path.parent.name if "{" in path.stem else path.stem
 
 
 def _demand_shared(reference: Path, estimate: Path, references: Iterable[str], estimates: Iterable[str]) -> None:
-    """Refuse a folder of systems: none of its tracks is a reference's, but would be one folder further down."""
+    """Refuse a folder of systems: its tracks would match the references one folder further down."""
     wanted = set(references)
     below = {name.partition("/")[0] for name in estimates if name.partition("/")[2] in wanted}
     if below and wanted.isdisjoint(estimates):
         names = sorted(below)
         some = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         raise AnnotationError(
-            f"holds no file that is called as one in {reference}, but the folders {some}: is it a folder of systems? "
-            f"give one of them, {estimate / names[0]}, or write a pipeline with {{system}} in its path",
+            f"holds no file with the name of one in {reference}, but the folders {some}: if it is a folder of systems, "
+            f"give one of them, such as {estimate / names[0]}, or write a pipeline with {{system}} in its path",
             path=estimate,
         )
     if wanted and wanted.isdisjoint(estimates):
         found = nearest_names(references, estimates)
         raise AnnotationError(
-            f"{found}; call the files alike, or write a pipeline with {{track}} in its paths", path=estimate
+            f"{found}; give the files the same names, or write a pipeline with {{track}} in its paths", path=estimate
         )
 
 
 def is_pack(path: Path) -> bool:
-    """True if a path is that of a pack."""
+    """True for the path of a pack."""
     return path.suffix == ".zarr" and (path / "zarr.json").is_file()
 
 
 def pack_sources(path: Path, kind: str) -> Mapping[str, PackSource]:
-    """Sources in a pack, by track.
-
-    Raises
-    ------
-    AnnotationError
-        If that is of another kind.
-    StoreError
-        If it is no pack.
-    """
+    """Sources in a pack, by track."""
     sources = open_pack(path, str(path))
     other = next((source.kind for source in sources.values() if source.kind != kind), None)
     if other is not None:
@@ -834,7 +809,7 @@ def pack_sources(path: Path, kind: str) -> Mapping[str, PackSource]:
 
 
 def _by_track(folder: Path, reading: Reading, annotator: str | int | None) -> Mapping[str, Source]:
-    """The files of a folder by their path in it without the suffix; of audio the folders of files by their path."""
+    """The files of a folder by relative path without suffix; for audio, the folders of files by path."""
     if is_pack(folder):
         found = pack_sources(folder, reading.kind)
         return {track: select_from(source, reading) for track, source in found.items()}

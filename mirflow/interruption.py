@@ -1,6 +1,6 @@
-"""Signals that end a command: once, and not in the middle of what must be finished.
+"""Signals that end a command, once and not during critical sections.
 
-Imported before everything else, so that a command that is stopped while it starts ends like any other.
+This module is imported first, so that a command that is stopped during start-up ends like any other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGH
 """The signals with the words for their effect."""
 
 _PATIENCE = 2.0
-"""Seconds that a command has for its end before another signal is answered."""
+"""Seconds that a command has to end before another signal is handled."""
 
 THREAD_SECONDS = 5.0
-"""Seconds after a command's end that threads which it has left running may keep the process."""
+"""Seconds that running threads may keep the process alive after a command's end."""
 
 
 class Interrupted(BaseException):
@@ -44,7 +44,7 @@ class Interrupted(BaseException):
 
 
 class CtrlC(KeyboardInterrupt):
-    """Ctrl-C in a program that answers to it with Python's own handler; code may raise KeyboardInterrupt too."""
+    """Ctrl-C in a program with Python's default handler; other code may raise KeyboardInterrupt itself."""
 
 
 def _raise_ctrl_c(number: int, frame: FrameType | None) -> None:
@@ -53,7 +53,7 @@ def _raise_ctrl_c(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def recognized_interrupts() -> Iterator[None]:
-    """Let Ctrl-C raise `CtrlC` where it would raise KeyboardInterrupt, so that `is_stop` recognizes it."""
+    """Let Ctrl-C raise `CtrlC` instead of KeyboardInterrupt, so that `is_stop` recognizes it."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -66,10 +66,9 @@ def recognized_interrupts() -> Iterator[None]:
 
 
 def is_stop(error: BaseException) -> bool:
-    """True for an exception that a signal has raised, which must end the command, and not the code that was running.
+    """True for an exception raised by a signal, which must end the whole command.
 
-    A KeyboardInterrupt is one only where it can be: in the main thread, if the handler of Ctrl-C is not known to raise
-    something else.
+    A KeyboardInterrupt counts only in the main thread, and only if the handler of Ctrl-C may have raised it.
     """
     if isinstance(error, Interrupted | CtrlC):
         return True
@@ -80,21 +79,21 @@ def is_stop(error: BaseException) -> bool:
 
 
 class _Answer:
-    """Handler that raises `Interrupted` for a signal, and ignores those that follow while the command ends."""
+    """Handler that raises `Interrupted` for a signal and ignores further signals while the command ends."""
 
     def __init__(self) -> None:
         self._last = -_PATIENCE
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        # An exception that is raised in a destructor is lost; a later signal is answered again.
+        # An exception raised in a destructor is lost, so a later signal is handled again.
         if now - self._last >= _PATIENCE:
             self._last = now
             raise Interrupted(number)
 
 
 def answer_signals() -> None:
-    """Let the signals raise `Interrupted` from now on, except those that the parent ignores (nohup)."""
+    """Let the signals raise `Interrupted`, except those that the parent ignores (nohup)."""
     answer = _Answer()
     for number in WORDS:
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
@@ -102,7 +101,7 @@ def answer_signals() -> None:
 
 
 def stop_answering() -> bool:
-    """Ignore the signals from now on; return whether they had been answered."""
+    """Ignore the signals; return whether they had been handled."""
     answered = [number for number in WORDS if isinstance(signal.getsignal(number), _Answer)]
     for number in answered:
         signal.signal(number, signal.SIG_IGN)
@@ -111,9 +110,9 @@ def stop_answering() -> bool:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Answer signals that come meanwhile afterwards, around steps that must be finished.
+    """Defer signals until the end of a critical section.
 
-    In other threads than the main one, where no signal is answered, this does nothing.
+    In threads other than the main one, which do not handle signals, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -133,9 +132,9 @@ def deferred() -> Iterator[None]:
 
 
 def abandon_threads(code: int) -> None:
-    """Make this process, whose command has ended with an exit code, end although threads are still running.
+    """End this process, whose command has ended with an exit code, even if threads are still running.
 
-    The interpreter waits for threads, such as one that a metric of the user has started, without end.
+    Otherwise, the interpreter would wait for them indefinitely, such as for a thread started by a user's metric.
     """
 
     def others() -> list[str]:

@@ -1,4 +1,4 @@
-"""Arrays of xarray that are read where they are looked at; importing it imports xarray."""
+"""Arrays of xarray that are read on access; importing this module imports xarray."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Read = Callable[[tuple[Any, ...]], np.ndarray[Any, Any]]
 
 
 class _Unread(BackendArray):
-    """An array that is read when it is asked for."""
+    """An array that is read on access."""
 
     def __init__(self, shape: tuple[int, ...], read: Read) -> None:
         self.shape, self.read = shape, read
@@ -24,7 +24,7 @@ class _Unread(BackendArray):
     def __getitem__(self, key: Any) -> Any:
         if type(key).__name__ != "VectorizedIndexer":
             return self.read(key.tuple)
-        # Points: what any of them needs is read as a product of places, and the points are taken out of it.
+        # Vectorized indexing: read the product of the positions, then select the points.
         places, at = zip(*(np.unique(one, return_inverse=True) for one in key.tuple), strict=True)
         return self.read(places)[at]
 
@@ -32,7 +32,7 @@ class _Unread(BackendArray):
 def lazy_variable(
     dims: Sequence[str], shape: tuple[int, ...], dtype: Any, read: Read, attrs: Mapping[Any, Any] | None = None
 ) -> xr.Variable:
-    """A variable of which nothing is read before it is looked at, and then what is selected.
+    """A variable that is read on access; only the selection is read.
 
     Parameters
     ----------
@@ -50,19 +50,19 @@ def lazy_variable(
     [361, 100]
     """
     array = _Unread(shape, read)
-    # With nothing to decode it makes bare arrays lazy, which is all that is wanted of it here.
+    # With nothing to decode, it only makes arrays lazy.
     without = {"concat_characters": False, "mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
     variable: xr.Variable = decode_cf_variable("values", plain_variable(dims, array), **without)
-    array.dtype = np.dtype(dtype)  # only now: among objects xarray would look for dates, and so read
+    array.dtype = np.dtype(dtype)  # set last: xarray would read objects to look for dates
     variable.attrs, variable.encoding = dict(attrs or {}), {}
     return variable
 
 
 def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, Any] | None = None) -> xr.Variable:
-    """A variable of a numpy array as it is, made without importing ``dask.array``.
+    """A variable of a numpy array, made without importing ``dask.array``.
 
-    The usual ways, ``xr.Variable(dims, values)`` or a tuple given to a dataset, import ``dask.array`` to look whether
-    the values are its own, which takes as long as importing xarray. Dates are converted in the usual way.
+    ``xr.Variable(dims, values)``, or a tuple passed to a dataset, imports ``dask.array`` to check the type of the
+    values, which takes as long as importing xarray. Dates are converted as usual.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, An
 def plain_dataset(
     variables: Mapping[str, Sequence[Any]], coords: Mapping[str, Any], attrs: Mapping[Any, Any] | None = None
 ) -> xr.Dataset:
-    """A dataset of numpy arrays as they are, made without importing ``dask.array``.
+    """A dataset of numpy arrays, made without importing ``dask.array``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The dataset linter: every problem of every file, with its line, before anything is scored."""
+"""The linter: lists the problems of all files, with lines, before anything is scored."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "tra
 _TASKS |= dict.fromkeys(AUDIO, "separation")
 
 _OF_REFERENCES = ("imperfect", "interval", "position")
-"""Rules about references alone."""
+"""Rules that apply to references only."""
 _SHORTEST = 0.1
-"""Seconds between two beats, at 600 beats per minute, below which one is hardly meant."""
+"""Minimum plausible seconds between two beats (600 beats per minute)."""
 _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
-"""Tasks whose two sides hold different things, so that an annotation against itself means nothing."""
+"""Tasks whose sides differ in meaning, so that scoring an annotation against itself is meaningless."""
 
 _UNUSED_PEDAL = "has a sustain pedal (controller 64), which is ignored: its notes end with their keys (pedal: extend)"
 
@@ -65,10 +65,10 @@ _SEVERITIES: dict[str, Severity] = {
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """One problem: how bad it is, where, what.
+    """A problem with its severity, location and message.
 
-    ``error``: the annotation cannot be scored as it is. ``warning``: it is scored after a repair, as empty, or against
-    what is hardly its reference. ``note``: it is scored as it is, but look at it.
+    ``error``: the annotation cannot be scored. ``warning``: it is repaired, scored as empty, or hardly belongs to its
+    reference. ``note``: it is scored unchanged, but should be checked.
     """
 
     severity: Severity
@@ -88,7 +88,7 @@ class FileCheck:
 
     @property
     def worst(self) -> Severity | None:
-        """The gravest severity; None for a clean file."""
+        """The highest severity; None for a clean file."""
         found = {problem.severity for problem in self.problems}
         order: tuple[Severity, ...] = ("error", "warning", "note")
         return next((severity for severity in order if severity in found), None)
@@ -105,45 +105,40 @@ def check_paths(
     role: Role | None = None,
     **options: Any,
 ) -> Iterator[FileCheck]:
-    """Check files, and all annotation files in folders and the folders in them.
+    """Check files, and all annotation files in folders and their subfolders.
 
     Parameters
     ----------
     paths : iterable of path
     task : str or None
-        What the files hold. None: by the namespaces of a JAMS file; ``.lab`` files then count as chords, ``.key``
-        files as keys, MIDI files as transcriptions, audio files as sources, and others are skipped with a note.
+        Task of the annotations. None: by the namespaces of a JAMS file; ``.lab`` files then count as chords, ``.key``
+        files as keys, MIDI files as transcriptions, audio files as sources; other files are skipped with a note.
     convention : str or None
-        Whose rules decide what is an error; None: the task's default.
+        Convention whose rules define errors; None: the task's default.
     schema : bool
-        Whether JAMS files are also validated against the schemas that the jams library ships.
+        Whether to validate JAMS files against the schemas of the jams library.
     annotator : str, int or None
-        Of JAMS files that hold several; None: all of them.
+        Annotator in JAMS files with several; None: all of them.
     reference : path or None
-        What the paths are estimates of, a file for a file and a folder for a folder: each is then also warned of where
-        its times are hardly those of its reference.
+        Reference of the paths, a file for a file and a folder for a folder, to warn about estimates whose times hardly
+        match it.
     role : {"reference", "estimate"} or None
-        What the files are. References are also scored against themselves, and oddities of annotators are noted. None:
-        estimates if a reference is given, else references.
+        Role of the files. References are also scored against themselves, and unusual annotations are noted. None:
+        estimates if a reference is given, otherwise references.
     **options
-        Options of reading of the files, as for :func:`mirflow.load`, and of the reference; with ``reference_`` in front
-        of it alone.
+        Options of reading the files, as for :func:`mirflow.load`, and the reference; with the prefix ``reference_``,
+        only the reference.
 
     Yields
     ------
     FileCheck
-        One per file, clean ones too, with its problems in the order of the lines; one per track of a pack.
-
-    Raises
-    ------
-    AnnotationError
-        If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
+        One per file, including clean ones, with its problems sorted by line; one per track of a pack.
     """
     given = list(map(Path, paths))
     is_reference = reference is None if role is None else role == "reference"
     aside = [name for name in options if name.startswith("reference_")]
     if aside and reference is None:
-        raise AnnotationError(f"{aside[0]} is an option of reading of the reference, and there is none")
+        raise AnnotationError(f"{aside[0]} applies to the reference, but none is given")
     odd = {} if reference is None else _against(reference, given, task, convention, options)
     own = {"annotator": annotator, **split_sides(options)[1]}
     for one in _check_each(given, task, convention, schema, own):
@@ -154,7 +149,7 @@ def check_paths(
 
 
 def _of_estimates(problems: Iterable[FileProblem]) -> Iterator[FileProblem]:
-    """Those of the problems of a reference that an estimate has, too: as such it is compared with another file."""
+    """The problems that also apply to estimates, which are compared with another file."""
     for problem in problems:
         if problem.rule == "refused":
             yield replace(problem, severity="warning")
@@ -180,11 +175,11 @@ def _check_each(
 def _against(
     reference: str | Path, paths: Sequence[Path], task: str | None, convention: str | None, options: Mapping[str, Any]
 ) -> dict[str, list[FileProblem]]:
-    """Warnings of a run that scored these, by the name of the estimate."""
+    """Warnings about scores of the estimates, by the name of the estimate."""
     if task is None:
         raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
     rules = get_task(task).convention(convention)
-    chosen = [str(rules.select()[0])]  # warnings are the same for all metrics but those that compare labels
+    chosen = [str(rules.select()[0])]  # all metrics give the same warnings, except those that compare labels
     chosen += next(([one.name] for one in rules.metrics if one.needs == LABELS), [])
     odd: dict[str, list[FileProblem]] = {}
     for path in paths:
@@ -207,7 +202,7 @@ def _check_whole(
 def _check_either(
     path: Path, task: str, convention: str | None, schema: bool, options: Mapping[str, Any]
 ) -> Sequence[FileCheck]:
-    """A file in a folder, which holds one track or many: what it is clean as, else what has fewer errors."""
+    """Check a file in a folder as one track and as many; keep the result with fewer errors."""
     whole = [_check_whole(path, task, convention, schema, options)]
     if whole[0].worst not in ("error", "warning"):
         return whole
@@ -245,7 +240,7 @@ def _reading(task: str, options: Mapping[str, Any]) -> Reading:
 
 
 def _with_defaults(options: Mapping[str, Any], task: str | None, convention: str | None) -> dict[str, Any]:
-    """Options of reading, with those of the convention where none are given."""
+    """Options of reading, with the convention's as defaults."""
     return {**({} if task is None else get_task(task).convention(convention).reading), **options}
 
 
@@ -261,7 +256,7 @@ def _check_table(path: Path, task: str, convention: str | None, options: Mapping
 
 
 def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
-    """The files to check; of audio the folders, each with the sources of one track."""
+    """The files to check; for audio, the folders, each with the sources of one track."""
     for given in map(Path, paths):
         audio = task is not None and kind_of(task).name == "audio"
         if (levelled and "{level}" in given.name) or (audio and "{source}" in given.name) or is_pack(given):
@@ -283,7 +278,7 @@ def _check_file(
     if task is None and not is_jams:
         task = _TASKS.get(path.suffix.lower())
         if task is None:
-            yield FileProblem("note", "skipped", "not checked; say what the file holds, for example --task chord")
+            yield FileProblem("note", "skipped", "not checked; give the task of the file, for example --task chord")
             return
     try:
         annotations = _annotations(path, task, _with_defaults(options, task, convention))
@@ -306,13 +301,7 @@ def _check_file(
 
 
 def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> list[Annotation]:
-    """Every annotation of a file that is for the task, or that can be read at all; of one annotator where one is named.
-
-    Raises
-    ------
-    AnnotationError
-        If the file cannot be read, or has no such annotator.
-    """
+    """Every annotation of a file for the task, or else all that can be read; of one annotator where one is named."""
     options = dict(options)
     annotator = options.pop("annotator")
     if task is not None or "namespace" in options:
@@ -349,13 +338,13 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
     taken = rules is not None and not rules.clean(rows).flaws
     wrong: set[int] = set()
     for rule, finding in inspect(annotation.schema, rows).items():
-        # What is an error to most conventions is only odd where this one takes it.
+        # An error in most conventions is only a warning if this one accepts it.
         severity: Severity = "warning" if taken and _SEVERITIES[rule] == "error" else _SEVERITIES[rule]
         for item in np.flatnonzero(finding.items).tolist():
             wrong |= {item} if severity == "error" else set()
             message = finding.describe(rows, item)
             if rule == "zero_length" and finding.items.all():
-                message += "; write where it ends"
+                message += "; write its end"
                 message += ", such as 0 180 N for three minutes without a chord" if name == "chord" else ""
             yield FileProblem(severity, rule, message, annotation.line(item), annotator)
     if name is None or rules is None:
@@ -371,7 +360,7 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
 
 
 def _doubts(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
-    """What a run would doubt about the annotation, whatever the other side is."""
+    """Doubts of a run about the annotation that do not depend on the other side."""
     spaced = far_apart(task, extents([annotation]))
     yield from (FileProblem("warning", SPACING.rule, text, annotator=annotator) for text in spaced.values())
     for doubt in doubts_of(rules, rules.select()):
@@ -381,7 +370,7 @@ def _doubts(annotation: Annotation, task: str, rules: Convention, annotator: str
 
 
 def _check_audio(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:
-    """Sources that are silent, broken, or not what the convention takes; each is read to its end."""
+    """Problems of sources: silent, broken, or refused by the convention; each is read to its end."""
     rules = get_task(task).convention(convention) if task in tasks() else None
     try:
         refused = {} if rules is None else dict(_flaws(rules, annotation, to_ragged([annotation]), set()))
@@ -390,7 +379,7 @@ def _check_audio(annotation: Annotation, task: str, convention: str | None) -> I
             wrong = first_not_finite(signal)
             if wrong is not None:
                 yield FileProblem(
-                    "error", "not_finite", f"{name}: sample {wrong} ({wrong / signal.rate:.3f} s) is no number"
+                    "error", "not_finite", f"{name}: sample {wrong} ({wrong / signal.rate:.3f} s) is not a number"
                 )
             elif is_silent(signal):
                 severity: Severity = "error" if item in refused else "warning"
@@ -402,16 +391,16 @@ def _check_audio(annotation: Annotation, task: str, convention: str | None) -> I
 
 
 def _task_of(annotation: Annotation) -> str | None:
-    """The task that the namespace serves, if it has metrics."""
+    """The task of the namespace, if it has metrics."""
     namespace = NAMESPACES.get(str(annotation.attrs.get("namespace", "")))
     return next((name for name in namespace.tasks if name in tasks()), None) if namespace else None
 
 
 def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
-    """Flaws under a convention: the first of the whole, then those of each item by itself."""
+    """Flaws under a convention: the first of the whole annotation, then those of each item."""
     flaws = {flaw.item: flaw.text(annotation) for flaw in rules.clean(rows).flaws.values()}
     if flaws and len(rows.counts) == 1:
-        # One item a row, so that no flaw hides another.
+        # One item per row, so that flaws do not hide others.
         count = int(rows.counts[0].sum())
         single = Ragged(rows.columns, (np.ones(count, dtype=np.int64),), rows.labels, rows.depths)
         flaws |= {item: flaw.message for item, flaw in rules.clean(single).flaws.items()}
@@ -421,7 +410,7 @@ def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[i
 
 
 def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
-    """A reference against itself must get the perfect score, or the record must know why not."""
+    """A reference scored against itself must be perfect, unless the metric's record has a reason."""
     measures = [one for one in rules.select() if not one.metric.dims and one.metric.perfect is not None]
     track = TrackWork(
         "itself",
@@ -437,7 +426,7 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
         return
     message = cells.message[0]
     if message and not message.startswith(WARNING):
-        # Both sides are the file, whichever of them the message names.
+        # Both sides are the same file, whichever side the message names.
         for side in ("system 'itself', track 'itself'", "reference", "estimate"):
             message = message.removeprefix(f"{side}: ")
         yield FileProblem("error", "refused", message, annotator=annotator)
@@ -456,7 +445,7 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
 
 
 def _describe_imperfect(odd: Sequence[tuple[Measure, float, bool]]) -> str:
-    """One sentence about the metrics, their scores and whether they measured anything, that are not perfect."""
+    """Describe the metrics whose scores are not perfect."""
     by_score: dict[tuple[str, str], list[str]] = {}
     for measure, score, _ in odd:
         by_score.setdefault((f"{score:.6g}", f"{measure.metric.perfect or 0.0:g}"), []).append(str(measure))
@@ -474,7 +463,7 @@ def _describe_imperfect(odd: Sequence[tuple[Measure, float, bool]]) -> str:
 
 
 def _check_beats(annotation: Annotation, annotator: str) -> Iterator[FileProblem]:
-    """Beats that hardly follow each other, and positions in the bar that do not count up or begin again at 1."""
+    """Implausibly close beats, and positions in the bar that neither count up nor restart at 1."""
     time, labels = annotation.columns["time"], annotation.labels
     for item in (np.flatnonzero((np.diff(time) > 0) & (np.diff(time) < _SHORTEST)) + 1).tolist():
         interval = time[item] - time[item - 1]

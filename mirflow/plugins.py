@@ -84,11 +84,6 @@ def import_module(module: str) -> ModuleType:
     """Import a module by its dotted name, or a Python file by its path; of a file that has changed its present text.
 
     Modules beside a file can be imported by it.
-
-    Raises
-    ------
-    PluginError
-        If there is none, or it cannot be imported; with the line.
     """
     with _lock:
         try:
@@ -217,13 +212,7 @@ def declared(group: str) -> Mapping[str, Any]:
 
 
 def find(group: str, name: str) -> Any:
-    """Look up what is declared in a group, or else load the entry point of this name; None if there is neither.
-
-    Raises
-    ------
-    PluginError
-        If the entry point cannot be loaded.
-    """
+    """Look up a declaration in a group, or load the entry point of this name; None if there is neither."""
     if name not in _declared[group]:
         for point in installed(group):
             if point.name == name:

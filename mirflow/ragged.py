@@ -53,18 +53,6 @@ def rows_of(counts: Int) -> Int:
 class Ragged:
     """Rows of different lengths in flat columns.
 
-    Parameters
-    ----------
-    columns : mapping of str to array
-        Flat columns. A column of depth d (see `depths`) has as many items as ``counts[d - 1]`` sums to.
-    counts : tuple of int64 arrays
-        ``counts[0]`` is the number of items of each row; ``counts[1]``, for nested kinds, the number of inner
-        items of each of those, and so on: an occurrence of a pattern of a track has counts three deep.
-    labels : tuple of str
-        The vocabulary that the integer column ``label`` points into; -1 is no label.
-    depths : mapping of str to int
-        Depth of each column that is not of the innermost depth.
-
     Examples
     --------
     >>> rows = Ragged({"time": np.array([0.5, 1.0, 0.7])}, (np.array([2, 1]),))
@@ -73,9 +61,14 @@ class Ragged:
     """
 
     columns: Mapping[str, Column]
+    """Flat columns. A column of depth d (see `depths`) has as many items as ``counts[d - 1]`` sums to."""
     counts: tuple[Int, ...]
+    """``counts[0]`` is the number of items of each row; ``counts[1]``, for nested kinds, the number of inner items of
+    each of those, and so on: an occurrence of a pattern of a track has counts three deep."""
     labels: tuple[str, ...] = ()
+    """The vocabulary that the integer column ``label`` points into; -1 is no label."""
     depths: Mapping[str, int] = field(default_factory=dict)
+    """Depth of each column that is not of the innermost depth."""
 
     def __post_init__(self) -> None:
         for outer, inner in zip(self.counts, self.counts[1:], strict=False):

@@ -30,13 +30,7 @@ def extend(name: str, module: str, made: str) -> None:
 
 
 def extension(name: str, scores: Any) -> Callable[..., Any]:
-    """The function or class, of a dataset or a tree.
-
-    Raises
-    ------
-    AttributeError
-        If nothing was added under this name.
-    """
+    """The function or class, of a dataset or a tree."""
     if name not in _EXTENSIONS:
         raise AttributeError(f"the accessor has no attribute {name!r}")
     module, made = _EXTENSIONS[name]

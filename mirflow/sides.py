@@ -61,15 +61,7 @@ def work_of(track: str, reference: Source | None, estimates: Mapping[str, Source
 
 
 def to_plain(value: Any, task: str | None, options: Mapping[str, Any] = MappingProxyType({})) -> Plain:
-    """One annotation as plain columns, or a collection; the options are those of reading.
-
-    Raises
-    ------
-    MetricError
-        If the task has to be said, as the value does not say what it is.
-    AnnotationError
-        If it is neither.
-    """
+    """One annotation as plain columns, or a collection; the options are those of reading."""
     if isinstance(value, Plain):
         return value
     if _is_collection_dataset(value):
@@ -89,13 +81,7 @@ def _of_task(dataset: Any, task: str) -> Any:
 
 
 def task_of(*given: Any) -> str:
-    """The task that one of the values was loaded for, or the only one of the kind of one of them.
-
-    Raises
-    ------
-    MetricError
-        If that is not clear.
-    """
+    """The task that one of the values was loaded for, or the only one of the kind of one of them."""
     attrs: list[Mapping[str, Any]] = [getattr(value, "attrs", {}) for value in given]
     for own in attrs:
         if "task" in own:
@@ -110,12 +96,7 @@ def task_of(*given: Any) -> str:
 
 
 def demand_kind(task: str, side: str, kind: str) -> None:
-    """Refuse annotations of another kind than the task compares.
-
-    Raises
-    ------
-    AnnotationError
-    """
+    """Refuse annotations of another kind than the task compares."""
     wanted = kind_of(task).name
     if kind != wanted:
         raise AnnotationError(f"the {side} holds {kind}, the task {task} compares {wanted}")
@@ -143,11 +124,6 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
     task : str
     side : str
         ``reference`` or ``estimate``, for messages.
-
-    Raises
-    ------
-    AnnotationError
-        If it is none of them, or holds annotations of another kind.
     """
     if _is_collection_dataset(value):
         value = to_plain(value, task)
@@ -199,11 +175,6 @@ def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Source
     task : str
     tracks : iterable of str
         Those of the references.
-
-    Raises
-    ------
-    AnnotationError
-        If some values of a mapping are annotations and others hold those of many tracks.
     """
     kind = kind_of(task)
     if is_table(value):
@@ -255,11 +226,6 @@ def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
     pairs : iterable of (track, reference, estimate) or (track, system, reference, estimate)
         None for a side that is missing.
     task : str
-
-    Raises
-    ------
-    ScoreError
-        If the iterable raises, or an item is not as above, or comes twice; with the last track.
     """
     seen: set[tuple[str, str]] = set()
     last = "before any track"

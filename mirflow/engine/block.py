@@ -1,4 +1,4 @@
-"""One block of work: read the annotations of some tracks and of their estimates, and score all pairs at once."""
+"""Blocks of work: read the annotations and estimates of some tracks, and score all pairs at once."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from .plausibility import doubts_of, extents, implausible, odd_sides
 
 _NO_SPAN = np.full((1, 3), np.nan)
 BLOCK = 64
-"""Tracks of a block where nobody says otherwise."""
+"""Default number of tracks of a block."""
 
 
 def block_size(task: str, most: int = BLOCK) -> int:
-    """Most tracks of a block: one of audio, which takes long enough, and of which several would hold memory.
+    """Maximum number of tracks of a block; one for audio, which takes time and memory.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def block_size(task: str, most: int = BLOCK) -> int:
 
 @dataclass(frozen=True)
 class TrackWork:
-    """Sources of one track: its references (several, where annotators are combined) and some systems."""
+    """Sources of one track: its references (several if annotators are combined) and some systems."""
 
     track: str
     references: tuple[Reference, ...]
@@ -61,8 +61,8 @@ class TrackWork:
 class BlockWork:
     """The work of one task: some tracks of one evaluation.
 
-    With `by_annotator` an estimate is not scored against a reference that is the same annotation. `classes` are those
-    that there are, where the evaluation says so.
+    With `by_annotator`, an estimate is not scored against a reference that is the same annotation. `classes` are
+    declared by the evaluation, if at all.
     """
 
     evaluation: str
@@ -85,7 +85,7 @@ class BlockWork:
         return [(track.track, system) for track in self.tracks for system in track.systems]
 
     def halves(self) -> tuple[BlockWork, BlockWork]:
-        """Two blocks with half of the tracks each, or with half of the systems of the only track."""
+        """Split into two blocks, by tracks or, for a single track, by systems."""
         middle = len(self.tracks) // 2
         if middle:
             return replace(self, tracks=self.tracks[:middle]), replace(self, tracks=self.tracks[middle:])
@@ -98,7 +98,7 @@ class BlockWork:
         return replace(self, tracks=(first,)), replace(self, tracks=(second,))
 
     def without_estimates(self) -> BlockWork:
-        """The same cells, as if no system had an estimate: what they weigh depends on the references alone."""
+        """The same cells without estimates: their weights depend on the references alone."""
         return replace(
             self, tracks=tuple(replace(track, estimates=(None,) * len(track.systems)) for track in self.tracks)
         )
@@ -133,14 +133,14 @@ _limit: Any = None
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within it the linear algebra of this process runs in one thread.
+    """Limit the linear algebra of this process to one thread.
 
-    Scores that come out of large systems of equations are then the same to the bit under every scheduler. It also
-    saves time: where cores are busy, threads of one product wait for each other longer than they work. Several threads
-    may be within at a time; the last one to leave restores what was.
+    Scores from large systems of equations are then bit-identical under every scheduler. It is also faster if all cores
+    are busy, as threads of one product would mostly wait for each other. Several threads may enter the context; the
+    last one to leave restores the limits.
     """
     global _inside, _limit
-    # Loaded first, as only libraries that are there already can be limited, and scipy has one of its own.
+    # Imported first, as only loaded libraries can be limited, and scipy bundles a separate one.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
@@ -159,7 +159,7 @@ def one_thread() -> Iterator[None]:
 
 @dataclass
 class ReadSource:
-    """Result of reading one source: its row, -1 if it could not be read, and the reason why it cannot be scored."""
+    """Result of reading one source: its row (-1 if it could not be read), and why it cannot be scored."""
 
     source: Source
     row: int = -1
@@ -169,11 +169,11 @@ class ReadSource:
 
 
 class BlockSide:
-    """One side of a block: one row per source that could be read, and what became of the others."""
+    """One side of a block: one row per source that could be read, and the errors of the others."""
 
     def __init__(self, sources: Iterable[Source | None]) -> None:
         self.annotations: list[Annotation] = []
-        # Rows that held something, of which nothing was left when they were cleaned.
+        # Rows that became empty when they were cleaned.
         self.emptied: Bool = np.zeros(0, dtype=np.bool_)
         self.sizes: list[int] = []
         # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
@@ -206,7 +206,7 @@ class BlockSide:
         return self._rows[row].source.label if row < len(self._rows) else ""
 
     def clean(self, kind: Kind, convention: Convention) -> Cleaned:
-        """Make all rows fit for the convention, with the empty annotation as a row after the last."""
+        """Clean all rows by the convention; the empty annotation is appended as the last row."""
         rows = to_ragged([*self.annotations, empty_annotation(kind, self.annotations)])
         cleaned = convention.clean(rows)
         self.emptied = emptied(rows, cleaned.rows)
@@ -241,7 +241,7 @@ class BlockPairs:
 
 
 def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> BlockPairs:
-    """All pairs of a block that can be scored; a cell without a usable estimate is paired with the empty one."""
+    """All pairs of a block that can be scored; cells without a usable estimate are paired with the empty one."""
     table: list[tuple[int, int, int]] = []
     annotators: list[str] = []
     status: list[Status] = []
@@ -266,7 +266,7 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Blo
 
 
 def _same(reference: ReadSource, estimate: ReadSource) -> bool:
-    """True if two sources are one annotation: the same files, by whatever path, and the same annotator in them."""
+    """True if two sources are the same annotation: the same files, under any path, and the same annotator."""
     files, names = [], []
     for one in (reference, estimate):
         paths = one.source.paths
@@ -391,7 +391,7 @@ def _mean_extra(sparse: Sparse, cell: Int, pairs_per_cell: Int) -> Sparse:
 
 
 def name_extras(extras: Mapping[str, Sparse], measures: Sequence[Measure]) -> dict[str, Sparse]:
-    """Results with extra dims that carry the identity of their measure, so that a store can be asked for it."""
+    """Add the identity of the measure to results with extra dims, for queries of the store."""
     identity = {measure.variable: str(measure) for measure in measures if measure.metric.dims}
     return {name: replace(sparse, attrs={**sparse.attrs, "metric": identity[name]}) for name, sparse in extras.items()}
 
@@ -412,17 +412,9 @@ def _each(measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Seq
 
 
 def score_block(work: BlockWork) -> Cells:
-    """Read and score one block.
+    """Read and score one block; each system of each track gives a cell.
 
-    Parameters
-    ----------
-    work : BlockWork
-
-    Returns
-    -------
-    Cells
-        One per system of each track, whatever became of it: nothing that is wrong with a file raises, and where memory
-        runs out the block is scored in halves.
+    Problems of files do not raise; if memory runs out, the block is scored in halves.
     """
     with recognized_interrupts():
         try:
@@ -585,7 +577,7 @@ def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, est
 
 
 def _note_broken(pairs: BlockPairs, scores: Scores) -> None:
-    """Note why metrics from outside of mirflow have no score of cells that others have one of."""
+    """Note why user-defined metrics have no score for cells with other scores."""
     for (pair, _), message in scores.broken.items():
         cell = int(pairs.cell[pair])
         if pairs.status[cell] in SCORED and message not in pairs.message[cell]:
@@ -595,7 +587,7 @@ def _note_broken(pairs: BlockPairs, scores: Scores) -> None:
 def _note_implausible(
     work: BlockWork, convention: Convention, pairs: BlockPairs, references: BlockSide, estimates: BlockSide
 ) -> None:
-    """Note what is odd about cells that are scored; where they have several references, if it is odd about all."""
+    """Note doubts about scored cells; with several references, only doubts about all of them."""
     doubts, kind = doubts_of(convention, work.measures), kind_of(work.task)
     sides = (references, pairs.reference), (estimates, pairs.estimate)
     spans = [extents(side.annotations) for side, _ in sides]
@@ -643,7 +635,7 @@ def _digests_and_durations(
 
 
 def _span(annotation: Annotation) -> float:
-    """Seconds from the first to the last time, of audio its length."""
+    """Seconds from the first to the last time, or the length of audio."""
     if annotation.kind == "audio":
         return seconds_of(annotation.columns["signal"].tolist())
     if not annotation.schema.times:

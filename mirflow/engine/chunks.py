@@ -1,7 +1,7 @@
-"""Scores as lazy arrays in chunks of tracks: only what is asked for is read, and what is asked together is scored so.
+"""Scores as lazy arrays in chunks of tracks: only requested chunks are read, and they are scored together.
 
-Scoring a block of tracks costs little more than scoring one of them. So chunks may be as small as a track: how many of
-them one task scores is decided when dask knows which are needed.
+Scoring a block of tracks costs little more than scoring one track. Therefore, chunks may be single tracks: the number
+of chunks per task is chosen when dask knows which are needed.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Arrays = Mapping[str, Any]
 def lazy_scores(
     works: Sequence[BlockWork], systems: Sequence[str], width: int, extras: Mapping[str, Sparse]
 ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
-    """Dims, dask array and attributes of what the group of a store has, over all systems and the tracks of all works.
+    """Dims, dask array and attributes of each variable of a store's group, over all systems and tracks of the works.
 
     Parameters
     ----------
     works : sequence of BlockWork
-        One a chunk, each with every system of its tracks.
+        One per chunk, each with all systems of its tracks.
     systems : sequence of str
     width : int
         Number of scalar measures.
     extras : mapping of str to Sparse
-        What the results with extra dims will look like; only dims, coords, attrs and fill are used.
+        Templates of the results with extra dims; only dims, coords, attrs and fill are used.
     """
     layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
     for name, values in to_arrays(no_cells(("",) * width), (), {}).items():
@@ -68,10 +68,10 @@ def lazy_scores(
 
 
 class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
-    """The part of a graph that scores: a dict of arrays for each chunk.
+    """The scoring layer of a graph: a dict of arrays for each chunk.
 
-    Keys are unique to the object: two of them in one expression must never share a task, as their files may differ
-    although their names do not.
+    Keys are unique to the object: two objects in one expression must never share a task, as their files may differ
+    even if their names do not.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
         self.arrange = partial(to_arrays, systems=tuple(systems), extras=dict(extras))
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
-        """The tasks for the chunks that are asked for, and what each of them waits for."""
+        """The tasks for the requested chunks, and their dependencies."""
         asked = sorted(key[1] for key in keys if isinstance(key, tuple) and len(key) == 2 and key[0] == self.name)
         tasks = self._tasks(asked)
         return MaterializedLayer(tasks), {key: set(task[1:]) for key, task in tasks.items()}
 
     def _tasks(self, asked: Sequence[int]) -> dict[Any, tuple[Any, ...]]:
-        """One task for each block of chunks, and one that takes each chunk out of it."""
+        """One task for each block of chunks, and one to extract each chunk from it."""
         if not asked:
             return {}
         most = block_size(self.works[0].task, BLOCK)
@@ -119,7 +119,7 @@ class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
         return "_whole" in self.__dict__
 
     def get_output_keys(self) -> set[Any]:
-        """One key a chunk."""
+        """One key per chunk."""
         return {(self.name, number) for number in range(len(self.works))}
 
     def __getitem__(self, key: Any) -> Any:
@@ -133,13 +133,13 @@ class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
 
 
 class CulledLayer(MaterializedLayer):  # type: ignore[misc]  # dask has no annotations
-    """Tasks that wait for one other task, their first argument, or for none: culled to those that are asked for.
+    """Tasks that depend on at most one other task, their first argument, culled to the requested ones.
 
-    Dask's own culling keeps all of them where by chance as many keys are asked for.
+    Dask's own culling keeps all of them if the number of requested keys happens to be the same.
     """
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
-        """The chunks that are asked for."""
+        """The requested chunks."""
         tasks = {key: self.mapping[key] for key in keys if key in self.mapping}
         return MaterializedLayer(tasks), {key: set(task[1:2]) for key, task in tasks.items()}
 
@@ -151,6 +151,6 @@ def _score_together(works: Sequence[BlockWork], arrange: Any) -> Arrays:
 
 
 def _take_chunk(start: int, stop: int, arrays: Arrays) -> Arrays:
-    """The tracks of a chunk: along the first dim of what belongs to tracks, along the second of what to cells."""
+    """Select the tracks of a chunk: along the first dim of variables of tracks, along the second of cells."""
     tracks = slice(start, stop)
     return {name: values[tracks] if name == "duration" else values[:, tracks] for name, values in arrays.items()}

@@ -62,7 +62,7 @@ def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     """Results with extra dims of a block without any cell, as a template of those of a plan.
 
-    Where labels are known only from the files, such as classes that nobody has listed, the files are read now, and
+    If labels are known only from the files, such as classes that are not listed, the files are read now, and
     these results are made once to get the labels that a run would find.
     """
     convention = get_task(plan.task).convention(plan.convention, plan.classes)
@@ -92,15 +92,6 @@ class LazyCollection(Tracks):
 
     ``lazy[track]`` reads one track, ``len``, ``in`` and ``sel`` read nothing.
 
-    Parameters
-    ----------
-    kind : str
-    tracks : tuple of str
-    sources : tuple of Source, one per track
-    block : int
-    metadata : mapping of str to array
-        Values per track that are known without reading.
-
     Examples
     --------
     >>> from mirflow.annotations.annotation import Annotation
@@ -115,6 +106,7 @@ class LazyCollection(Tracks):
     sources: tuple[Source, ...]
     block: int = BLOCK
     metadata: Mapping[str, Column] = field(default_factory=dict)
+    """Values per track that are known without reading."""
 
     def __getitem__(self, track: str) -> xr.Dataset:
         """One track, read now."""

@@ -95,7 +95,7 @@ def _call(task: str, pair: Pairs, measures: Sequence[Measure]) -> list[tuple[flo
 
 @dataclass
 class _Table:
-    """Scores of measures that were computed apart, brought together."""
+    """Joins scores of measures that were computed separately."""
 
     measures: Sequence[Measure]
     pairs: int
@@ -116,14 +116,14 @@ class _Table:
         self.extras |= part.extras
 
     def fail(self, pair: int, measure: Measure, why: str) -> None:
-        """Enter a failure. Its weight is above 0: the score is missing, it is not that there is nothing to measure."""
+        """Enter a failure. Its weight is above 0, as the score is missing rather than undefined."""
         self.broken[pair, self.place[measure]] = why
         if measure in self.column:
             column = self.column[measure]
             self.score[pair, column], self.weight[pair, column] = np.nan, 1.0
 
     def demand_ranges(self) -> None:
-        """Fail the scores of metrics from outside of mirflow that are not in the range which their record declares."""
+        """Fail scores of user-defined metrics outside of their declared ranges."""
         for measure in self.scalars:
             low, high = measure.metric.range
             score = self.score[:, self.column[measure]]
@@ -133,7 +133,7 @@ class _Table:
                 self.fail(pair, measure, what)
 
     def scores(self, kernel: Scores) -> Scores:
-        """All of them, beside what the kernel says of the pairs; a pair on which all metrics failed is refused."""
+        """All scores, with the kernel's notes about pairs; a pair on which all metrics failed is refused."""
         numbers = Counter(pair for pair, _ in self.broken)
         lost = {pair for pair, number in numbers.items() if number == len(self.measures)}
         refused = {pair: f"{BROKEN}{next(t for (p, _), t in self.broken.items() if p == pair)}" for pair in lost}

@@ -1,4 +1,4 @@
-"""Pitches that are hardly in Hz: MIDI numbers, of one side or of both, and cents."""
+"""Detect pitches that are probably not in Hz: MIDI numbers, on one side or both, and cents."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..ragged import Float
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz
 
 NUMBERED = 3
-"""Pitches that an annotation must have for whole numbers to be reported."""
+"""Minimum number of pitches of an annotation to report whole numbers."""
 _ABSURD = 1e6
-"""Hz above which a number is no pitch."""
+"""Hz above which a number is not a pitch."""
 _CENTS = 2500.0
-"""Hz that the median pitch of music does not exceed where some pitches are above `_PIANO`."""
+"""Maximum plausible median pitch in Hz if some pitches are above `_PIANO`."""
 _PIANO = 4200.0
 """Hz just above the highest note of a piano."""
 PITCH_HINT = (

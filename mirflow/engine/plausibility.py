@@ -1,8 +1,8 @@
-"""Doubts about annotations that are scored: times and pitches in another unit, of another recording, other labels.
+"""Doubts about scored annotations: other units of times and pitches, other recordings, other labels.
 
-Doubts are warnings and change no score. The limits are far from what a poor system does: wrong units are off by 10
-(frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or goes on after the end, stays within them.
-Doubts that concern one task are declared with it; `every_doubt` lists them all.
+Doubts are warnings and do not change scores. The limits are far from the errors of a poor system: wrong units are off
+by 10 (frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or continues after the end, stays within
+them. Doubts of one task are declared with it; `every_doubt` lists them all.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def extents(annotations: Sequence[Annotation]) -> Float:
 
 
 def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
-    """The pairs whose two sides can hardly be of one recording in one unit, with what is odd about each.
+    """The pairs whose sides probably differ in recording or unit, with the doubt about each.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Ann
 
 
 def far_apart(task: str, spans: Float) -> dict[int, str]:
-    """The annotations whose items are much too far apart for times in seconds, with what is odd about each.
+    """The annotations whose items are much too far apart for seconds, with the doubt about each.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ _PEDAL = Doubt(
 
 
 def odd_sides(doubts: Sequence[Doubt], task: str, annotations: Sequence[Annotation], spans: Float) -> dict[int, str]:
-    """The annotations of one side that are odd by themselves, by row, with what is odd about each.
+    """The annotations of one side that are implausible by themselves, by row, with the doubt about each.
 
     Parameters
     ----------

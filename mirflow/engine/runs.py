@@ -1,4 +1,4 @@
-"""Running a pipeline: what is stale is computed, journalled and published; or the same as a lazy tree."""
+"""Run a pipeline: compute, journal and publish stale cells; or open it as a lazy tree."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _SHOWN = 5
 
 @dataclass
 class Job:
-    """One evaluation of a run: its plan, what has to be computed, what the store has, and what is done.
+    """One evaluation of a run: its plan, the stale cells, the contents of the store, and the computed cells.
 
-    `counts` are cells by why they are computed or not: ``new``, ``changed``, ``retried``, ``resumed`` (an interrupted
-    run had computed them), ``reused``, ``removed``.
+    `counts` are cells by reason: ``new``, ``changed``, ``retried``, ``resumed`` (computed by an interrupted run),
+    ``reused``, ``removed``.
     """
 
     plan: EvaluationPlan
@@ -77,7 +77,7 @@ class Job:
     done: list[Cells] = field(default_factory=list)
 
     def cells(self) -> Cells:
-        """The plan's cells as far as they are known, each once: stored ones that are still good, and computed ones."""
+        """The known cells of the plan, each once: valid stored ones, and computed ones."""
         columns = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
         kept = [self.before.cells] if self.before is not None and self.counts["reused"] else []
         parts = [_of_measures(self.plan, cells) for cells in (*kept, *self.done)]
@@ -94,7 +94,7 @@ def _start(plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
     if not written:
         return Job(plan, stale, {**stale.counts, "resumed": 0}, before)
     cells = concatenate_cells(_of_measures(plan, one) for one in written)
-    # A journaled result counts only where the store's is stale and the files are still those that were scored.
+    # A journaled result counts only if the stored one is stale and the scored files have not changed.
     journaled = GroupContent(plan.name, plan.systems, plan.tracks, cells, attrs={SIGNATURES: plan.signatures})
     resumed = stale.cells & ~stale_cells(plan, journaled).cells
     counts = {**stale.counts, "resumed": int(resumed.sum())}
@@ -102,7 +102,7 @@ def _start(plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
 
 
 def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool | None = None) -> Cells:
-    """The plan's cells, each once, in the plan's order; those of a mask over (systems, tracks)."""
+    """The plan's cells, each once, in the plan's order, selected by a mask over (systems, tracks)."""
     place = cell_places(cells, plan.systems, plan.tracks)
     if mask is not None:
         place = np.where(np.append(mask.ravel(), False)[place], place, -1)
@@ -127,7 +127,7 @@ def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
 
 
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
-    """The group as the store is to hold it, with attributes beside the plan's own."""
+    """The group to store, with attributes in addition to the plan's."""
     plan = job.plan
     rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
     own = kept_settings(*rules, {**kept_reading(plan.reading), SIGNATURES: dict(plan.signatures)})
@@ -136,7 +136,7 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
 
 
 def _unchanged(job: Job, content: GroupContent) -> bool:
-    """True if the store has exactly this already, also where cells were computed again to the same end."""
+    """True if the store already has exactly this content, even if cells were computed again."""
     before = job.before
     if before is None or _heading(before) != _heading(content):
         return False
@@ -149,7 +149,7 @@ def same_content(one: GroupContent, other: GroupContent) -> bool:
 
 
 def _heading(content: GroupContent) -> list[Any]:
-    """Everything of a group but its cells, in plain types that compare; missing numbers and texts are both None."""
+    """Everything of a group except its cells, in comparable plain types; missing numbers and texts are None."""
     sides = (content.metric_coords, content.system_coords, content.track_coords)
     coords = [
         {key: [None if value in (None, "") or value != value else value for value in side[key]] for key in side}
@@ -171,7 +171,7 @@ def _same(some: Cells, others: Cells) -> bool:
 
 
 def _entries(sparse: Sparse) -> set[tuple[object, ...]]:
-    """The entries of a result with extra dims but for those that only repeat the fill value."""
+    """The entries of a result with extra dims, except those equal to the fill value."""
     given = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
     names = [np.array(labels, dtype=object)[sparse.index[given, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
     return set(zip(sparse.index[given, 0].tolist(), *names, sparse.value[given].tolist(), strict=True))
@@ -179,7 +179,7 @@ def _entries(sparse: Sparse) -> set[tuple[object, ...]]:
 
 @dataclass(frozen=True)
 class Removal:
-    """The cells of a store that its pipeline no longer names: how many, of how many, and of what."""
+    """The cells of a store that its pipeline no longer names."""
 
     cells: int
     stored: int
@@ -223,42 +223,27 @@ def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan
 
 @dataclass(frozen=True, repr=False)
 class EvaluationReport:
-    """Result of a run for one evaluation.
-
-    Parameters
-    ----------
-    plan : EvaluationPlan
-    counts : mapping of str to int
-        Cells by why they were computed or not: ``new``, ``changed``, ``retried``, ``resumed``, ``reused``, ``removed``.
-    status : mapping of Status to int
-        All cells by outcome.
-    messages : tuple of str
-        Reasons for missing scores, each once.
-    partly : int
-        Cells of which some metrics have no score.
-    undefined : int
-        Cells that were scored although some metrics had nothing to measure (weight 0).
-    warnings : tuple of str
-        Warnings that concern the meaning of the scores; the store keeps them.
-    warned : int
-        Cells that were scored although reference and estimate hardly belong together: their messages say why.
-    broken : mapping of str to (int, str)
-        Metrics from outside of mirflow that failed: on how many cells that others have scores of, and one of these with
-        its message.
-    content : GroupContent
-        Contents of its group of the store.
-    """
+    """Result of a run for one evaluation."""
 
     plan: EvaluationPlan
     content: GroupContent
+    """Contents of its group of the store."""
     counts: Mapping[str, int]
+    """Cells by reason: ``new``, ``changed``, ``retried``, ``resumed``, ``reused``, ``removed``."""
     status: Mapping[Status, int]
+    """All cells by outcome."""
     messages: tuple[str, ...]
+    """Reasons for missing scores, each once."""
     partly: int = 0
+    """Number of cells without a score of some metrics."""
     undefined: int = 0
+    """Number of scored cells in which some metrics had nothing to measure (weight 0)."""
     warnings: tuple[str, ...] = ()
+    """Warnings about the meaning of the scores, which are stored."""
     warned: int = 0
+    """Number of scored cells whose reference and estimate hardly belong together; their messages give the reason."""
     broken: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    """Failed user-defined metrics: the number of cells that have other scores, and an example with its message."""
 
     @property
     def empty(self) -> int:
@@ -272,7 +257,7 @@ class EvaluationReport:
 
     @property
     def computed(self) -> str:
-        """Numbers of cells by why they were computed or not, in words."""
+        """Numbers of cells by reason, in words."""
         return ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none"
 
     @property
@@ -288,7 +273,7 @@ class EvaluationReport:
 class RunReport:
     """Result of a run: its store, evaluations, wall time, scheduler, and whether the store changed.
 
-    Its text and its HTML are a line for the store and one for each evaluation, with the number of cells by status.
+    Displayed as a line for the store and one for each evaluation, with the numbers of cells by status.
     """
 
     store: Path
@@ -330,24 +315,19 @@ def plan(
     code: str | Path | None = None,
     on_error: str | None = None,
 ) -> PlannedPipeline:
-    """Plan a pipeline: list its files, and read few of them.
+    """Plan a pipeline: list its files, reading only a few.
 
-    Those are read whose annotators count, and of rankings and labels as many as show that the two sides share names.
+    Files are read if their annotators matter; of rankings and labels, enough to show that both sides share names.
 
     Parameters
     ----------
     pipeline : path
     root : path or None
-        Instead of that of the file.
+        Overrides the root of the file.
     code : path or None
-        Folder that paths of Python files are relative to, instead of the file's own.
+        Base folder of paths of Python files; None: the folder of the pipeline file.
     on_error : {"record", "ignore", "raise"} or None
-        Instead of that of the evaluations.
-
-    Raises
-    ------
-    PipelineError
-        If the file is wrong, or a pattern matches nothing.
+        Overrides that of the evaluations.
     """
     planned = plan_pipeline(pipeline, root=root, code=code, open_pack=open_pack)
     if on_error is None:
@@ -375,24 +355,24 @@ def run(
     ----------
     pipeline : path
     root, store : path or None
-        Instead of those of the file.
+        Override those of the file.
     code : path or None
-        Folder that paths of Python files are relative to, instead of the file's own.
+        Base folder of paths of Python files; None: the folder of the pipeline file.
     scheduler : str, distributed.Client or None
-        Instead of that of the file: ``auto``, ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
+        Overrides that of the file: ``auto``, ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
     workers : int or None
-        Number of threads or processes; None: one a core.
+        Number of threads or processes; None: one per core.
     force : bool
         Compute everything again.
     on_error : {"record", "ignore", "raise"} or None
-        Instead of that of the evaluations.
+        Overrides that of the evaluations.
     prune : bool or callable
-        Whether cells of the store that the pipeline no longer names may go, also where they are more than a tenth of
-        the store; or a function that decides, given a message with how many and which they are.
+        Whether to remove cells that the pipeline no longer names even if they are more than a tenth of the store; or a
+        function that decides, given a message that lists them.
     progress : bool, Progress or None
-        Whether the number of tracks is shown; None: on a terminal or in a notebook.
+        Whether to show the number of tracks; None: on a terminal or in a notebook.
     guarded : bool
-        Whether ``auto`` may start worker processes; a script that says True needs an ``if __name__ == "__main__"``.
+        Whether ``auto`` may start worker processes; scripts that pass True need an ``if __name__ == "__main__"``.
 
     Returns
     -------
@@ -401,13 +381,13 @@ def run(
     Raises
     ------
     PipelineError
-        If the file is wrong; nothing is run.
+        If the file is invalid; nothing is run.
     StoreError
         If the store cannot be written.
     PruneError
-        If more than a tenth of the store would go, and may not; nothing is run.
+        If more than a tenth of the store would be removed without permission; nothing is run.
     RunError
-        If a cell fails under ``on_error: raise``, or workers die again and again. What was computed is kept.
+        If a cell fails under ``on_error: raise``, or workers die repeatedly. Computed scores are kept.
     """
     began = time.perf_counter()
     with progress_of(progress) as shown:
@@ -423,7 +403,7 @@ def run(
             if force:
                 writer.journal.clear()
             for job in jobs:
-                if job.plan.on_error == "raise":  # a failure that the store or the journal knows
+                if job.plan.on_error == "raise":  # a failure in the store or the journal
                     raise_failure(_latest(job.plan, job.cells(), ~job.stale.cells))
             works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
             chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
@@ -434,7 +414,7 @@ def run(
 
 
 def _place_of(planned: PlannedPipeline, store: str | Path | None) -> Path:
-    """The path of the store; warns where one from before paths were relative to the file would be left aside."""
+    """The path of the store; warns if a store at the path relative to the working directory would be ignored."""
     if store is not None:
         return Path(store)
     path, earlier = Path(planned.store), Path(planned.pipeline.store)
@@ -449,7 +429,7 @@ def _place_of(planned: PlannedPipeline, store: str | Path | None) -> Path:
 
 
 def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown: Progress) -> None:
-    """Say what leaves the store before it does; much of it needs somebody's leave."""
+    """Report the cells to be removed from the store; removing many needs permission."""
     others = set(writer.groups()) - {job.plan.name for job in jobs}
     befores = [*(job.before for job in jobs), *map(writer.previous, sorted(others))]
     removed = find_removal((before for before in befores if before is not None), [job.plan for job in jobs])
@@ -469,7 +449,7 @@ def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown:
 def _compute(
     works: Sequence[tuple[Job, BlockWork]], writer: StoreWriter, scheduler: Any, workers: int | None, progress: Progress
 ) -> None:
-    """Score all blocks; each is in the journal before it counts as done."""
+    """Score all blocks; each is journaled before it counts as done."""
     if not works:
         return
     progress.start(sum(len(work.tracks) for _, work in works))
@@ -486,7 +466,7 @@ def _compute(
 
 
 def raise_failure(cells: Cells) -> None:
-    """Raise a RunError for the first cell without a score, or of which a metric failed, if there is one."""
+    """Raise a RunError for the first cell without a score or with a failed metric, if any."""
     partly = cells.failed_metrics
     first = min([*np.flatnonzero(np.isin(cells.status, list(FAILED))).tolist(), *partly], default=None)
     if first is None:
@@ -502,8 +482,8 @@ def raise_failure(cells: Cells) -> None:
 def _publish(
     jobs: Sequence[Job], writer: StoreWriter, planned: PlannedPipeline
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
-    """Put the new store in place, unless it would equal the one that is there."""
-    # The root too, as the pipeline's own may be relative to where its file was: reports show the annotations again.
+    """Publish the new store, unless it equals the existing one."""
+    # Includes the root, which may be relative to the pipeline file: reports read the annotations again.
     attrs = {"versions": software_versions(), "pipeline": planned.text, "root": planned.root}
     contents = [_content(job, attrs) for job in jobs]
     same = all(_unchanged(job, content) for job, content in zip(jobs, contents, strict=True))
@@ -521,7 +501,7 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
     failed, scored = (np.isin(cells.status, list(some)) for some in (FAILED, SCORED))
     ok = cells.status == Status.ok
     warned = ok & np.array([message.startswith(WARNING) for message in cells.message], dtype=np.bool_)
-    # Empty sides have a message too, and warnings are messages; both have their scores.
+    # Cells with empty sides or warnings have messages, too, but also scores.
     partly = ok & ~warned & np.array([bool(message) for message in cells.message], dtype=np.bool_)
     return EvaluationReport(
         job.plan,
@@ -538,42 +518,42 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
 
 
 def _broken(plan: EvaluationPlan, cells: Cells) -> dict[str, tuple[int, str]]:
-    """The metrics that failed on cells of which others have scores; a function of several values counts once a cell."""
+    """The metrics that failed on cells with other scores; a function of several values counts once per cell."""
     names = {str(one): one.metric.name.removesuffix(f".{one.metric.value}") for one in plan.measures}
     failed = {cell: {names[identity] for identity in own} for cell, own in cells.failed_metrics.items()}
     found: dict[str, tuple[int, str]] = {}
     for name in sorted(set().union(*failed.values())):
         own = [cell for cell, those in failed.items() if name in those]
-        shown = min(own, key=lambda cell: len(failed[cell]))  # whose message tells of few others
+        shown = min(own, key=lambda cell: len(failed[cell]))  # its message names few others
         where = f"system {cells.system[shown]!r}, track {cells.track[shown]!r}"
         found[name] = len(own), f"{where}: {cells.message[shown]}"
     return found
 
 
 def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:
-    """A pipeline's scores as a lazy tree: nothing is computed until it is asked for.
+    """Open the scores of a pipeline as a lazy tree; they are computed on access.
 
     Parameters
     ----------
     pipeline : path
     root : path or None
-        Instead of that of the file.
+        Overrides the root of the file.
     block : int or None
-        Tracks of a chunk. None: the file's ``execution.block`` if it has one, else 1. Of a chunk that is asked for all
-        systems are read, and no other track; chunks that are asked for together are scored together, so that small
-        ones cost little. With more than 10,000 tracks larger ones spare dask work.
+        Tracks per chunk. None: ``execution.block`` of the file, otherwise 1. Accessing a chunk reads all systems of its
+        tracks. Chunks that are accessed together are scored together, so small ones are cheap; above 10,000 tracks,
+        larger ones reduce dask's overhead.
 
     Returns
     -------
     xr.DataTree
-        One group an evaluation, with the variables and coordinates of a store's group but for ``stamp``, as dask
-        arrays with a chunk for each block of tracks. Where the labels of a metric are known only from the files, as
-        those of a confusion of classes that the pipeline does not list, the evaluation's files are read now.
+        One group per evaluation, with the variables and coordinates of a store's group except ``stamp``, as dask
+        arrays with a chunk for each block of tracks. If the labels of a metric are known only from the files, such as
+        classes that the pipeline does not list, the evaluation's files are read now.
 
     Raises
     ------
     PipelineError
-        If the file is wrong, or the block is.
+        If the file or the block is invalid.
     """
     import xarray as xr
 

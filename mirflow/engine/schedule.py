@@ -27,7 +27,7 @@ from ..interruption import deferred
 from .block import BlockWork, failed_cells, score_block
 
 Done = Callable[[int, Cells], None]
-"""Called in the process that started the run with the number of a block and its results, as they come back."""
+"""Called in the process of the run with the number of a block and its results, as they arrive."""
 
 CELL_SECONDS = 1.3e-4
 """About what one cell takes on one core; it only decides whether starting workers pays."""
@@ -49,10 +49,10 @@ _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
 def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) -> str:
-    """Resolve ``auto``; other schedulers are returned as they are.
+    """Resolve ``auto``; other schedulers are returned unchanged.
 
-    Worker processes are started only where that is `guarded`: from the command line. A script that calls us may lack
-    the ``if __name__ == "__main__"`` guard, without which its workers would run it again.
+    Worker processes are started only if `guarded`, as on the command line: a script may lack the
+    ``if __name__ == "__main__"`` guard, and its workers would run it again.
 
     Examples
     --------
@@ -91,13 +91,6 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
     done : callable
     workers : int or None
         Number of threads or processes; None: one a core.
-
-    Raises
-    ------
-    SchedulerError
-        If there is no such scheduler, or it does not answer.
-    RunError
-        If workers die before they score anything, or the cluster loses its scheduler or all of its workers.
     """
     if not works:
         return
@@ -239,7 +232,7 @@ def _work_as_long_as(theirs: Connection) -> None:
     """Initialise a worker: leave Ctrl-C to the parent process, and end with it."""
 
     def end() -> None:
-        # Nobody writes to the pipe: it ends with the process at its other end, and this one with it.
+        # Nothing is written to the pipe: it closes when the parent process ends, which ends this one.
         with suppress(EOFError, OSError):
             theirs.recv_bytes()
         os._exit(0)
@@ -256,7 +249,7 @@ def _start_forkserver() -> None:
     tracker of resources unblocks Ctrl-C, to which the tracker itself does not answer.
 
     Workers do linear algebra in one thread, unless the user has said how many: there is a worker for each core, and
-    threads of their own would wait for each other ten times as long as they work.
+    separate threads would wait for each other ten times as long as they work.
     """
     added = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(added, "1"))

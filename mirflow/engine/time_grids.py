@@ -1,4 +1,4 @@
-"""Annotations of every kind on common time grids, in memory or as lazy arrays over the tracks of a collection."""
+"""Annotations on common time grids, in memory or as lazy arrays over the tracks of a collection."""
 
 from __future__ import annotations
 
@@ -50,31 +50,21 @@ class _GridOptions:
 
 @dataclass(frozen=True)
 class _Form:
-    """A form on a grid.
-
-    Parameters
-    ----------
-    to_grid : callable
-        Clean rows, a grid and options -> variables.
-    to_rows : callable
-        Arrays on a grid -> rows.
-    needed, optional : tuple of str
-        Variables that `to_rows` reads.
-    dims : tuple of str
-        Theirs, behind that of the rows.
-    task : str
-        The task whose first convention cleans rows; empty: times are only checked.
-    decimals : int or None
-        Of the times of a union.
-    """
+    """A form on a grid."""
 
     to_grid: Callable[[Ragged, TimeGrid, _GridOptions], Variables]
+    """Clean rows, a grid and options -> variables."""
     to_rows: Callable[[GridArrays], Ragged]
+    """Arrays on a grid -> rows."""
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
+    """Variables that `to_rows` reads."""
     dims: tuple[str, ...] = ("time",)
+    """Theirs, behind that of the rows."""
     task: str = ""
+    """The task whose first convention cleans rows; empty: times are only checked."""
     decimals: int | None = None
+    """Of the times of a union."""
 
 
 def _series_on_grid(rows: Ragged, grid: TimeGrid, options: _GridOptions) -> Variables:
@@ -147,53 +137,52 @@ def align(
     resampling: str = "linear",
     width: int = 0,
 ) -> xr.Dataset:
-    """Annotations of one kind on a common time grid: one, several, or lazily all those of a collection.
+    """Put annotations of one kind on a common time grid: one, several, or lazily those of a collection.
 
     Parameters
     ----------
     annotations : xr.Dataset, Annotation, a sequence or mapping of them, Collection or LazyCollection
-        Of events, intervals, hierarchies, notes, series, multipitch or, as intervals, text with times; the first is the
-        reference. The keys of a
-        mapping are `names`. Items are dropped or refused as by the first convention of the task, where a kind has one
-        task only.
+        Events, intervals, hierarchies, notes, series, multipitch or, as intervals, text with times; the first is the
+        reference. The keys of a mapping are `names`. If a kind has only one task, items are dropped or refused by its
+        first convention.
     grid : {"union", "reference"}, {"hop": seconds} or array of seconds
-        ``union``: all distinct times, or boundaries. ``reference``: those of the first annotation. ``hop``: frames at
-        k * hop from 0 s to the end. Times: stretches that begin at each of them, the last one as long as that before
-        it. Collections take frames or times.
+        ``union``: all distinct times or boundaries. ``reference``: those of the first annotation. ``hop``: frames at
+        k * hop from 0 s to the end. Array: stretches that begin at the given times, the last one as long as the one
+        before it. Collections support frames and arrays.
     names : sequence of str or None
-        Values of the coordinate ``annotation``; None: the annotators, systems or file names, else numbers.
+        Values of the coordinate ``annotation``; None: annotators, systems or file names, otherwise numbers.
     resampling : {"linear", "nearest", "hold"}
-        Of series: what holds between two samples, a straight line in cents, the nearest one, or the one before.
+        Interpolation of series: linear in cents, the nearest sample, or the previous one.
     width : int
-        Of events: frames on each side of an event that are activated, too, the less the further away.
+        Events: number of frames on each side of an event that are also activated, decreasing with distance.
 
     Returns
     -------
     xr.Dataset
-        Variables over ``time`` and, of several, ``annotation`` in front of it, or ``track``:
+        Variables over ``time``, preceded by ``annotation`` or ``track`` if there are several:
 
         - events: ``count``, int64, in each stretch; ``activation``, float32, 1 there and ``1 - d / (width + 1)`` at a
           distance of d stretches; with labels also ``code``, that of the last one in the stretch.
-        - intervals: ``code``, int32, of the label in force at the beginning of the stretch (on the grid ``reference``
-          in its middle), -1 for none.
+        - intervals: ``code``, int32, of the label at the beginning of the stretch (on the grid ``reference``, in its
+          middle), -1 for none.
         - hierarchies: ``code(level, time)``.
         - notes: ``active`` and ``onset(time, pitch)``, bool, over the MIDI numbers from 0 to 127, and ``velocity``,
           float32. A note takes the stretches from that in which it starts to before that in which it ends, and at
           least one.
-        - series: ``frequency`` in Hz, 0 where there is no pitch, and ``voicing`` from 0 to 1: a pitch that is only
-          guessed has 0. Behind its last sample a melody is silent, but not on the grid ``reference``: these are the
-          values that the melody metrics compare.
+        - series: ``frequency`` in Hz, 0 without a pitch, and ``voicing`` from 0 to 1; unvoiced pitch estimates have 0.
+          After its last sample, a melody is silent, except on the grid ``reference``, which gives the values that the
+          melody metrics compare.
         - multipitch: ``active(time, pitch)`` of the nearest frame.
 
-        ``vocabulary`` has the texts of codes; annotations in memory also have ``label``, the texts themselves, and
-        ``covered``, whether there is one. ``valid``: whether a stretch begins before the end of the annotation. ``end``
-        is the end of each stretch. Arrays of collections are lazy, in chunks of few tracks.
+        ``vocabulary`` has the texts of codes; annotations in memory also have ``label``, the texts, and ``covered``,
+        whether a label exists. ``valid``: whether a stretch begins before the end of the annotation. ``end`` is the end
+        of each stretch. Arrays of collections are lazy, in chunks of few tracks.
 
     Raises
     ------
     AnnotationError
-        If there is none, they differ in kind or have no times, values are not usable, or the grid does not suit them or
-        is too long.
+        If there are no annotations, they differ in kind or have no times, values are invalid, or the grid is unsuitable
+        or too long.
     UnknownNameError
         For another resampling.
 
@@ -361,21 +350,14 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
 
 @dataclass(frozen=True)
 class _Survey:
-    """Properties that the tracks of a collection share.
-
-    Parameters
-    ----------
-    rows : Ragged
-        No rows, with all columns and labels that there are.
-    end : float, seconds
-        The last of all.
-    levels : int
-        The most of a track.
-    """
+    """Properties that the tracks of a collection share."""
 
     rows: Ragged
+    """Empty rows with all columns and labels of the collection."""
     end: float
+    """The last end."""
     levels: int
+    """Maximum number of levels of a track."""
 
 
 def _survey(collection: Collection | LazyCollection) -> _Survey:
@@ -457,7 +439,7 @@ def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: _GridOptions, bl
 
 
 def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Collection:
-    """Annotations of arrays on a time grid, such as the output of a system, in the form that `align` gives them.
+    """Convert arrays on a time grid, such as the output of a system, to annotations; the inverse of `align`.
 
     Parameters
     ----------
@@ -470,20 +452,19 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
         - series: ``frequency`` and ``voicing``.
         - multipitch: ``active``.
 
-        Codes are places in ``vocabulary(code_value)``, pitches are the MIDI numbers of the coordinate ``pitch``, some
-        or with fractions. Of series and multipitch the times count that are ``valid``,
-        without such a variable all.
+        Codes are positions in ``vocabulary(code_value)``; pitches are the MIDI numbers of the coordinate ``pitch``, any
+        subset or with fractions. Only times of series and multipitch that are ``valid`` count, if that variable exists.
 
     Returns
     -------
     xr.Dataset, dict of them or Collection
-        As the dataset has no further dim, ``annotation``, or ``track``. Annotations whose times lie on the grid are
-        those that were aligned.
+        A dataset without further dims, a dict for the dim ``annotation``, a collection for ``track``. Annotations whose
+        times lie on the grid are restored exactly.
 
     Raises
     ------
     AnnotationError
-        If the kind has no such form, or a variable is missing.
+        If the kind is not supported, or a variable is missing.
 
     Examples
     --------

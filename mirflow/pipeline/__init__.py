@@ -1,4 +1,4 @@
-"""Pipeline files: what they may say, what they name, and the plans that come of them."""
+"""Pipeline files: their model, the files that they name, and the resulting plans."""
 
 from .load import PlannedPipeline, find_files, json_schema, load_pipeline, plan_evaluation, plan_pipeline
 from .model import Estimates, Evaluation, Execution, Pipeline, References

@@ -33,7 +33,7 @@ from .plan import Caution, Reference
 _MEANT = MappingProxyType({"reference": ("track", "annotator"), "estimates": ("track", "system", "annotator")})
 """Placeholders with a meaning on each side, whatever the kind of annotation."""
 _ALIKE = 0.86
-"""How alike a slip is: `sytem`, `systems` and `trak` are, `system_run` and `subsystem` are names of their own."""
+"""Minimum similarity of a typo: `sytem`, `systems` and `trak` are typos, `system_run` and `subsystem` are names."""
 
 
 def find_slip(pattern: Pattern, side: str, kind: str) -> str:
@@ -125,7 +125,7 @@ OUTSIDE = "leads out of the root, where files are not read for a store from else
 
 
 def leads_out(path: str, root: str) -> bool:
-    """True if a path leads out of a folder: as it is written, or by a link in the part that has no placeholder.
+    """True if a path leads out of a folder: as written, or through a link in the part without placeholders.
 
     Examples
     --------
@@ -156,46 +156,31 @@ def _is_inside(path: str | Path, root: str) -> bool:
 
 @dataclass
 class Discovery:
-    """Files found for an evaluation.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    resolved : Resolved
-    root : str
-    open_pack : callable or None
-    troubles : list of Trouble
-        What is wrong is added.
-    confined : bool
-        Whether files outside of the root are refused.
-    systems, tracks : list of str
-    references : mapping of str to list of Reference, by track
-    estimates : mapping of (str, str) to Source, by system and track
-    track_meta, system_meta : mapping of str to mapping of str to str or number
-        Values of other placeholders, by track or system; and metadata of data sets of mirdata.
-    cautions : list of Caution
-        What was warned of.
-    """
+    """Files found for an evaluation."""
 
     evaluation: Evaluation
     resolved: Resolved
     root: str
     open_pack: OpenPack | None
     troubles: list[Trouble]
+    """What is wrong is added."""
     confined: bool = False
+    """Whether files outside of the root are refused."""
     systems: list[str] = field(default_factory=list)
     tracks: list[str] = field(default_factory=list)
     references: dict[str, list[Reference]] = field(default_factory=dict)
     estimates: dict[tuple[str, str], Source] = field(default_factory=dict)
     track_meta: dict[str, dict[str, Entry]] = field(default_factory=dict)
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Values of other placeholders, by track or system; and metadata of data sets of mirdata."""
     cautions: list[Caution] = field(default_factory=list)
+    """What was warned of."""
     # Languages of the tracks' lyrics, of each side that takes them from metadata.
     languages: list[str] = field(default_factory=list)
     # Names of the reference's files, by path; and one of them for each system whose files they seem to be.
     reference_files: dict[str, str] = field(default_factory=dict)
     reference_systems: dict[str, str] = field(default_factory=dict)
-    # Systems that the pattern of the estimates finds files of, also those that are not listed.
+    # Systems with files that match the pattern of the estimates, including those not listed.
     known: set[str] = field(default_factory=set)
 
     def warn(self, text: str, system: str = "") -> None:
@@ -216,7 +201,7 @@ def discover(
     troubles: list[Trouble],
     confined: bool = False,
 ) -> Discovery:
-    """The tracks, systems, references and estimates of an evaluation; what is wrong is added to `troubles`."""
+    """The tracks, systems, references and estimates of an evaluation; problems are added to `troubles`."""
     found = Discovery(evaluation, resolved, root, open_pack, troubles, confined)
     by_system = evaluation.estimates.annotator == "{system}"
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
@@ -448,9 +433,9 @@ def _rows_of_tables(
                 found.trouble((key, "path"), message)
                 continue
             if not sources:
-                raise AnnotationError("has no rows that name a track", path=match.name)
+                raise AnnotationError("has no rows with a track", path=match.name)
         except AnnotationError as error:
-            # Which systems a file holds, nobody knows that cannot open it: a made-up one would replace them all.
+            # The systems in a file are unknown if it cannot be opened; a placeholder would replace them all.
             if tracks is None or "system" in reading.keys or side.annotator == "{system}":
                 found.trouble((key, "path"), str(error))
                 continue
@@ -726,7 +711,7 @@ def _remedy(evaluation: Evaluation, apart: Apart) -> str:
 def _match_names(found: Discovery) -> None:
     """Call the items of lists as the reference does where nothing would match else; say which systems have none of it.
 
-    Of declared classes those that are none are reported one by one, and some that differ may still be worth something.
+    Undeclared classes are reported one by one, and some that differ may still earn credit.
     """
     kind = found.resolved.reference.kind
     if kind not in NAMED or found.resolved.classes is not None:
@@ -743,5 +728,5 @@ def _match_names(found: Discovery) -> None:
 
 
 def absolute(folder: str) -> str:
-    """A folder's absolute path, links left as they are, so that messages show the names that people know."""
+    """A folder's absolute path with unresolved links, so that messages show familiar names."""
     return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111 - Path.resolve would follow links

@@ -33,23 +33,15 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 
 @dataclass
 class Document:
-    """A YAML file as plain values.
-
-    Parameters
-    ----------
-    data : dict, list, str, int, float, bool or None
-    lines : mapping
-        Line of each key or item, counted from 1.
-    problems : list of Problem
-        What is wrong with it as YAML.
-    text : str
-        The file's text.
-    """
+    """A YAML file as plain values."""
 
     data: Any = None
     lines: dict[Place, int] = field(default_factory=dict)
+    """Line of each key or item, counted from 1."""
     problems: list[Problem] = field(default_factory=list)
+    """What is wrong with it as YAML."""
     text: str = ""
+    """The file's text."""
 
     def problem(self, place: Place, message: str) -> Problem:
         """A problem at a place, with its line where that is known."""
@@ -95,7 +87,7 @@ def dump_document(data: Any) -> str:
 
 
 def without_folders(text: str) -> str:
-    """A pipeline's text for readers elsewhere: absolute paths are cut to what is no folder of this machine.
+    """A pipeline's text for other readers: absolute paths are cut to the part without folders of this machine.
 
     Examples
     --------
@@ -334,7 +326,7 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
 
 
 def _place_of(key: str, model: type[BaseModel]) -> str:
-    """The right place of a key that stands in a wrong one, in words; empty if there is none near the top of a file."""
+    """The right place of a misplaced key, in words; empty if it has none near the top of a file."""
     if key in model.model_fields:
         return "the file itself"
     inner = ((name, _model_in(field.annotation)) for name, field in model.model_fields.items())

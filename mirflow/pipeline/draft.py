@@ -1,4 +1,4 @@
-"""Draft of a pipeline file from the folders of references and estimates: names, formats and tasks as they are found."""
+"""Draft a pipeline file from folders of references and estimates, detecting names, formats and tasks."""
 
 from __future__ import annotations
 
@@ -91,30 +91,20 @@ class _FoundFile:
 
 @dataclass
 class _Series:
-    """Files of one side that one pattern finds.
-
-    Parameters
-    ----------
-    pattern : str
-        With ``{track}``, and what else varies; without the suffix.
-    files : dict of (str, str) to _FoundFile
-        By system (empty: none) and track.
-    tasks : tuple of str
-        What the files may hold, the likeliest first.
-    parent : tuple of str
-        Folders above the one that names the side.
-    listed : bool
-        Whether the pipeline has to list the systems.
-    notes : list of str
-        What is uncertain.
-    """
+    """Files of one side that one pattern finds."""
 
     pattern: str
+    """With ``{track}``, and what else varies; without the suffix."""
     files: dict[tuple[str, str], _FoundFile]
+    """By system (empty: none) and track."""
     tasks: tuple[str, ...] = ()
+    """What the files may hold, the likeliest first."""
     parent: tuple[str, ...] = ()
+    """Folders above the one that names the side."""
     listed: bool = False
+    """Whether the pipeline has to list the systems."""
     notes: list[str] = field(default_factory=list)
+    """What is uncertain."""
 
     @property
     def tracks(self) -> dict[str, None]:
@@ -153,11 +143,6 @@ def draft_pipeline(
     -------
     str
         YAML, for a file in `place`.
-
-    Raises
-    ------
-    AnnotationError
-        If no references, or no estimates of the same tracks and task, are found, or if folders may mean several things.
     """
     root = Path(folder)
     files = list(_list_files(root))
@@ -705,6 +690,6 @@ def _metadata(root: Path, tracks: Iterable[str]) -> str:
 
 
 def _scalar(text: str) -> str:
-    """A text as YAML, in quotes where it needs them, also within braces."""
+    """A text as YAML, quoted if necessary, also within braces."""
     plain = re.fullmatch(r"[A-Za-z_][\w./-]*", text) and text.lower() not in _WORDS
     return text if plain else json.dumps(text, ensure_ascii=False)

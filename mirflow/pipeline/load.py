@@ -85,13 +85,7 @@ def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
 
 
 def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
-    """Columns of a csv file with a header about the given tracks, which are named in its column `key`.
-
-    Raises
-    ------
-    MetadataError
-        If there is no such file or column, a track occurs twice, or none of the tracks is in it.
-    """
+    """Columns of a csv file with a header about the given tracks, which are named in its column `key`."""
     try:
         data, size = read_within(path, MAX_BYTES)
         text = data.decode("utf-8-sig")
@@ -129,7 +123,7 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
 
 
 def with_points(texts: Sequence[str]) -> Sequence[str]:
-    """A column of numbers with points for the commas before decimals; other texts as they are.
+    """Replace decimal commas in a column of numbers with points; other texts are unchanged.
 
     Examples
     --------
@@ -141,13 +135,7 @@ def with_points(texts: Sequence[str]) -> Sequence[str]:
 
 
 def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[Entry, ...]:
-    """Read a column of values from one small text file for each track; None where a track has no file.
-
-    Raises
-    ------
-    MetadataError
-        If none of the tracks has a file, or a file cannot be read, is larger than a value may be, or is not UTF-8.
-    """
+    """Read a column of values from one small text file for each track; None where a track has no file."""
     texts: dict[str, str] = {}
     try:
         for match in Pattern(pattern).find(root):
@@ -183,26 +171,17 @@ def tabulate(names: Sequence[str], entries: Mapping[str, Mapping[str, Entry]]) -
 
 @dataclass(frozen=True)
 class PlannedPipeline:
-    """A pipeline file with what it leads to.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-    plans : tuple of EvaluationPlan
-        In the file's order.
-    text : str
-        Of the file, for provenance.
-    root : str
-        Absolute.
-    store : str
-        As seen from the working directory.
-    """
+    """A pipeline file with what it leads to."""
 
     pipeline: Pipeline
     plans: tuple[EvaluationPlan, ...]
+    """In the file's order."""
     text: str
+    """Of the file, for provenance."""
     root: str
+    """Absolute."""
     store: str
+    """As seen from the working directory."""
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
@@ -231,11 +210,6 @@ def plan_pipeline(
         Folder that paths of Python files are relative to, instead of the file's own.
     open_pack : callable or None
         Path and name for messages of a pack -> its sources by track.
-
-    Raises
-    ------
-    PipelineError
-        With all problems: of form, names that are not known, patterns that match nothing.
     """
     document = _read(path)
     own = document.data.get("root") if isinstance(document.data, Mapping) else None
@@ -255,7 +229,7 @@ def plan_pipeline(
         plans = _each(document, pipeline, problems, lambda one: _plan(one, place, *how))
     if pipeline is None or problems:
         raise PipelineError(problems, path)
-    # As with the root, `..` is the folder above in the path as it is written, also behind links.
+    # As with the root, `..` is the parent in the path as written, even behind links.
     store = os.path.normpath(Path(path).parent / Path(pipeline.store).expanduser())
     return PlannedPipeline(pipeline, tuple(plans), document.text, place, store)
 
@@ -308,11 +282,6 @@ def find_files(
         As for :func:`plan_pipeline`.
     confined : bool
         Whether the text is a stranger's: it sees no environment, and no file outside of the root.
-
-    Raises
-    ------
-    PipelineError
-        With all problems, as of :func:`plan_pipeline`.
     """
     document, folder = parse_document(text, foreign=confined), absolute(str(root))
     pipeline, problems = _check_form(document)
@@ -469,12 +438,7 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
 
 
 def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[dict[str, str]]) -> None:
-    """Add the languages of the estimates to places of references that lack them, from the table of the tracks.
-
-    Raises
-    ------
-    MetadataError
-    """
+    """Add the languages of the estimates to places of references that lack them, from the table of the tracks."""
     column = language_column(resolved.estimates)
     key = f"{{{column}}}"
     if not column or evaluation.tracks is None or any(key in place for place in places):

@@ -53,57 +53,26 @@ class Caution:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationFiles:
-    """The files that one evaluation compares.
-
-    Parameters
-    ----------
-    name, task, convention : str
-        ``name`` is the group in the store.
-    systems, tracks : tuple of str
-    references : tuple of tuples of Reference, one per track
-        Empty for a track without a reference.
-    estimates : tuple of tuples of Source or None, ``estimates[system][track]``
-    classes : Classes or None
-        The classes or tags that there are, where the evaluation says so.
-    plugins : tuple of str
-        Python files and modules that declare tasks and readers, which workers import.
-    """
+    """The files that one evaluation compares."""
 
     name: str
     task: str
     convention: str
+    """``name`` is the group in the store."""
     systems: tuple[str, ...]
     tracks: tuple[str, ...]
     references: tuple[tuple[Reference, ...], ...]
+    """Empty for a track without a reference."""
     estimates: tuple[tuple[Source | None, ...], ...]
     classes: Classes | None = None
+    """The classes or tags, if the evaluation declares them."""
     plugins: tuple[str, ...] = ()
+    """Python files and modules that declare tasks and readers, which workers import."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPlan(EvaluationFiles):
     """Everything that one evaluation compares, and what its scores depend on.
-
-    Parameters
-    ----------
-    grid : str or float
-    measures : tuple of Measure
-    combine : {"", "mean", "max", "each"}
-        What becomes of the scores against several references of a track; empty: there is one.
-    track_meta, system_meta : mapping of str to tuple
-        Columns of metadata, one value per track or system: all of one type (str, int, float or bool), or None where
-        there is no value.
-    stamps : int64 (systems, tracks)
-        Fingerprint of the input files of each cell.
-    signatures : mapping of str to str
-        For each measure, by its identity, a fingerprint of everything but the files that its scores depend on.
-    on_error : {"record", "ignore", "raise"}
-    max_block : int
-        Most tracks in a block.
-    cautions : tuple of Caution
-        What was warned of, which the store keeps.
-    reading : mapping of str to mapping
-        Of each side the options of reading that the convention has a say in.
 
     Notes
     -----
@@ -113,14 +82,22 @@ class EvaluationPlan(EvaluationFiles):
     grid: Grid
     measures: tuple[Measure, ...]
     combine: Combine
+    """What becomes of the scores against several references of a track; empty: there is one."""
     track_meta: Metadata
     system_meta: Metadata
+    """Columns of metadata, one value per track or system: all of one type (str, int, float or bool), or None where
+    there is no value."""
     stamps: Int
+    """Fingerprint of the input files of each cell."""
     signatures: Mapping[str, str]
+    """For each measure, by its identity, a fingerprint of everything but the files that its scores depend on."""
     on_error: str = "record"
     max_block: int = 64
+    """Most tracks in a block."""
     cautions: tuple[Caution, ...] = ()
+    """What was warned of, which the store keeps."""
     reading: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Of each side the options of reading that the convention has a say in."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -21,32 +21,23 @@ ColumnName = str | int
 
 _OTHERS = {";": "semicolon", "\t": "tab", ",": "comma"}
 NO_NUMBER = frozenset({"", "-", "--", "nan", "na", "n/a", "none", "null"})
-"""What is written where there is no number, in any case."""
+"""Texts of missing numbers, in any case."""
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Layout of a table.
-
-    Parameters
-    ----------
-    delimiter : str or None
-        A character; None: blanks of any length.
-    skip : int
-        Lines above the table.
-    header : bool or tuple of str
-        Whether the first row names the columns, or what they are called where no row does.
-    comment : str
-        Lines that begin with it are left out; empty: none are.
-    headings : tuple of Pattern
-        Lines between the rows that say what the rows below are about: ``Algorithm {system}``.
-    """
+    """Layout of a table."""
 
     delimiter: str | None = ","
+    """A character; None: blanks of any length."""
     skip: int = 0
+    """Lines above the table."""
     header: bool | tuple[str, ...] = True
+    """Whether the first row names the columns, or what they are called where no row does."""
     comment: str = ""
+    """Lines that begin with it are left out; empty: none are."""
     headings: tuple[Pattern, ...] = ()
+    """Lines between the rows that say what the rows below are about: ``Algorithm {system}``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +83,7 @@ class ScoreTable:
 
 
 def parse_table(text: str, layout: TableLayout, name: str | Path) -> ScoreTable:
-    """A table from its text; a header that is repeated among the rows is no row.
+    """Parse the text of a table; repetitions of the header are skipped.
 
     Examples
     --------
@@ -164,11 +155,6 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_
         Columns are the places within a member, divided by ``/``; items of lists are counted from 0. What a member lacks
         is empty.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        If it is no JSON, nothing is at the path, or a key is not written as `key`.
-
     Examples
     --------
     >>> text = '{"beat": {"a.KO1": {"f": [0.5, 1]}, "b.KO1": {"f": [0.25, "NaN"]}}}'
@@ -216,12 +202,7 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def read_number(text: str) -> tuple[float, int]:
-    """A number and how many decimals it is printed with; NaN and 0 for what says that there is none.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
+    """A number and its printed decimals; NaN and 0 for missing numbers.
 
     Examples
     --------

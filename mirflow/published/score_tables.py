@@ -135,7 +135,7 @@ class _RowReader:
             plain = next(iter(found.values()))
         plain = side.rename.get(name, side.rename.get(plain, plain))
         if not plain:
-            self._refuse(row, f"the row names no {key}; leave_out: [''] leaves such rows out")
+            self._refuse(row, f"the row has no {key}; leave_out: [''] leaves such rows out")
         return plain
 
     def _put(self, system: str, track: str, name: str, row: Row, column: int, scale: float, weight: int | None) -> None:
@@ -203,13 +203,6 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
         Instead of the file's own ``root``; relative to the working directory.
     table : path or None
         A table instead of the one that the mapping names; only for mappings of one table.
-
-    Raises
-    ------
-    PipelineError
-        With all problems of the mapping: of form, names that are not known, patterns that match nothing.
-    AnnotationError
-        For the first thing in a table that is not as the mapping says, with file and line.
     """
     document = read_document(path)
     if isinstance(document.data, Mapping) and "evaluations" in document.data:
@@ -331,7 +324,7 @@ def _scores(
         raise InvalidAnnotationError(f"no row of the tables is a score: {names}; look at where and leave_out")
     every = []
     for measure in dict.fromkeys(measure for known in measures for measure in known.values()):
-        if str(measure) in gathered.unweighted:  # nothing weighs its scores, or nobody knows the references' length
+        if str(measure) in gathered.unweighted:  # unweighted, or the lengths of the references are unknown
             metric = replace(measure.metric, pooling="none", recall=False, standard_aggregate="mean")
             measure = Measure(replace(metric, weight="", weight_unit=""), measure.values)
         every.append(measure)
@@ -385,20 +378,13 @@ def _cells(systems: tuple[str, ...], tracks: tuple[str, ...], names: tuple[str, 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Result of an import.
-
-    Parameters
-    ----------
-    store : Path
-    shapes : mapping of str to (int, int, int)
-        For each group the number of systems, tracks and metrics.
-    missing : mapping of str to int
-        For each group the number of (system, track) cells without a score.
-    """
+    """Result of an import."""
 
     store: Path
     shapes: Mapping[str, tuple[int, int, int]]
+    """For each group the number of systems, tracks and metrics."""
     missing: Mapping[str, int]
+    """For each group the number of (system, track) cells without a score."""
 
 
 def import_scores(
@@ -464,7 +450,7 @@ def import_scores(
 def _refuse(
     before: Iterable[GroupContent], brought: Mapping[str, GroupContent], name: str, path: Path, overwrite: bool
 ) -> None:
-    """Raise where scores would be lost that nobody asked to replace."""
+    """Raise if scores would be lost without permission."""
     for content in before:
         origin = content.attrs.get(IMPORTED)
         if content.name in brought and origin != name and not overwrite:

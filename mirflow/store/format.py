@@ -193,7 +193,7 @@ Array = npt.NDArray[Any]
 
 
 def strings(values: Iterable[str]) -> Array:
-    """Text as variable-length strings; what is not valid UTF-8 (a file name's stray bytes) is written as escapes."""
+    """Text as variable-length strings; invalid UTF-8 (stray bytes in file names) is escaped."""
     values = list(values)
     try:
         return np.array(values, dtype=np.dtypes.StringDType())
@@ -227,7 +227,7 @@ def column(values: Sequence[Entry]) -> Array:
 
 
 def usable_text(array: Array) -> Array:
-    """Text of a store as objects, which have a common type with NaN and with other text; other arrays as they are."""
+    """Convert text of a store to objects, which can be joined with NaN and other text; other arrays are unchanged."""
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
@@ -250,7 +250,7 @@ NESTED = "json"
 
 
 def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes that every format takes: what is nested as JSON, and in ``json`` the names of what is so.
+    """Attributes that every format supports: nested values become JSON, and ``json`` lists their names.
 
     Examples
     --------
@@ -298,13 +298,7 @@ class StoredVariable:
 
 
 def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVariable]]:
-    """Coordinates, labels of dims first, and variables of a group.
-
-    Raises
-    ------
-    StoreError
-        If two of them would have the same name.
-    """
+    """Coordinates, labels of dims first, and variables of a group."""
     names = zip(DIMS, (content.systems, content.tracks, content.measures), strict=True)
     coords = [StoredVariable(dim, (dim,), strings(values), {"long_name": dim}) for dim, values in names]
     coords += _named_coordinates(content)

@@ -114,7 +114,7 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
     except DamagedError as error:
         raise DamagedError(path, error.what, remedy) from error
     except _DAMAGE as error:
-        # Codecs, JSON and metadata of damaged files fail in many ways; our own errors pass as they are.
+        # Codecs, JSON and metadata of damaged files raise various errors; mirflow's errors are passed on.
         if isinstance(error, UnknownNameError):
             raise
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
@@ -129,7 +129,7 @@ def locked(folder: Path, store: Path, patience: float = 0.0) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    # The note is a file of its own: asking for a lock may empty the lock file.
+    # The note is a separate file, as acquiring a lock may truncate the lock file.
     lock, note = FileLock(folder / "lock", timeout=patience), folder / "writer.json"
     with storing(store):
         try:
@@ -184,7 +184,7 @@ def _as_given(path: str | Path) -> str:
 def resolve(path: str | Path) -> Path:
     """The folder with the data that a path leads to now: a generation, or a plain copy of one.
 
-    It stays as it is for as long as it exists; later runs make new ones.
+    It is immutable; later runs make new ones.
 
     Raises
     ------

@@ -43,7 +43,7 @@ def read_group(path: str | Path, name: str) -> GroupContent:
     Returns
     -------
     GroupContent
-        Its cells are those with a status, system by system. What was written as missing comes back as NaN or "".
+        Its cells are those with a status, system by system. Missing values are NaN or "".
 
     Raises
     ------
@@ -171,11 +171,6 @@ def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
     dict of str to xr.Dataset
         As :func:`open_store` gives them. What is not in memory is read when it is looked at; of results with extra dims
         only what is selected.
-
-    Raises
-    ------
-    StoreError
-        If there is no such store, or it cannot be read.
     """
     datasets = _read(
         path, lambda root: {name: _dataset(group, as_written=True) for name, group in sorted(root.groups())}
@@ -254,11 +249,6 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
         As a store's group; what it lacks beside scores, weights and statuses is empty.
     name : str or None
         Of the group; None: the task.
-
-    Raises
-    ------
-    StoreError
-        If the dataset holds no scores of an evaluation.
     """
     missing = [one for one in ("score", "weight", "status") if one not in ds.data_vars]
     missing += [dim for dim in DIMS if dim not in ds.dims or dim not in ds.coords]

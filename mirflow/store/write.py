@@ -31,7 +31,7 @@ _SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
 
 
 def software_versions() -> dict[str, str]:
-    """The versions that a store keeps: of what computed and wrote it."""
+    """The versions of the software that computed and wrote a store."""
     import platform
 
     return {name: _installed(name) for name in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
@@ -118,7 +118,7 @@ class StoreWriter:
         return group_names(self.path) if self.path.is_symlink() else ()
 
     def attrs(self) -> Mapping[str, Any]:
-        """Attributes of the store as it is now; none where there is no store yet."""
+        """Attributes of the current store; empty if it does not exist yet."""
         return read_attrs(self.path) if self.path.is_symlink() else {}
 
     def previous(self, name: str) -> GroupContent | None:
@@ -143,11 +143,6 @@ class StoreWriter:
         -------
         Path
             The folder of the new generation.
-
-        Raises
-        ------
-        StoreError
-            If a content contradicts itself, or the disk refuses; the store stays as it was.
         """
         from .zarr_io import building
 
@@ -175,7 +170,7 @@ class StoreWriter:
         return [one for number, one in found if number is not None and number != self.current]
 
     def forget(self) -> None:
-        """Remove the earlier generations, which hold what nobody is to read any more."""
+        """Remove the earlier generations, whose contents must not be read any more."""
         with storing(self.path):
             self._clean(keep=self.current)
 
@@ -221,7 +216,7 @@ class StoreWriter:
         temporary = self.folder / "link"
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(target.relative_to(self.path.parent))
-        # Looked at once more, as replacing is the one step that could destroy what somebody put there meanwhile.
+        # Check again, as replacing could destroy data written by others meanwhile.
         self._refuse_foreign()
         temporary.replace(self.path)
         sync_folder(self.path.parent)

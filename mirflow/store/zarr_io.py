@@ -37,7 +37,7 @@ WRITTEN = "chunks_written"
 
 
 class BuildingStore(LocalStore):
-    """A folder that nobody reads yet: every value is written in this thread and synced.
+    """A folder without readers yet: every value is written in this thread and synced.
 
     Zarr's own local store hands each small file to another thread and renames it into place; in a folder that is put
     in place as a whole, both are in vain and double the time of a publish.
@@ -95,7 +95,7 @@ def _demand_file(root: Path, key: str) -> None:
     """Raise for what is there and no file, such as a pipe, from which reading never ends."""
     try:
         regular = stat.S_ISREG((root / key).stat().st_mode)
-    except OSError:  # whoever reads it finds out
+    except OSError:  # reported when it is read
         return
     if not regular:
         raise DamagedError(root, f"{key!r} is not a file")
@@ -231,13 +231,7 @@ def write_array(
 
 
 def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
-    """All values of a variable that is not sparse.
-
-    Raises
-    ------
-    ValueError
-        If it is not there, or chunks of it are lost.
-    """
+    """All values of a variable that is not sparse."""
     array = group.get(name)
     if not isinstance(array, zarr.Array):
         raise ValueError(f"it lacks the variable {name!r}")
