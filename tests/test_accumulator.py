@@ -153,9 +153,9 @@ def test_a_list_of_annotations_needs_no_names_and_a_list_of_values_is_one(
 
 def test_lists_of_annotations_are_on_both_sides_or_on_none() -> None:
     scores = Accumulator("onset")
-    with pytest.raises(AnnotationError, match="the estimates are no list of annotations, as the other side is"):
+    with pytest.raises(AnnotationError, match="the estimates must be a list of annotations, as the other side is"):
         scores.update([np.array(ONSETS)], ONSETS)
-    with pytest.raises(AnnotationError, match="the references are no list of annotations, as the other side is"):
+    with pytest.raises(AnnotationError, match="the references must be a list of annotations, as the other side is"):
         scores.update(np.array(ONSETS), [np.array(ONSETS)])
     assert len(scores) == 0
 
@@ -221,7 +221,7 @@ def test_what_cannot_be_added_is_an_error() -> None:
         (lambda: scores.update([1.0], [1.0], "a"), "track 'a' was given before"),
         (lambda: scores.update([1.0], [1.0]), "some pairs are named and others are numbered"),
         (lambda: scores.merge(other), "some pairs are named and others are numbered"),
-        (lambda: scores.update([[1.0]], [[1.0]], ["b", "c"]), "2 tracks and 1 reference: give one for each"),
+        (lambda: scores.update([[1.0]], [[1.0]], ["b", "c"]), "2 tracks and 1 reference: the numbers must agree"),
         (lambda: scores.update({"b": [1.0]}, {"b": [1.0]}, ["b"]), "the references are no sequence of annotations"),
         (lambda: scores.update([[1.0]] * 2, [[1.0]] * 2, ["b", "b"]), "track 'b' is named twice"),
         (lambda: scores.update([1.0], [1.0], 0.5), "a track is named 0.5"),

@@ -83,10 +83,10 @@ def test_options_of_reading_are_those_of_both_sides_or_of_one(tmp_path: Path) ->
     [
         (
             {"estimate_time_unt": "ms"},
-            "not an option of reading: 'estimate_time_unt'; did you mean 'estimate_time_unit'",
+            "unknown option of reading 'estimate_time_unt'; did you mean 'estimate_time_unit'",
         ),
-        ({"metric": ["f_measure"]}, "not an option of reading: 'metric'; did you mean 'metrics'"),
-        ({"estimate_time_unit": "days"}, "not a time unit: 'days'"),
+        ({"metric": ["f_measure"]}, "unknown option of reading 'metric'; did you mean 'metrics'"),
+        ({"estimate_time_unit": "days"}, "invalid time_unit 'days'"),
         ({"reference_time_unit": "ms"}, "reference_time_unit is an option of reading, and the reference in memory"),
     ],
 )

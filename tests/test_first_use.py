@@ -79,7 +79,7 @@ class TestFolders:
         sing(tmp_path / "est" / "SG2", "a", "b")
         result = invoke("evaluate", tmp_path / "ref", tmp_path / "est", "-t", "melody")
         assert result.exit_code == 2
-        assert "but the folders SG2: is it a folder of systems? give one of them" in result.stderr
+        assert "but the folders SG2: if it is a folder of systems, give one of them" in result.stderr
         assert invoke("evaluate", tmp_path / "ref", tmp_path / "est" / "SG2", "-t", "melody").exit_code == 0
 
     def test_of_many_reasons_the_kinds_are_reported(self, tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ class TestSound:
         whole = (folder / "bass.wav").read_bytes()
         (folder / "bass.wav").write_bytes(whole[:2000])
         result = invoke("check", folder, "-t", "separation")
-        assert f"{folder / 'bass.wav'}: is cut off" in result.stdout
+        assert f"{folder / 'bass.wav'}: is truncated" in result.stdout
         assert result.stderr == "1 folder: 1 error, 0 warnings, 0 notes\n"
-        assert "of its audio files say --task separation" in invoke("check", folder).stderr
+        assert "for its audio files, use --task separation" in invoke("check", folder).stderr
 
     def test_a_sample_that_is_no_number_is_reported_with_source_and_file(self, tmp_path: Path) -> None:
         noise = np.random.default_rng(0).normal(size=(2, 4000)) * 0.1

@@ -196,7 +196,7 @@ class TestLinksThatLeadNowhere:
         for path in (folder, folder / "a.lab"):
             shown = CliRunner().invoke(cli, ["check", str(path)])
             assert shown.exit_code == 3
-            noted = f"{folder / 'a.lab'}: error: is a link to '../gone.lab', which is not there [unreadable]"
+            noted = f"{folder / 'a.lab'}: error: is a link to '../gone.lab', which does not exist [unreadable]"
             assert noted in shown.output
 
     @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ class TestLinksThatLeadNowhere:
         given = folder / "kind" if task == "separation" else folder / "kind" / name
         (found,) = [problem for one in mirflow.check([given], task) for problem in one.problems]
         assert (found.severity, found.rule) == ("error", "unreadable")
-        assert "is a link to 'gone', which is not there" in found.message
+        assert "is a link to 'gone', which does not exist" in found.message
 
     def test_are_tracks_of_folders_that_are_compared(self, folder: Path) -> None:
         scores = mirflow.evaluate_paths(folder, folder, "chord")
         assert "a.lab: is a link to '../gone.lab'" in scores.message.sel(track="a").item()
-        with pytest.raises(AnnotationError, match=r"a\.lab: is a link to '\.\./gone\.lab', which is not there"):
+        with pytest.raises(AnnotationError, match=r"a\.lab: is a link to '\.\./gone\.lab', which does not exist"):
             mirflow.evaluate_paths(folder / "a.lab", folder / "b.lab", "chord")
 
 
@@ -224,7 +224,7 @@ def test_jams_of_another_task_are_an_error(tmp_path: Path) -> None:
     for asked in ({"task": "beat"}, {"namespace": "beat"}):
         (found,) = mirflow.check([tmp_path], schema=False, **asked)
         assert [problem.severity for problem in found.problems] == ["error"]
-        assert found.problems[0].message == "holds no annotation for 'beat'; it holds chord by 0: say task chord"
+        assert found.problems[0].message == "holds no annotation for 'beat'; it holds chord by 0: use task chord"
     assert [one.worst for one in mirflow.check([tmp_path], "chord", schema=False)] == [None]
 
 

@@ -278,7 +278,7 @@ def test_a_pipeline_names_the_files_that_declare(lab: Path) -> None:
 
 
 def test_declarations_that_cannot_be_are_refused() -> None:
-    with pytest.raises(PluginError, match="mirflow has a format of this name"):
+    with pytest.raises(PluginError, match="mirflow already has a format"):
         mirflow.declare_reader("jams")
     with pytest.raises(PluginError, match="unknown kind of annotation 'event'; did you mean 'events'"):
         mirflow.declare_task(mirflow.pair_task("x", kind="event", metrics=[]))

@@ -131,7 +131,7 @@ REFERENCES = {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}
         (([1.0], ["x"], ["y"]), "invalid", "3 arguments: events take time, label"),
         (object(), "invalid", "estimate b: time is not an array: object"),
         ("absent.txt", "unreadable", "absent.txt: .*No such file"),
-        (mirflow.annotation("key", "C major"), "invalid", "holds key, the task onset compares events"),
+        (mirflow.annotation("key", "C major"), "invalid", "holds key, but the task onset compares events"),
         (None, "missing_estimate", "system 'ours' has no estimate of track 'b'"),
         ([], "empty_estimate", "system 'ours' has an empty estimate of track 'b'"),
     ],
@@ -159,7 +159,9 @@ def test_tracks_of_one_side_only_are_missing_on_the_other() -> None:
 
 
 def test_tracks_without_any_in_common_are_warned_of() -> None:
-    with pytest.warns(MirflowWarning, match="no track in common: nearest are 'a' of the reference and 'a.wav'"):
+    with pytest.warns(
+        MirflowWarning, match="no track in common: the closest names are 'a' in the reference and 'a.wav'"
+    ):
         scores = mirflow.score(REFERENCES, {"a.wav": [1.0]}, "onset")
     assert "no track in common" in scores.attrs["warnings"]
 
@@ -174,7 +176,7 @@ def test_tracks_without_any_in_common_are_warned_of() -> None:
         ([[1.0], [2.0]], [[1.0], [2.0]], "pass a mapping .*, a collection, or a table with a column 'track'"),
         (np.array([1.0]), np.array([1.0]), "given as ndarray, .*; mirflow.evaluate scores one pair"),
         ([1.0], [1.0], "given as list, .*; mirflow.evaluate scores one pair"),
-        ({"a": [1.0], 3: [1.0]}, {}, "a track is named 3, others by text"),
+        ({"a": [1.0], 3: [1.0]}, {}, "invalid name of a track: 3 and others are text"),
         (REFERENCES, {"ours": {"a": [1.0]}, "b": [1.0]}, "'ours' holds many tracks, 'b' is one annotation"),
         (REFERENCES, {"a": {"tiem": [1.0]}}, "'tiem' is no column of events; did you mean 'time'"),
         (REFERENCES, {"a": {"time": [1.0], "lable": ["x"]}}, "'lable' is no column of events; did you mean 'label'"),
@@ -190,7 +192,9 @@ def test_sides_in_no_form_are_errors(references: Any, estimates: Any, message: s
 def test_a_task_that_is_no_text_is_an_error() -> None:
     with pytest.raises(MetricError, match="a task is named by text, such as 'beat', not by dict"):
         mirflow.score("onset", REFERENCES, REFERENCES)  # type: ignore[arg-type]
-    with pytest.raises(AnnotationError, match="the task comes first, named by text, such as 'beat', not list"):
+    with pytest.raises(
+        AnnotationError, match="the first argument must be the name of a task, such as 'beat', not list"
+    ):
         mirflow.annotation([1.0], "beat")  # type: ignore[arg-type]
 
 
@@ -258,7 +262,7 @@ def broken(tracks: int) -> Iterator[tuple[str, Any, Any]]:
         (broken(0), "KeyError: 'gone'; before any track", 0),
         ([("a", [1.0], [1.0])] * 2, "system 'estimate' has two estimates of track 'a'", 1),
         ([("a", [1.0], [1.0]), ("b", [1.0])], "pairs are .*: 2 values; the last track is 'a'", 1),
-        ([("a", [1.0], [1.0]), (None, [1.0], [1.0])], "a track is named None", 1),
+        ([("a", [1.0], [1.0]), (None, [1.0], [1.0])], "invalid name of a track: None", 1),
     ],
 )
 def test_pairs_that_cannot_be_read_on_keep_what_was_scored(items: Any, message: str, kept: int) -> None:
@@ -398,16 +402,16 @@ class TestTables:
         more = self.LONG.assign(algo="madmom", comment="x")
         assert self.recall(more, self.LONG) == [1.0, 1.0]
         assert mirflow.annotation("onset", more.drop(columns="track")).sizes["event"] == 3
-        with pytest.raises(AnnotationError, match=r"the table names tracks in its column 'track'"):
+        with pytest.raises(AnnotationError, match=r"the table has a column 'track'"):
             mirflow.annotation("onset", more)
 
     def test_a_column_that_may_be_misspelt_is_warned_of(self) -> None:
-        with pytest.warns(MirflowWarning, match="the column 'labels' is left out: rename it 'label'"):
+        with pytest.warns(MirflowWarning, match="the column 'labels' is ignored: rename it to 'label'"):
             self.recall(self.LONG.assign(labels="x"), self.LONG)
 
     def test_a_column_that_is_missing_is_an_error(self) -> None:
         wrong = self.LONG.rename(columns={"time": "onset_ms"})
-        with pytest.raises(AnnotationError, match=r"no column 'time', which events need; rename .*: onset_ms"):
+        with pytest.raises(AnnotationError, match=r"no column 'time', which events need; rename one of onset_ms"):
             mirflow.score(wrong, self.LONG, "onset")
 
     def test_a_series_is_an_array(self) -> None:
@@ -469,7 +473,7 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"metric": "f_measure"}, "not an option of reading: 'metric'; did you mean 'metrics'"),
+            ({"metric": "f_measure"}, "unknown option of reading 'metric'; did you mean 'metrics'"),
             ({"f_measure_threshold": 0.1}, r"is a parameter of metrics: write metrics=\['f_measure@0.1'\]"),
             ({"window": 0.1}, r"write metrics=\['f_measure@0.1'\]"),
             ({"trim": "x"}, r"write metrics=\['f_measure\(trim=...\)'\]"),

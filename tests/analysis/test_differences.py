@@ -334,8 +334,8 @@ class TestWorse:
         ("words", "message"),
         [
             ((*PAIRED, "--worse"), "--fail-above"),
-            (("--pair", "f(x=1)"), "write it as A=B, not 'f(x=1)'"),
-            (("--pair", "f_measure="), "write it as A=B"),
+            (("--pair", "f(x=1)"), "expected A=B, not 'f(x=1)'"),
+            (("--pair", "f_measure="), "expected A=B"),
         ],
     )
     def test_usage(self, stored, words, message):

@@ -186,7 +186,7 @@ class TestCommands:
         [
             ("q,c,g1,XS,5", "query 'q': not a broad category: 'XS'; known: NS, SS, VS"),
             ("q,c,g1,VS,high", "value is not a number: 'high'"),
-            (",c,g1,VS,5", "the row names no track; columns: track, system, annotator"),
+            (",c,g1,VS,5", "the row has no track; key columns are track, system, annotator"),
         ],
     )
     def test_what_is_wrong_with_a_row_is_reported_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
@@ -199,7 +199,7 @@ class TestCommands:
         path = tmp_path / "grades.csv"
         path.write_text("query,candidate,grader,broad,fine\n")
         failed = invoke("grading", "agreement", path, code=2)
-        assert "grades.csv: has no rows that name a track" in failed.output
+        assert "grades.csv: has no rows with a track" in failed.output
 
     def test_workload(self) -> None:
         shown = invoke("grading", "workload", "-A", "12", "-Q", "100", "-C", "5", "-G", "20", "--format", "csv", code=0)

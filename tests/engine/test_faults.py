@@ -178,7 +178,7 @@ def test_a_file_too_large_for_memory_is_unreadable(tmp_path: Path) -> None:
     assert str(ds.message[0, 1].item()) == "est/x/b.txt: too large: memory ran out while it was read"
     command = [sys.executable, "-m", "mirflow", "check", str(tmp_path / "est/x/b.txt"), "--task", "beat"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit, env=env)
-    assert (done.returncode, done.stderr) == (2, "error: memory ran out: a file is too large for this process\n")
+    assert (done.returncode, done.stderr) == (2, "error: out of memory: a file is too large for this process\n")
 
 
 def test_a_thread_that_a_metric_leaves_running_does_not_keep_the_command(folder: Path) -> None:

@@ -125,7 +125,7 @@ def test_broken_and_empty_files_have_a_status_each(notes: Path) -> None:
     }
     assert found == expected
     assert ds.repairs.sel(track="short").item() == 1
-    assert "midi/cut.mid: is not a whole MIDI file" in ds.message.sel(track="cut").item()
+    assert "midi/cut.mid: is not a complete MIDI file" in ds.message.sel(track="cut").item()
 
 
 def test_multipitch_packs_and_runs(tmp_path: Path) -> None:

@@ -465,7 +465,7 @@ def test_folders_of_systems_without_estimates_are_named(folder: Path) -> None:
 def test_names_that_do_not_meet_are_reported_with_what_to_write(folder: Path, rename: Any, remedy: str) -> None:
     for path in folder.glob("est/*/*.lab"):
         path.rename(path.with_name(f"{rename(path.stem)}.lab"))
-    message = f"no track in common: nearest are 't00' of the reference and '{rename('t00')}'; {remedy}"
+    message = f"no track in common: the closest names are 't00' in the reference and '{rename('t00')}'; {remedy}"
     with pytest.raises(PipelineError, match=message):
         run(folder)
 
@@ -473,7 +473,9 @@ def test_names_that_do_not_meet_are_reported_with_what_to_write(folder: Path, re
 def test_a_system_whose_names_do_not_meet_is_warned_of(folder: Path) -> None:
     for path in folder.glob("est/ada/*.lab"):
         path.rename(path.with_name(f"{path.stem}_estimate.lab"))
-    with pytest.warns(MirflowWarning, match="system 'ada' has no track in common: nearest are 't00' of the reference"):
+    with pytest.warns(
+        MirflowWarning, match="system 'ada' has no track in common: the closest names are 't00' in the reference"
+    ):
         run(folder)
 
 
@@ -481,6 +483,8 @@ def test_folders_without_a_track_in_common_are_reported_by_evaluate(folder: Path
     (folder / "ref").rename(folder / "other")
     for path in folder.glob("other/*.lab"):
         path.rename(path.with_name(f"{path.stem}_ref.lab"))
-    message = "no track in common: nearest are 't00_ref' of the reference and 't00'; call the files alike"
+    message = (
+        "no track in common: the closest names are 't00_ref' in the reference and 't00'; give the files the same names"
+    )
     with pytest.raises(AnnotationError, match=message):
         mirflow.evaluate_paths(folder / "other", folder / "est" / "ada", "chord")

@@ -142,9 +142,9 @@ def damage(path: Path, how: str) -> None:
 
 
 BAD = [
-    ("missing", "unreadable", "there is no file of the source 'voice'"),
-    ("cut", "unreadable", "t1/voice.wav: is cut off: its header says 8036 bytes, there are"),
-    ("text", "unreadable", "t1/voice.wav: is no audio file that can be read: Format not recognised"),
+    ("missing", "unreadable", "the source 'voice' has no file"),
+    ("cut", "unreadable", "t1/voice.wav: is truncated: its header says 8036 bytes, the file has"),
+    ("text", "unreadable", "t1/voice.wav: cannot be read as audio: Format not recognised"),
     ("empty", "invalid", "t1/voice.wav: holds no samples"),
     ("short", "invalid", "t1/voice.wav has 3000 samples"),
     ("stereo", "invalid", "t1/voice.wav has 2"),
@@ -202,12 +202,10 @@ def test_samples_that_cannot_be_read_when_they_are_scored(folder: Path, monkeypa
 def test_what_is_wrong_with_a_pipeline_is_noted_before_it_runs(folder: Path) -> None:
     text = (folder / "pipeline.yaml").read_text()
     (folder / "pipeline.yaml").write_text(text.replace("[bass, voice]", "[bass, piano]"))
-    with pytest.raises(
-        PipelineError, match=r"estimates\.sources.*no file is of the source 'piano'; found: bass, voice"
-    ):
+    with pytest.raises(PipelineError, match=r"estimates\.sources.*no file for the source 'piano'; found: bass, voice"):
         run(folder)
     (folder / "pipeline.yaml").write_text(text.replace("sources: [", "levels: ["))
-    with pytest.raises(PipelineError, match="levels are those of a hierarchy"):
+    with pytest.raises(PipelineError, match="levels apply to hierarchies"):
         run(folder)
 
 
@@ -275,7 +273,7 @@ def test_check_finds_what_is_wrong_with_sound(folder: Path) -> None:
         ("t2", "error", "unreadable"),
     ]
     (one,) = check_paths([folder / "ref" / "t1"], "separation")
-    assert one.problems[0].message.endswith("t1/voice.wav: sample 1234 (0.154 s) is no number")
+    assert one.problems[0].message.endswith("t1/voice.wav: sample 1234 (0.154 s) is not a number")
     write(folder / "ref" / "t0" / "bass.wav", noise(0, 4001))
     assert found(folder / "ref" / "t0") == [("t0", "error", "unreadable")]
     assert [one.problems for one in check_paths([folder / "est" / "ada" / "t0" / "bass.wav"])] == [()]

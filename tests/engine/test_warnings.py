@@ -18,7 +18,7 @@ from ..commands import invoke
 from ..reports.page.reading import contents_of
 
 TRUTH = "a\tjazz\nb\trock\nc\trock\n"
-NEVER = "no label of system 'bad' occurs in the reference: 'Jazz' is given, 'jazz' is true"
+NEVER = "no label of system 'bad' occurs in the reference: 'Jazz' is given, the reference has 'jazz'"
 LEFT_OUT = "'gt' is not scored as a system: 'gt.txt' is the reference; list the systems that take part to say so"
 
 pytestmark = pytest.mark.filterwarnings("ignore::mirflow.errors.MirflowWarning")

@@ -63,7 +63,7 @@ class TestPathsThatNoStoreCanHave:
     @pytest.mark.parametrize("url", URLS)
     def test_urls_are_refused_by_every_door(self, pipeline, tmp_path, url):
         before = sorted(tmp_path.rglob("*"))
-        why = "is a URL, and files are read and written on mounted file systems only"
+        why = "is a URL; only mounted file systems are supported"
         for words in (
             ["run", pipeline, "--store", url],
             ["run", pipeline, "--store", url, "--dry-run"],
@@ -84,7 +84,7 @@ class TestPathsThatNoStoreCanHave:
         [
             (URLS[0], "is a URL"),
             ('"a\\0b"', "has a null character"),
-            ('"a\\ud800b"', "has characters that no path can have"),
+            ('"a\\ud800b"', "has characters that paths cannot contain"),
             ("/", "is not the name of a store"),
             ("..", "is not the name of a store"),
         ],

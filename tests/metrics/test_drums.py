@@ -334,6 +334,6 @@ class TestFiles:
         del song.instruments[1]
         song.write(str(tmp_path / "a.mid"))
         with pytest.raises(
-            InvalidAnnotationError, match="all notes are on channel 1, none on channel 10 of percussion"
+            InvalidAnnotationError, match="all notes are on channel 1, none on the percussion channel 10"
         ):
             read(tmp_path / "a.mid", task="drums")

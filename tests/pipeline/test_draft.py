@@ -233,7 +233,7 @@ def test_an_evaluation_that_cannot_run_is_a_comment_and_an_error_if_there_is_no_
 def test_a_file_that_is_there_is_kept_unless_forced(tmp_path: Path) -> None:
     lay_out(tmp_path, {"ref/{t}.lab": CHORDS, "est/oak/{t}.lab": CHORDS})
     (tmp_path / "pipeline.yaml").write_text("mine")
-    assert "exists; --force overwrites it" in refused("init", tmp_path)
+    assert "exists; overwrite it with --force" in refused("init", tmp_path)
     assert (tmp_path / "pipeline.yaml").read_text() == "mine"
     invoke("init", tmp_path, "--force", code=0)
     assert "task: chord" in (tmp_path / "pipeline.yaml").read_text()

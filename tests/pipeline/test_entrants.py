@@ -107,7 +107,7 @@ class TestWhatTracksAreCalled:
 
     def test_where_any_is_the_same_or_two_would_be_alike_nothing_is_guessed(self, tmp_path: Path) -> None:
         assert self.plans(tmp_path, "q0 0 a 1\nq1 0 a 1\n", "/q/q0.wav: a\nq1: a\n") == ("/q/q0.wav", "q0", "q1")
-        with pytest.raises(PipelineError, match=r"no track in common: nearest are 'q0' .* and 'x/q0.wav'"):
+        with pytest.raises(PipelineError, match=r"no track in common: the closest names are 'q0' .* and 'x/q0.wav'"):
             self.plans(tmp_path, "q0 0 a 1\n", "x/q0.wav: a\ny/q0.wav: a\n")
 
 

@@ -67,10 +67,10 @@ def test_a_change_of_one_level_makes_its_track_stale(songs: Path) -> None:
 
 def test_levels_are_declared_and_there(songs: Path) -> None:
     assert problems_of(songs, hierarchy(estimates=side(2))) == [
-        "estimates.levels: say the order of the levels, from the coarsest to the finest: lower, upper, words"
+        "estimates.levels: declare the levels, from the coarsest to the finest: lower, upper, words"
     ]
     assert problems_of(songs, hierarchy(reference=side(1, levels=["upper", "middle"]))) == [
-        "reference.levels: no file is of the level 'middle'; found: lower, upper, words"
+        "reference.levels: no file for the level 'middle'; found: lower, upper, words"
     ]
 
 
@@ -122,13 +122,11 @@ def test_wrong_ways_of_reading_are_problems(tmp_path: Path) -> None:
     assert problem("beat", select="upbeat") == (
         "reference.select: must be 'all', 'downbeat', 'bar_start' or 'bar_end', not 'upbeat'"
     )
-    assert problem("segment", select="downbeat") == (
-        "reference: select takes some of the beats of a file, and intervals are no beats"
-    )
+    assert problem("segment", select="downbeat") == ("reference: select applies to beats, not to intervals")
     assert problem("segment", last="drop") == "reference.last: must be 'end' or 'keep', not 'drop'"
-    assert problem("beat", levels=["a"]) == "reference: levels are those of a hierarchy, and beat has none"
+    assert problem("beat", levels=["a"]) == "reference: levels apply to hierarchies, which beat does not have"
     assert problem("tempo", columns={"time": 0}) == (
-        "reference: files of kind 'tempo' have one layout only: declare no columns"
+        "reference: files of kind 'tempo' have a fixed layout: omit columns"
     )
 
 

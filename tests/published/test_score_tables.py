@@ -197,7 +197,7 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
         ),
         ({"metrics": {"majmin": "majmin"}, "track": {"column": "track", "name": "x"}}, "one of them is enough"),
         ({"metrics": {"majmin": "majmin"}, "delimiter": "||"}, "delimiter must be a character or one of comma"),
-        ({"metrics": {"majmin": "majmin"}, "path": "{sys tem}.csv"}, "not a placeholder"),
+        ({"metrics": {"majmin": "majmin"}, "path": "{sys tem}.csv"}, "invalid placeholder"),
     ],
 )
 def test_what_a_mapping_may_not_say(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
@@ -225,7 +225,7 @@ def test_what_a_group_may_not_say(tmp_path: Path, group: dict[str, Any], message
         ("system,track\nKO1,a\n", r"scores.csv: no column 'majmin'"),
         ("system,track,majmin\nKO1,a,good\n", r"scores.csv:2: column 'majmin' is not a number: 'good'"),
         ("system,track,majmin\nKO1,a,1\nKO1,a,1\n", r"scores.csv:3: .* majmin is also in scores.csv:2"),
-        ("system,track,majmin\nKO1,,1\n", r"scores.csv:2: the row names no track; leave_out: \[''\]"),
+        ("system,track,majmin\nKO1,,1\n", r"scores.csv:2: the row has no track; leave_out: \[''\]"),
         ("system,track,majmin\n,a,1\n", r"scores.csv:2: the row names no system"),
         ("system,track,majmin\nKO1,Ave.,1\n", "no row of the tables is a score: scores.csv"),
     ],

@@ -91,7 +91,7 @@ def test_what_is_no_number_is_null_and_infinities_are_text(tmp_path):
     assert [one["rank"] for one in evaluation["systems"]] == [1, 2, None]
     result = invoke("export", *words, "--format", "codabench", "-s", "S0", code=0)
     assert json.loads(result.stdout) == {}
-    assert "separation_majmin: left out, without a finite value" in result.stderr
+    assert "separation_majmin: skipped, as it has no finite value" in result.stderr
 
 
 def test_selections_are_those_of_queries(store):
@@ -119,7 +119,7 @@ def test_model_cards_get_a_result_for_each_evaluation(store):
         assert result["task"]["type"] == row["task"]
         assert result["dataset"] == {"type": "six-tunes", "name": "Six Tunes"}
         assert [(one["type"], one["value"]) for one in result["metrics"]] == [("majmin", row["value"])]
-    assert "add --format model-index" in refused("export", store, "-", "--dataset", "x")
+    assert "--dataset needs --format model-index" in refused("export", store, "-", "--dataset", "x")
 
 
 def test_an_evaluation_without_single_numbers_is_no_leaderboard(tmp_path):

@@ -80,7 +80,7 @@ def test_commands_read_it(tmp_path: Path) -> None:
 def test_groups_are_replaced_only_if_that_is_said(tmp_path: Path) -> None:
     ds = scores("key", "ours")
     mirflow.save(ds, tmp_path / "x.zarr")
-    assert "no pipeline made this store" in refused("show", tmp_path / "x.zarr", "--pipeline")
+    assert "the store was not made by a pipeline" in refused("show", tmp_path / "x.zarr", "--pipeline")
     with pytest.raises(StoreError, match="holds group 'key' already; overwrite=True replaces it"):
         mirflow.save(ds, tmp_path / "x.zarr")
     mirflow.save(ds.isel(track=[0]), tmp_path / "x.zarr", overwrite=True)

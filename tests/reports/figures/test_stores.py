@@ -434,8 +434,8 @@ class TestCommand:
                 (f"{kind} -o a.pdf -m majmin -m root", f"{kind} shows one metric, not 2 (majmin, root)")
                 for kind in ("distributions", "critical-difference", "heatmap", "tolerance", "groups", "timeline")
             ),
-            ("timeline -o a.pdf --where track=='t00'", "a timeline shows one track: name it with --track"),
-            ("scatter -o a.pdf --by genre", "scatter has no option --by; beside the common ones it has: --metric"),
+            ("timeline -o a.pdf --where track=='t00'", "a timeline shows one track: give it with --track"),
+            ("scatter -o a.pdf --by genre", "scatter has no option --by; besides the common ones it has: --metric"),
             ("heatmap -o a.jpg", "a.jpg: cannot write .jpg; known: .pdf, .png, .svg"),
             ("timeline -o a.pdf -t t00 -t t01", "a timeline shows one track, not 2"),
             ("heatmap -o a.pdf -m majmim", "unknown metric 'majmim'; did you mean 'majmin'?"),
