@@ -98,23 +98,23 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def store_flaw(path: str | os.PathLike[str]) -> str:
-    """Say why text cannot be the path of a store, and what to write; empty if it can.
+    """Reason why a text is not a valid path of a store, with the remedy; empty if it is valid.
 
     Examples
     --------
     >>> store_flaw("stores/x.zarr"), store_flaw("..")
     ('', 'is not the name of a store; a store is a folder, such as stores/x.zarr')
-    >>> store_flaw("s3://bucket/x.zarr")[:57]
-    'is a URL, and files are read and written on mounted file '
+    >>> store_flaw("s3://bucket/x.zarr")[:50]
+    'is a URL; only mounted file systems are supported;'
     """
     text = os.fspath(path)
-    flaw = "has a null character, which no path can have" if "\0" in text else ""
+    flaw = "has a null character, which paths cannot contain" if "\0" in text else ""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        flaw = flaw or "has characters that no path can have"
-    if not flaw and _URL.match(text):  # a path object has one slash left of the two
-        flaw = "is a URL, and files are read and written on mounted file systems only"
+        flaw = flaw or "has characters that paths cannot contain"
+    if not flaw and _URL.match(text):  # pathlib merges the two slashes
+        flaw = "is a URL; only mounted file systems are supported"
     elif not flaw and Path(path).name in ("", ".."):
         flaw = "is not the name of a store"
     return f"{flaw}; a store is a folder, such as stores/x.zarr" if flaw else ""
