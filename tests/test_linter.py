@@ -231,7 +231,7 @@ def test_jams_of_another_task_are_an_error(tmp_path: Path) -> None:
 def test_an_interval_that_stands_for_nothing_says_what_to_write(tmp_path: Path) -> None:
     (tmp_path / "a.lab").write_text("0 0 N\n")
     (found,) = mirflow.check([tmp_path], "chord")
-    noted = "interval has no length: 0.0 s; write where it ends, such as 0 180 N for three minutes without a chord"
+    noted = "interval has no length: 0.0 s; write its end, such as 0 180 N for three minutes without a chord"
     assert noted in [problem.message for problem in found.problems]
 
 

@@ -63,7 +63,7 @@ def check_command(
     note are scored unchanged.
 
     Options of reading (--columns, --time-unit, ...) also apply to the --reference; with the prefix --reference-, as in
-    --reference-time-unit ms, only to it.
+    --reference-time-unit ms, to the reference only.
     """
     if len(paths) == 1 and paths[0].suffix.lower() in (".yaml", ".yml"):
         from ..plugins import DOCUMENTS, find

@@ -428,7 +428,7 @@ class TestErrors:
             (StoreError("torn"), 4, "error: torn"),
             (StoreLockedError("locked by 12"), 4, "error: locked by 12"),
             (KeyboardInterrupt(), 130, "interrupted"),
-            (KeyError("x"), 1, "internal error: KeyError: 'x'; please report it with what `mirflow --debug` prints"),
+            (KeyError("x"), 1, "internal error: KeyError: 'x'; please report it with the output of `mirflow --debug`"),
         ],
     )
     def test_one_message_and_its_exit_code(self, error, code, message):
@@ -650,7 +650,7 @@ class TestOptionsForBothSides:
     @pytest.mark.parametrize("command", ["evaluate", "check"])
     def test_help_has_a_paragraph_and_no_further_options(self, command: str) -> None:
         shown = " ".join(invoke(command, "--help").stdout.split())
-        assert "with --reference- " in shown
+        assert "with the prefix --reference-" in shown
         assert "-time-unit ms, to " in shown
         assert shown.count("--time-unit TEXT") == 1
         assert "--reference-columns" not in shown
