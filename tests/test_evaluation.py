@@ -87,7 +87,7 @@ def test_options_of_reading_are_those_of_both_sides_or_of_one(tmp_path: Path) ->
         ),
         ({"metric": ["f_measure"]}, "unknown option of reading 'metric'; did you mean 'metrics'"),
         ({"estimate_time_unit": "days"}, "invalid time_unit 'days'"),
-        ({"reference_time_unit": "ms"}, "reference_time_unit is an option of reading, and the reference in memory"),
+        ({"reference_time_unit": "ms"}, "reference_time_unit is an option of reading, but the reference in memory"),
     ],
 )
 def test_options_that_do_not_fit_are_errors(options: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_what_a_group_may_not_say(tmp_path: Path, group: dict[str, Any], message
         ("system,track,majmin\nKO1,a,good\n", r"scores.csv:2: column 'majmin' is not a number: 'good'"),
         ("system,track,majmin\nKO1,a,1\nKO1,a,1\n", r"scores.csv:3: .* majmin is also in scores.csv:2"),
         ("system,track,majmin\nKO1,,1\n", r"scores.csv:2: the row has no track; leave_out: \[''\]"),
-        ("system,track,majmin\n,a,1\n", r"scores.csv:2: the row names no system"),
+        ("system,track,majmin\n,a,1\n", r"scores.csv:2: the row has no system"),
         ("system,track,majmin\nKO1,Ave.,1\n", "no row of the tables is a score: scores.csv"),
     ],
 )

@@ -55,7 +55,7 @@ def test_a_table_that_is_jams_names_the_format_too(tmp_path: Path) -> None:
 
 def test_folders_of_json_and_of_archives_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(JAMS)
-    with pytest.raises(AnnotationError, match=r"if its \.json files are JAMS, call them \.jams"):
+    with pytest.raises(AnnotationError, match=r"if its \.json files are JAMS, rename them to \.jams"):
         mirflow.evaluate_paths(tmp_path, tmp_path, "chord")
     (tmp_path / "b.zip").write_bytes(b"PK")
     shown = CliRunner().invoke(cli, ["check", str(tmp_path), "--task", "chord"])

@@ -131,8 +131,8 @@ def test_the_file_is_said_and_named_as_its_form(store, tmp_path):
     path = tmp_path / "board.json"
     assert f"{path} written" in invoke("export", store, path, code=0).stderr
     for words, message in (
-        ((store,), "Missing argument 'OUTPUT' behind"),
-        ((path,), "Missing argument 'STORE...' in front of"),
+        ((store,), "Missing argument 'OUTPUT' after"),
+        ((path,), "Missing argument 'STORE...' before"),
         ((store, tmp_path / "board.txt"), "leaderboard is written as .json"),
         ((store, path, "--format", "model-index"), "model-index is written as .yaml or .yml or .md"),
     ):
