@@ -224,7 +224,7 @@ def test_what_cannot_be_added_is_an_error() -> None:
         (lambda: scores.update([[1.0]], [[1.0]], ["b", "c"]), "2 tracks and 1 reference: the numbers must agree"),
         (lambda: scores.update({"b": [1.0]}, {"b": [1.0]}, ["b"]), "the references must be a sequence"),
         (lambda: scores.update([[1.0]] * 2, [[1.0]] * 2, ["b", "b"]), "track 'b' is named twice"),
-        (lambda: scores.update([1.0], [1.0], 0.5), "a track is named 0.5"),
+        (lambda: scores.update([1.0], [1.0], 0.5), "invalid name of a track: 0.5"),
         (lambda: scores.merge(Accumulator("beat")), "different task: 'beat' in the state, 'onset' here"),
         (lambda: scores.merge(Accumulator("onset", metrics=["f_measure"])), "different metrics"),
         (lambda: scores.load_state({"layout": 9}), "not a state of an accumulator"),

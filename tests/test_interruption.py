@@ -21,7 +21,7 @@ from tests.datasets import write_dataset
 from .waiting import PATIENCE, until
 
 HERE = Path(__file__).parents[1]
-KEPT = "what was computed is kept: run the same command to go on"
+KEPT = "computed scores are kept: run the same command to continue"
 
 
 @pytest.fixture(autouse=True)

@@ -133,7 +133,7 @@ def test_the_file_is_said_and_named_as_its_form(store, tmp_path):
     for words, message in (
         ((store,), "Missing argument 'OUTPUT' after"),
         ((path,), "Missing argument 'STORE...' before"),
-        ((store, tmp_path / "board.txt"), "leaderboard is written as .json"),
-        ((store, path, "--format", "model-index"), "model-index is written as .yaml or .yml or .md"),
+        ((store, tmp_path / "board.txt"), "the suffix for leaderboard must be .json"),
+        ((store, path, "--format", "model-index"), "the suffix for model-index must be .yaml or .yml or .md"),
     ):
         assert message in refused("export", *words)
