@@ -248,6 +248,8 @@ class TestCommand:
     def test_mistakes_are_messages(self, tmp_path: Path, pair: Any) -> None:
         out = tmp_path / "x.wav"
         assert "--stereo needs two annotations" in refused("sonify", pair[0], "--task", "beat", "--stereo", "-o", out)
-        assert "the suffix must be .wav, .flac, .ogg" in refused("sonify", pair[0], "--task", "beat", "-o", tmp_path / "x.mp3")
+        assert "the suffix must be .wav, .flac, .ogg" in refused(
+            "sonify", pair[0], "--task", "beat", "-o", tmp_path / "x.mp3"
+        )
         assert "unknown task" in refused("sonify", pair[0], "--task", "beet", "-o", out)
         assert not out.exists()
