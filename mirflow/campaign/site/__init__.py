@@ -1,1 +1,1 @@
-"""A results site: pages about stores as text, for a folder on disk and for a server."""
+"""Results sites: pages about stores, for a folder on disk and for a server."""

@@ -1,4 +1,4 @@
-"""Years of a campaign: tasks and runs by year and the best of each, as tables and as lines.
+"""Years of a campaign: tasks, runs and best values by year, as tables and line charts.
 
 The tables are those of Downie, Ehmann, Bay and Jones, The Music Information Retrieval Evaluation eXchange: Some
 observations and insights (2010), tables 1 to 3.
@@ -37,49 +37,49 @@ COLUMNS = (
 )
 """Columns of a table of years."""
 YEAR = "year"
-"""The coordinate of systems that says when they took part."""
+"""The coordinate of systems with their year of participation."""
 _MAX_BYTES = 2**20
 _YEAR = re.compile(r"\d{4}(\.0)?")
 
 
 @dataclass(frozen=True)
 class YearOfTask:
-    """A task, or a part of one, in a year."""
+    """A task, or a part of one, in one year."""
 
     year: int
     task: str
     """A key, such as ``ACD``."""
     part: str
-    """The task set: the key of the task, or of a subtask, such as ``ACD2``."""
+    """Key of the task or of a subtask, such as ``ACD2``."""
     name: str = ""
-    """The task in words."""
+    """Title of the task."""
     metric: str = ""
-    """The primary metric in words."""
+    """Title of the primary metric."""
     runs: int | None = None
-    """Systems that took part; None where that is counted with another part."""
+    """Number of participating systems; None if counted with another part."""
     best: float | None = None
     """The best value."""
     system: str = ""
-    """Whose it is; empty where that is not known."""
+    """The best system; empty if unknown."""
     lower: bool = False
-    """Whether low values are better."""
+    """Whether lower values are better."""
     store: str = ""
     evaluation: str = ""
-    """Where it is from; empty for what was published elsewhere."""
+    """Origin of the values; empty for results published elsewhere."""
     written: str = ""
-    """The best value as it was published elsewhere."""
+    """The best value as published elsewhere."""
     category: str = ""
-    """Of the task, such as search; empty where no category was given."""
+    """Category of the task, such as search; empty if none was given."""
 
     @property
     def shown(self) -> str:
-        """The best value for people: what was published with the digits that it had."""
+        """The best value for people; published values keep their digits."""
         return self.written or show_number(self.best)
 
 
 @dataclass(frozen=True)
 class Point:
-    """The best of a year on a line of years, in pixels from the left and from the top."""
+    """The best value of a year in a line chart, in pixels from the left and the top."""
 
     entry: YearOfTask
     x: float
@@ -88,25 +88,25 @@ class Point:
 
 @dataclass(frozen=True)
 class YearsLine:
-    """The best of each year by one metric, drawn."""
+    """A line chart of the best values by one metric."""
 
     part: str
     metric: str
     points: list[Point]
-    """By year, two or more."""
+    """Two or more points, by year."""
     low: str = "0"
     high: str = "1"
-    """The ends of the scale: 0 and 1 for values between them, so that slopes can be compared."""
+    """Ends of the scale; 0 and 1 if all values lie between, so that slopes can be compared."""
 
     @property
     def paths(self) -> list[str]:
-        """Lines through the points of years of one store, as attributes ``points``: others are of different tracks."""
+        """Lines through the years of each store, as ``points`` attributes; different stores have different tracks."""
         runs = [list(own) for _, own in groupby(self.points, key=lambda point: point.entry.store)]
         return [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs if run[0].entry.store and run[1:]]
 
     @property
     def labelled(self) -> list[Point]:
-        """The points with their year and value in writing: the newest, and others as far as they do not overlap."""
+        """Points to label with year and value: the newest, and others that do not overlap."""
         kept: list[Point] = []
         for one in reversed(self.points):
             if not kept or kept[-1].x - one.x >= LABEL_WIDTH:
@@ -115,14 +115,14 @@ class YearsLine:
 
     @property
     def words(self) -> str:
-        """Words for the line, for those who do not see it."""
+        """Text alternative of the chart."""
         return ", ".join(f"{one.entry.year}: {one.entry.shown}" for one in self.points)
 
 
 WIDTH, HEIGHT = 320.0, 130.0
-"""Pixels of a line of years."""
+"""Size of a line chart in pixels."""
 LABEL_WIDTH = 44.0
-"""Pixels that a value takes, such as 0.1234."""
+"""Width of a value such as 0.1234, in pixels."""
 _MARGIN = 34.0
 _SHARE = "share: of all runs, in %"
 
@@ -133,15 +133,15 @@ class Archive:
 
     entries: Sequence[YearOfTask]
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    """Of some years the numbers of ``individuals`` and ``countries``."""
+    """Numbers of ``individuals`` and ``countries`` for some years."""
 
     @cached_property
     def years(self) -> list[int]:
-        """All years, the first one first."""
+        """All years in ascending order."""
         return sorted({one.year for one in self.entries} | {*self.counts})
 
     def overview(self) -> Table:
-        """Table 1: task sets, people, countries and runs of each year, and their growth from the first to the last."""
+        """Table 1: task sets, people, countries and runs by year, and their growth from the first to the last year."""
         numbers: list[tuple[str, list[int | None]]] = [
             ("Task sets", [self._parts(self._of(year)) for year in self.years])
         ]
@@ -156,7 +156,7 @@ class Archive:
         return Table(columns, rows, "The years", notes, keys=1)
 
     def categories(self) -> Table:
-        """Runs of the tasks of each category by year; without rows where no task has one."""
+        """Table of runs by category and year; empty if no task has a category."""
         category = {
             task: next((one.category for one in own if one.category), "") for task, own in self._by_task().items()
         }
@@ -171,12 +171,12 @@ class Archive:
         return Table(columns, tuple(rows), "Runs of each category", (_SHARE,), keys=1)
 
     def _share(self, entries: Iterable[YearOfTask]) -> int | None:
-        """Per cent of all runs."""
+        """Percentage of all runs."""
         every = _runs(self.entries)
         return round(100 * _runs(entries) / every) if every else None
 
     def runs(self) -> Table:
-        """Table 2: runs of each task by year, and their share of all; a star for each part beyond the first."""
+        """Table 2: runs by task and year, and their share of all; a star for each part beyond the first."""
         rows: list[tuple[Entry, ...]] = []
         for task, own in self._by_task().items():
             cells: list[Entry] = []
@@ -190,7 +190,7 @@ class Archive:
         return Table(columns, tuple(rows), "Runs of each task", (*stars, _SHARE), keys=1)
 
     def best(self) -> Table:
-        """Table 3: the best value of each task, or part of one, by the primary metric."""
+        """Table 3: the best value of each task, or part of one, by its primary metric."""
         rows = tuple(
             (part, metric, *(None if one is None else one.shown for one in entries))
             for part, metric, entries in self.bests()
@@ -198,7 +198,7 @@ class Archive:
         return Table(("task", "metric", *map(str, self.years)), rows, "The best of each year", keys=1)
 
     def bests(self) -> list[tuple[str, str, list[YearOfTask | None]]]:
-        """Rows of the best of each year with where they are from: part, metric, and an entry or None a year."""
+        """Rows of the best values by year with their origin: part, metric, and an entry or None per year."""
         found = []
         for (part, metric), own in self._by_metric().items():
             best = {one.year: one for one in own if one.best is not None}
@@ -206,7 +206,7 @@ class Archive:
         return found
 
     def lines(self) -> list[YearsLine]:
-        """The best of each year by one metric, drawn, where there are two years or more."""
+        """Line charts of the best values by one metric, if there are two or more years."""
         found = []
         first, last = (self.years[0], self.years[-1]) if self.years else (0, 0)
         for part, metric, own in self.bests():
@@ -226,7 +226,7 @@ class Archive:
         return found
 
     def tabulation(self) -> Tabulation[YearOfTask]:
-        """The tables for people; for programs a row for each part of a task and year."""
+        """Tables for people; for programs one row per part of a task and year."""
         names = ("year", "task", "part", "name", "category", "metric", "runs", "best", "system", "store", "evaluation")
         rows = tuple(tuple(getattr(one, name) for name in names) for one in self.entries)
         tables = [self.overview(), *(one for one in [self.categories()] if one.rows), self.runs(), self.best()]
@@ -257,23 +257,23 @@ def _runs(entries: Iterable[YearOfTask]) -> int:
 
 
 def _growth(before: int | None, after: int | None) -> int | None:
-    """Per cent that a number has grown by."""
+    """Growth of a number in percent."""
     return round(100 * (after / before - 1)) if before and after is not None else None
 
 
 def has_years(path: str | Path) -> bool:
-    """True if systems of a store have a coordinate ``year``; scores are not read."""
+    """True if systems of a store have a coordinate ``year``; does not read scores."""
     found = (names_of(ds, YEAR) for ds in boards_of(open_store(path)).values() if YEAR in coords_of(ds, "system"))
     return any(_YEAR.fullmatch(text) for texts in found for text in texts)
 
 
 def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
-    """The years of a store whose systems have a coordinate ``year``; nothing where they have none.
+    """Return the years of a store whose systems have a coordinate ``year``; empty without one.
 
     Parameters
     ----------
     name : str
-        Of the store.
+        Name of the store.
     """
     found = []
     for evaluation in board.evaluations:
@@ -287,14 +287,14 @@ def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
 
 
 def join_years(entries: Sequence[YearOfTask]) -> Archive:
-    """The years of several stores as one archive."""
+    """Combine the years of several stores."""
     return Archive(sorted(entries, key=lambda one: one.year))
 
 
 def _entry(
     year: int, store: str, evaluation: RankedEvaluation, systems: Sequence[RankedSystem], given: Mapping[str, str]
 ) -> YearOfTask:
-    """An evaluation in a year, with the best of its systems."""
+    """Make the entry of an evaluation in a year, with its best system."""
     metrics = {one.name: one for one in evaluation.metrics}
     name = given.get("metric") or evaluation.headline
     if name not in metrics:
@@ -322,18 +322,18 @@ def _entry(
 
 
 def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({})) -> Archive:
-    """Read a table of years: a csv file with a header, or a YAML list of mappings.
+    """Read a table of years: a CSV file with a header, or a YAML list of mappings.
 
-    A row names a ``year`` and a ``store``, whose evaluations become tasks, all of them or one (``evaluation``); or
-    what was published elsewhere: a ``task`` with its ``runs``, ``metric`` and ``best`` value; or numbers of
-    ``individuals`` and ``countries``.
+    A row gives a ``year`` and a ``store``, whose evaluations (or a single ``evaluation``) become tasks; or results
+    published elsewhere: a ``task`` with its ``runs``, ``metric`` and ``best`` value; or numbers of ``individuals`` and
+    ``countries``.
 
     Parameters
     ----------
     path : path
         Stores are relative to its folder.
     names : mapping of str to str
-        What stores are called, by their real paths; others by their folders.
+        Displayed names of stores by their real paths; default: names of their folders.
     """
     path = Path(path)
     entries: list[YearOfTask] = []
@@ -346,7 +346,7 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
                 raise QueryError(f"{place}: unknown column {name!r}; {suggest(name, COLUMNS)}")
         given = {name: text for name, text in row.items() if text}
         if not _YEAR.fullmatch(given.get("year", "")):
-            raise QueryError(f"{place}: year {given.get('year', '')!r} is no year, such as 2008")
+            raise QueryError(f"{place}: invalid year {given.get('year', '')!r}: expected a year such as 2008")
         year = int(float(given["year"]))
         own = counts.setdefault(year, {})
         own |= {name: _whole(place, name, given[name]) for name in ("individuals", "countries") if name in given}
@@ -355,9 +355,9 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
         elif "task" in given:
             entries.append(_published(place, year, given))
         elif not {"individuals", "countries"} & given.keys():
-            raise QueryError(f"{place}: names neither a store nor a task")
+            raise QueryError(f"{place}: expected a store or a task")
     if not entries:
-        raise QueryError(f"{path}: has no row with a store or a task")
+        raise QueryError(f"{path}: no row with a store or a task")
     return Archive(sorted(entries, key=lambda one: one.year), {year: own for year, own in counts.items() if own})
 
 
@@ -393,7 +393,7 @@ def _published(place: str, year: int, given: Mapping[str, str]) -> YearOfTask:
         except ValueError:
             best = math.nan
         if not math.isfinite(best):
-            raise QueryError(f"{place}: best {given['best']!r} is no number")
+            raise QueryError(f"{place}: invalid best {given['best']!r}: expected a number")
     runs = _whole(place, "runs", given["runs"]) if "runs" in given else None
     name, metric, system, category = (given.get(key, "") for key in ("name", "metric", "system", "category"))
     task, written = given["task"], given.get("best", "")
@@ -403,7 +403,7 @@ def _published(place: str, year: int, given: Mapping[str, str]) -> YearOfTask:
 
 def _whole(place: str, name: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text):
-        raise QueryError(f"{place}: {name} {text!r} is no whole number")
+        raise QueryError(f"{place}: invalid {name} {text!r}: expected a whole number")
     return int(text)
 
 
@@ -428,9 +428,9 @@ def _rows_of_csv(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
     except UnreadableError as error:
         raise QueryError(str(error)) from None
     except UnicodeDecodeError as error:
-        raise QueryError(f"{path}: is not UTF-8 (byte {error.start})") from None
+        raise QueryError(f"{path}: not UTF-8 (byte {error.start})") from None
     except csv.Error as error:
-        raise QueryError(f"{path}: cannot be read: {error}") from None
+        raise QueryError(f"cannot read {path}: {error}") from None
 
 
 def _rows_of_yaml(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
@@ -439,7 +439,7 @@ def _rows_of_yaml(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
         raise QueryError(f"{path}: {document.problems[0]}")
     data: Any = document.data
     if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        raise QueryError(f"{path}: is no list of rows, such as - {{year: 2008, store: 2008.zarr}}")
+        raise QueryError(f"{path}: expected a list of rows such as - {{year: 2008, store: 2008.zarr}}")
     for number, row in enumerate(data):
         line = document.lines.get((number,))
         place = f"{path}:{line}" if line is not None else f"{path}: row {number + 1}"

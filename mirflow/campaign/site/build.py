@@ -1,4 +1,4 @@
-"""A site in a folder: pages of all stores, tables as JSON, the feed; written beside the folder and put in its place."""
+"""Sites in a folder: pages of all stores, tables as JSON, and the feed, written next to the folder and then moved."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ from .pages import (
 )
 
 RECORD = "site.json"
-"""The file that says that a folder is a site, and what changed in it."""
+"""File that identifies a folder as a site and records its changes."""
 OWN = frozenset({"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static"})
-"""What a site has in its folder; all else there is the user's, and stays."""
+"""Names used by a site in its folder; all other files belong to the user and are kept."""
 KEPT = 500
-"""Changes that a site remembers."""
+"""Number of changes that a site records."""
 NEWS = 12
-"""Changes on the front page."""
+"""Number of changes on the front page."""
 
 
 class SiteRecord(msgspec.Struct, frozen=True):
-    """Record of a site in its own folder.
+    """Record of a site in its folder.
 
     Parameters
     ----------
     version : int
-        Of the schema.
+        Version of the schema.
     mirflow : str
-        Version of mirflow that wrote it.
+        Version of mirflow that wrote the site.
     id : str
-        Of the feed, a tag URI.
+        Id of the feed, a tag URI.
     updated : str
-        When the newest store was scored, ISO 8601.
+        Time when the newest store was scored, ISO 8601.
     stores : list of str
-        By the names of their pages.
+        Names of the stores on their pages.
     changes : list of Change
-        The newest first.
+        Changes, newest first.
     """
 
     schema: Literal["mirflow-site"]
@@ -87,16 +87,16 @@ class SiteReport:
     size: int
     """Bytes of all files."""
     changes: list[Change]
-    """Since the site before; none of the first one."""
+    """Changes since the previous site; empty for the first one."""
     notes: tuple[str, ...]
-    """What was left out."""
+    """Parts that were left out."""
 
     def __fspath__(self) -> str:
         return str(self.path)
 
 
 class Folder:
-    """A folder that is filled with files, each once."""
+    """A folder to be filled with files, each written once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -106,11 +106,11 @@ class Folder:
         self.twins: dict[str, frozenset[str]] = {}
 
     def file_of(self, page: str, /, **parts: str) -> str:
-        """The file of a page, whose name differs from those of others by more than case."""
+        """Return the file of a page; names differ by more than case."""
         return file_of(page, self.twins, **parts)
 
     def place(self, name: str) -> Path:
-        """The path of a file, in a folder that is there."""
+        """Return the path of a file, creating its folder."""
         folder = name.rpartition("/")[0]
         if folder not in self._made:
             (self.path / folder).mkdir(parents=True, exist_ok=True)
@@ -124,12 +124,12 @@ class Folder:
             with self.place(name).open("xb") as file:
                 file.write(data)
         except FileExistsError:
-            where = f"{self.path.parent}: the disk takes two names that differ in capital letters for one"
+            where = f"{self.path.parent}: the file system does not distinguish names that differ in case"
             raise QueryError(f"{where}: {name}; write the site to another disk, or rename one") from None
         self.count(name, len(data))
 
     def count(self, name: str, size: int) -> None:
-        """Count a file that was written."""
+        """Count a written file."""
         self.pages += name.endswith(".html")
         self.size += size
 
@@ -149,31 +149,31 @@ def write_site(
     archive: str | Path | None = None,
     progress: Progress | None = None,
 ) -> SiteReport:
-    """Write a site about stores to a folder, in place of the one that may be there.
+    """Write a site about stores to a folder, replacing an existing site.
 
     Parameters
     ----------
     stores : sequence of paths, or mapping of names to paths
-        Result stores; names are those of the pages, by default those of the folders.
+        Result stores; names are used on pages and default to those of the folders.
     output : path
-        The folder. A site that is there is replaced as a whole, files that are not mirflow's stay.
+        Output folder. An existing site is replaced entirely; files that are not mirflow's are kept.
     url : str
-        Address that the site will have, for the feed; empty: links of the feed are relative.
+        Future address of the site, for the feed; empty: the feed has relative links.
     note : str
-        What the foot of every page says, such as the licence of the data.
+        Footer of every page, such as the licence of the data.
     timelines : {"auto", "all", "worst", "none"} or int
-        Of the reports, see :func:`mirflow.report`.
+        Timelines of the reports, see :func:`mirflow.report`.
     level : float or None
-        Of the confidence intervals and comparisons; None: neither.
+        Level of confidence intervals and comparisons; None: neither.
     references : bool
-        Whether reports hold references, and messages may quote one.
+        Whether to include references in reports, and messages that may quote one.
     only_aggregates : bool
-        Whether scores of single tracks are left out everywhere, with pages, names and timelines of tracks.
+        Whether to leave out scores of single tracks, and pages, names and timelines of tracks.
     root : path, sequence of paths, or None
-        Where the annotations are, if they were moved: one for all stores, or one for each.
+        Folder of the annotations, if they were moved: one for all stores, or one for each.
     archive : path or None
-        A table of years, see :func:`.archive.read_archive`; None: the years of the systems of the stores, if they
-        have a coordinate ``year``.
+        Table of years, see :func:`.archive.read_archive`; None: the years of the systems, if they have a coordinate
+        ``year``.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def write_site(
             for (name, path), own in zip(named.items(), roots, strict=True):
                 found, left_out = settings.write(new, pages, name, path, own, shown)
                 listening += worth_listening(found)
-                # What was written need not stay in memory.
+                # Written stores need not stay in memory.
                 made.append(replace(found, datasets={}))
                 notes += left_out
             shown.stage("writing the front page")
@@ -215,26 +215,26 @@ def write_site(
                 write_archive(new, pages, years, made)
         put_in_place(new.path, folder)
     except OSError as error:
-        raise MirflowError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
+        raise MirflowError(f"{error.filename or folder}: cannot write: {error.strerror}") from error
     finally:
         remove(new.path)
     return SiteReport(Path(output), new.pages, new.size, changes if record else [], tuple(notes))
 
 
 def _named(stores: Sequence[str | Path] | Mapping[str, str | Path]) -> dict[str, str | Path]:
-    """Stores by the names of their pages."""
+    """Return the stores by the names of their pages."""
     given = stores if isinstance(stores, Mapping) else name_stores(stores)
-    # The name of a folder may hold bytes that are no text.
+    # Names of folders may contain bytes that are not valid text.
     return {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in given.items()}
 
 
 def _check_url(url: str) -> None:
     if url and not is_web_address(url):
-        raise QueryError(f"url {url!r}: write it whole, such as https://example.org/results/")
+        raise QueryError(f"invalid url {url!r}: expected a full URL such as https://example.org/results/")
 
 
 def _roots(root: Roots, count: int) -> list[str | Path | None]:
-    """The root of each store."""
+    """Return the root of each store."""
     own: list[str | Path | None] = [root] if root is None or isinstance(root, str | Path) else [*root]
     if len(own) not in (0, 1, count):
         raise QueryError(f"{len(own)} roots for {count} stores; give one for all of them, or one for each")
@@ -253,7 +253,7 @@ class _StorePages:
     def write(
         self, folder: Folder, pages: Pages, name: str, path: str | Path, root: str | Path | None, progress: Progress
     ) -> tuple[StoreContents, list[str]]:
-        """Write the tables and the report of a store; give its contents, and notes."""
+        """Write the tables and the report of a store; returns its contents and notes."""
         progress.stage("reading the scores")
         scores = read_store(path)
         found = page_contents.store(
@@ -269,7 +269,7 @@ class _StorePages:
     def _write_report(
         self, folder: Folder, found: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
     ) -> list[str]:
-        """Write the report of a store, with links to its other pages; give its notes."""
+        """Write the report of a store with links to its other pages; returns its notes."""
         file = folder.file_of("store", store=found.name)
         url = DiskLinks(file, folder.twins).url
         links = [("Results", url("front"))]
@@ -313,7 +313,7 @@ def write_store_pages(folder: Folder, pages: Pages, found: StoreContents) -> Non
 
 
 def _twins_of(found: StoreContents) -> frozenset[str]:
-    """Evaluations, systems and tracks of a store whose names differ from another one in case alone."""
+    """Return evaluations, systems and tracks whose names differ from another one only in case."""
     known = set(twins(found.ranked))
     for name, ranked in found.ranked.items():
         known |= twins(system.name for system in ranked.systems)
@@ -330,11 +330,11 @@ def write_front(
     url: str,
     listening: Sequence[WorthListening] = (),
 ) -> None:
-    """Write what is about the whole site: its front page, assets, feed and record."""
+    """Write the pages about the whole site: front page, assets, feed and record."""
     page = front(stores, news_of(record.changes[:NEWS], stores), listening=listening)
     text = pages.at("index.html").render("front.html", page=page, here="front", grading=())
     folder.write(folder.file_of("front"), text)
-    # All pages have the head of this one; other assets are of a server's pages.
+    # All pages share its head; the other assets belong to pages of a server.
     for name in asset_names():
         if asset_name(name) in text:
             folder.write(f"static/{asset_name(name)}", read_asset(name))
@@ -353,7 +353,7 @@ def write_front(
 
 
 def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence[StoreContents]) -> None:
-    """Write the page of the years, and its rows as JSON."""
+    """Write the page of years, and its rows as JSON."""
     present = {(one.name, evaluation) for one in stores for evaluation in one.ranked}
     file = folder.file_of("archive")
     text = pages.at(file).render("archive.html", page=years, present=present, here="archive")
@@ -364,7 +364,7 @@ def write_archive(folder: Folder, pages: Pages, years: Archive, stores: Sequence
 def _next_record(
     folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents], title: str, url: str
 ) -> tuple[list[Change], SiteRecord]:
-    """Changes since the site before, and the record of the new one."""
+    """Return the changes since the previous site, and the record of the new one."""
     authority = authority_of(url)
     changes = find_changes(_read_boards(folder, record), {one.name: one.board for one in stores}, authority)
     history = [*changes, *(record.changes if record else ())][:KEPT]
@@ -375,14 +375,14 @@ def _next_record(
 
 
 def read_record(folder: Path) -> SiteRecord | None:
-    """Read the record of the site in a folder; None where there is nothing."""
+    """Read the record of the site in a folder; None if the folder is missing or empty."""
     if not folder.exists():
         if not folder.parent.is_dir():
-            raise QueryError(f"{folder}: there is no folder {str(folder.parent)!r}")
+            raise QueryError(f"{folder}: folder {str(folder.parent)!r} does not exist")
         return None
     if not folder.is_dir():
-        raise QueryError(f"{folder}: is a file; name a folder for the site")
-    # What is hidden, as .git of a branch that is published, stays as it is.
+        raise QueryError(f"{folder}: is a file; choose a folder for the site")
+    # Hidden files, such as the .git of a published branch, are ignored.
     foreign = sorted(one.name for one in folder.iterdir() if not one.name.startswith("."))
     if not foreign:
         return None
@@ -390,14 +390,14 @@ def read_record(folder: Path) -> SiteRecord | None:
         return msgspec.json.decode((folder / RECORD).read_bytes(), type=SiteRecord)
     except FileNotFoundError:
         named = ", ".join(foreign[:3]) + (", ..." if len(foreign) > 3 else "")
-        hint = "name a new folder, or empty this one"
-        raise QueryError(f"{folder}: holds files, but no site of mirflow ({named}); {hint}") from None
+        hint = "choose a new folder, or empty this one"
+        raise QueryError(f"{folder}: contains files that are not a mirflow site ({named}); {hint}") from None
     except msgspec.DecodeError as error:
-        raise QueryError(f"{folder / RECORD}: is not the record of a site ({error}); name another folder") from None
+        raise QueryError(f"{folder / RECORD}: is not the record of a site ({error}); choose another folder") from None
 
 
 def _read_boards(folder: Path, record: SiteRecord | None) -> dict[str, Leaderboard]:
-    """The leaderboards of the site before; those that cannot be read, as of another version, are left out."""
+    """Read the leaderboards of the previous site, skipping those that cannot be read."""
     found = {}
     own = {"": twins(record.stores if record else ())}
     for name in record.stores if record else ():
@@ -412,7 +412,7 @@ def _previous(folder: Path) -> Path:
 
 
 def put_in_place(new: Path, folder: Path) -> None:
-    """Put a new folder in the place of another, whose files that are not mirflow's move along."""
+    """Replace a folder by a new one, moving along files that are not mirflow's."""
     previous = _previous(folder)
     if folder.exists():
         folder.rename(previous)
@@ -426,7 +426,7 @@ def put_in_place(new: Path, folder: Path) -> None:
 
 
 def recover(folder: Path) -> None:
-    """Finish what an interruption left half done: the former folder is beside, with files that are not mirflow's."""
+    """Complete an interrupted replacement: the old folder still exists next to the new one, with files to move."""
     previous = _previous(folder)
     if not previous.exists():
         return

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LONGEST = 12
-"""Lines of a change; of more it says how many."""
+"""Most lines of a change; the rest is counted."""
 ENTRIES = 50
-"""The most entries of a feed, the newest."""
+"""Most entries of a feed; the newest are kept."""
 CHANGES = "changes"
-"""Attribute of a store that lists the changes by generations which are gone, as far as they may still be told."""
+"""Attribute of a store with changes of removed generations, as far as they are still public."""
 LONG_AGO = "1970-01-01T00:00:00+00:00"
-"""The time of scores that do not say when they were computed."""
+"""Time of scores without a date."""
 _ATOM = "http://www.w3.org/2005/Atom"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -37,13 +37,13 @@ class Change(msgspec.Struct, frozen=True):
     Parameters
     ----------
     id : str
-        A tag URI (RFC 4151), the same for ever.
+        A tag URI (RFC 4151), which never changes.
     time : str
-        When it was scored, ISO 8601.
+        Time of scoring, ISO 8601.
     title : str
-        In a line.
+        Title in one line.
     details : list of str
-        In plain words, a line each.
+        Details in plain text, one line each.
     """
 
     id: str
@@ -62,14 +62,14 @@ def find_changes(
     Parameters
     ----------
     before, after : mapping of str to Leaderboard
-        By the names of the stores.
+        Leaderboards by name of the store.
     authority : str
-        Host name that the identifiers of the changes begin with.
+        Host name at the start of the changes' identifiers.
 
     Returns
     -------
     list of Change
-        The newest first: one for each evaluation that is new, gone or different.
+        One for each new, removed or changed evaluation, newest first.
     """
     found = []
     newest = max((one.created for board in after.values() for one in board.evaluations), default="")
@@ -90,35 +90,35 @@ def find_changes(
 
 
 def state_of(store: str, boards: Mapping[str, xr.Dataset]) -> dict[str, Leaderboard]:
-    """The leaderboard of a store by its name, as :func:`find_changes` compares it; nothing if there is nobody."""
+    """Return the leaderboard of a store by its name, for :func:`find_changes`; empty without systems."""
     found = ranked(boards)
     return {store: leaderboard(found, title=store, level=None)} if found else {}
 
 
 def ranked(boards: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """The evaluations that have pages of their own."""
+    """Return the evaluations that have pages."""
     return {name: ds for name, ds in boards.items() if ds.sizes["metric"] and ds.sizes["system"]}
 
 
 def authority_of(url: str) -> str:
-    """The authority in the identifiers of a feed: the host of a site's address."""
+    """Return the authority for identifiers of a feed: the host of a site's address."""
     return urlsplit(url).hostname or "localhost"
 
 
 def with_authority(change: Change, authority: str) -> Change:
-    """A change whose identifier begins with another host name."""
+    """Return a change whose identifier begins with another host name."""
     return msgspec.structs.replace(change, id=f"tag:{authority},{change.id.partition(',')[2]}")
 
 
 def retell(changes: Sequence[Change], systems: Collection[str], told: Collection[str]) -> list[Change]:
-    """Changes as they may be told later: without lines that name what is no longer for everybody.
+    """Remove lines about systems that are no longer public from changes.
 
     Parameters
     ----------
     changes : sequence of Change
-        The newest first; at most `ENTRIES` of them are told.
+        Newest first; at most `ENTRIES` are kept.
     systems, told : collection of str
-        The systems that the lines may name, and those of them that may still be named.
+        Systems named in the lines, and those of them that may still be named.
 
     Examples
     --------
@@ -137,9 +137,9 @@ def retell(changes: Sequence[Change], systems: Collection[str], told: Collection
 
 
 def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None) -> tuple[str, list[str]]:
-    """A title and lines; nothing where nothing differs."""
+    """Return a title and lines about the differences; empty if nothing differs."""
     if after is None:
-        return "no longer here", []
+        return "removed", []
     if before is None:
         on = f"{counted(len(after.systems), 'system')} on {counted(after.tracks, 'track')}"
         first = [f"leads: {_scored(after, one)}" for one in after.systems if one.rank == 1]
@@ -156,7 +156,7 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
     led, leads = _leaders(before), _leaders(after)
     if led != leads:
         words.append("another leader")
-        details.append(f"leads: {', '.join(leads) or 'nobody'}; before: {', '.join(led) or 'nobody'}")
+        details.append(f"leads: {', '.join(leads) or 'none'}; before: {', '.join(led) or 'none'}")
     if before.headline != after.headline:
         words.append("another metric ranks")
         details.append(f"ranked by {after.headline}; before: {before.headline}")
@@ -171,7 +171,7 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
 
 
 def at_most(lines: list[str]) -> list[str]:
-    """The first of several lines, and how many more there are."""
+    """Return the first lines, and the number of further ones."""
     return lines if len(lines) <= LONGEST else [*lines[:LONGEST], f"and {len(lines) - LONGEST} more"]
 
 
@@ -185,7 +185,7 @@ def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
 
 
 def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[str, str]]:
-    """Systems whose values are others, the headline's as a number, and how many other metrics there are."""
+    """Yield systems with changed values: that of the headline, or else the number of other changed metrics."""
     old = {one.name: one.scores for one in before.systems}
     for system in after.systems:
         scores = old.get(system.name, {})
@@ -197,7 +197,7 @@ def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[
             text = f"{system.name}: {after.headline} {show_number(values[1])}, before {show_number(values[0])}{gain}"
             yield system.name, text
         elif others:
-            yield system.name, f"{system.name}: {counted(len(others), 'metric')} other than before: {others[0]}, ..."
+            yield system.name, f"{system.name}: {counted(len(others), 'metric')} changed: {others[0]}, ..."
 
 
 def to_atom(
@@ -209,18 +209,18 @@ def to_atom(
     home: str,
     own: str,
 ) -> str:
-    """Write changes as a feed.
+    """Format changes as an Atom feed.
 
     Parameters
     ----------
     changes : sequence of Change
-        The newest first.
+        Changes, newest first.
     address : callable
-        Gives the address of the page that a change is about, absolute or relative to the feed.
+        Returns the address of the page about a change, absolute or relative to the feed.
     title : str
-        Of the site.
+        Title of the site.
     identifier : str
-        Of the feed, a URI that stays the same for ever.
+        Id of the feed, a URI that never changes.
     home, own : str
         Addresses of the front page and of the feed.
     """
@@ -246,5 +246,5 @@ def to_atom(
 
 
 def _add(parent: ElementTree.Element, tag: str, text: str, **attributes: str) -> None:
-    """Add an element; characters that XML has not are replaced, as names come from files."""
+    """Add an element, replacing characters that XML does not allow, since names come from files."""
     ElementTree.SubElement(parent, tag, attributes).text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

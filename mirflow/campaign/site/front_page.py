@@ -1,4 +1,4 @@
-"""The front page: leaders of every evaluation, what happened, what to listen to, and systems by evaluations."""
+"""The front page: leaders of every evaluation, news, tracks to listen to, and systems by evaluation."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .changes import Change
 from .page_contents import MANY, EvaluationPage, ListedTrack, StoreContents, SystemRow, evaluation, list_track
 
 LEADERS = 3
-"""Systems of an evaluation on the front page at least, if there are so many."""
+"""Least number of systems of an evaluation on the front page."""
 SHOWN = 5
-"""And at most, if so many are not told apart from the leader."""
+"""Most systems, if they do not differ significantly from the leader."""
 LISTED = 3
-"""Tracks of an evaluation that are worth listening to, of each reason."""
+"""Tracks to list for each reason and evaluation."""
 ENOUGH = 8
-"""Tracks from which on one can be an outlier."""
+"""Least number of tracks to look for outliers."""
 
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A system in an evaluation, by the headline."""
+    """A system in an evaluation, by the headline metric."""
 
     score: AggregatedScore
     best: bool
     like_best: bool
-    """Whether it leads, and whether it is not told apart from the leader."""
+    """Whether it leads, and whether it does not differ significantly from the leader."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class MatrixRow:
 
     system: str
     cells: list[MatrixCell | None]
-    """None where it took no part."""
+    """None for evaluations without the system."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +48,27 @@ class Matrix:
     store: StoreContents
     evaluations: list[EvaluationPage]
     rows: list[MatrixRow]
-    """With cells in the order of `evaluations`."""
+    """Rows with cells in the order of `evaluations`."""
 
 
 @dataclass(frozen=True)
 class NewsItem:
-    """Something that happened."""
+    """An event of the campaign."""
 
     time: str
     """ISO 8601."""
     title: str
-    """In a line."""
+    """Title in one line."""
     details: Sequence[str] = ()
-    """A line each."""
+    """Details, one line each."""
     page: str = ""
-    """Name of the page to look at among the addresses; empty: none."""
+    """Name of the page to link, among the addresses; empty: none."""
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What the address of the page needs."""
+    """Parts of its address."""
 
 
 def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[NewsItem]:
-    """Changes of stores as news, with the pages of the evaluations that are still there."""
+    """Convert changes of stores to news, with the pages of existing evaluations."""
     present = {(one.name, name) for one in stores for name in one.ranked}
     found = []
     for one in changes:
@@ -85,19 +85,19 @@ class WorthListening:
     store: str
     evaluation: str
     suspects: list[ListedTrack]
-    """Even the best system does far worse there than elsewhere, so that the reference may be wrong; the score is that
-    of the best system, the lowest first.
+    """Possibly wrong references: tracks on which even the best system is far worse than elsewhere, with its score,
+    lowest first.
     """
     disputed: list[ListedTrack]
-    """One system does well and another badly; the largest spread first."""
+    """Tracks on which systems disagree most, largest spread first."""
 
 
 def worth_listening(contents: StoreContents) -> list[WorthListening]:
-    """Tracks of the evaluations of a store that are worth listening to; none where only aggregates are shown.
+    """Find tracks of a store that are worth listening to; empty if only aggregates are shown.
 
-    A reference is suspect if the score of the best system on its track is an outlier among the tracks (beyond the first
-    quartile by more than 1.5 times the distance of the quartiles: Tukey, Exploratory Data Analysis, 1977, section 2C)
-    and worse than the mean over all systems and tracks.
+    A reference is suspect if the score of the best system on the track is an outlier among the tracks (below the first
+    quartile by more than 1.5 times the interquartile range: Tukey, Exploratory Data Analysis, 1977, section 2C) and
+    worse than the mean over all systems and tracks.
     """
     found = []
     for name in contents.datasets:
@@ -125,34 +125,34 @@ class FrontPage:
     """The front page."""
 
     stores: list[StoreContents]
-    """The newest first."""
+    """Stores, newest first."""
     evaluations: list[EvaluationPage]
-    """Every evaluation, of each store together."""
+    """All evaluations, grouped by store."""
     matrices: list[Matrix]
-    """Systems of each store by the headlines of its evaluations."""
+    """Systems of each store by the headline metrics of its evaluations."""
     news: Sequence[NewsItem]
-    """The newest first."""
+    """News, newest first."""
     listening: list[WorthListening]
 
     @property
     def systems(self) -> int:
-        """The number of systems, those of each store counted apart."""
+        """Number of systems, counted separately for each store."""
         return sum(len(matrix.rows) for matrix in self.matrices)
 
     def store(self, name: str) -> StoreContents:
-        """The store of a name."""
+        """Return a store by name."""
         return next(one for one in self.stores if one.name == name)
 
     def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
-        """The evaluations of a store."""
+        """Return the evaluations of a store."""
         return [one for one in self.evaluations if one.store.name == store.name]
 
     def is_long(self, store: StoreContents) -> bool:
-        """True if the evaluations of a store have a line each."""
+        """True if the evaluations of a store are listed in single lines."""
         return len(store.ranked) > MANY
 
     def shown(self, page: EvaluationPage) -> list[SystemRow]:
-        """The leaders, as far as they are not told apart from the first, and what the one who looks has submitted."""
+        """Return the leaders that do not differ significantly from the first, and the viewer's own systems."""
         like_best = sum(row.system.rank == 1 or bool(row.system.like_best) for row in page.rows)
         leaders = page.rows[: min(max(like_best, LEADERS), SHOWN)]
         return [row for row in page.rows if row in leaders or row.system.name in page.own]
@@ -165,16 +165,16 @@ def front(
     own: Mapping[str, Collection[str]] = MappingProxyType({}),
     listening: Sequence[WorthListening] | None = None,
 ) -> FrontPage:
-    """Every evaluation with its leaders, and all systems by the headline of each.
+    """Collect every evaluation with its leaders, and all systems by the headline metrics.
 
     Parameters
     ----------
     news : sequence of NewsItem
-        The newest first.
+        News, newest first.
     own : mapping of str to collection of str
-        By store the systems that the one who looks has submitted.
+        The viewer's own systems by store.
     listening : sequence of WorthListening or None
-        Tracks that are worth listening to; None: found in the stores.
+        Tracks worth listening to; None: find them in the stores.
     """
     ordered = sorted(stores, key=lambda one: one.created, reverse=True)
     pages = [evaluation(one, name, own.get(one.name, ())) for one in ordered for name in one.ranked]
@@ -184,7 +184,7 @@ def front(
 
 
 def _matrix_of(store: StoreContents, pages: Sequence[EvaluationPage]) -> Matrix:
-    """The systems of a store by its evaluations; systems of the same name in other stores may be different ones."""
+    """Arrange the systems of a store by evaluation; equal names in different stores may denote different systems."""
     own = [page for page in pages if page.store.name == store.name]
     by_system = [{row.system.name: row for row in page.rows} for page in own]
     found = []

@@ -1,4 +1,4 @@
-"""Contents of the pages: what those of a store, an evaluation, a system and a track show."""
+"""Contents of pages about a store, an evaluation, a system and a track."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MAIN = 7
-"""Metrics that the table of an evaluation shows beside each other."""
+"""Most metrics in the table of an evaluation."""
 MANY = 4
-"""Evaluations of a store that have a table each on the front page; more have a line each."""
+"""Most evaluations of a store with a table each on the front page; more are listed in single lines."""
 WORST = 20
-"""Tracks that the page of a system lists."""
+"""Most tracks on the page of a system."""
 _CHART = 200.0
 _MARGIN = 6.0
 
 
 @dataclass(frozen=True)
 class StoreContents:
-    """A store as its pages show it."""
+    """A store as shown on its pages."""
 
     name: str
     """In addresses."""
     board: Leaderboard
-    """Its evaluations that have a metric that is one number a track."""
+    """Leaderboard of the evaluations that have a metric with one value per track."""
     datasets: Mapping[str, xr.Dataset]
-    """Scores by evaluation; none where only aggregates may be shown."""
+    """Scores by evaluation; empty if only aggregates may be shown."""
     references: bool = True
-    """Whether messages that may quote a reference are shown."""
+    """Whether to show messages that may quote a reference."""
     title: str = ""
-    """What the store is called; its name, if it is empty."""
+    """Displayed title; empty: the name."""
     has_report: bool = True
-    """Whether there is a report of the store to link to."""
+    """Whether to link a report of the store."""
     decimals: int | None = None
-    """Digits after the point of scores that were rounded; None: they were not."""
+    """Decimals of rounded scores; None: not rounded."""
 
     @cached_property
     def ranked(self) -> dict[str, RankedEvaluation]:
@@ -69,12 +69,12 @@ class StoreContents:
 
     @cached_property
     def created(self) -> str:
-        """Time at which the newest evaluation was scored, ISO 8601; empty where none is known."""
+        """Time at which the newest evaluation was scored, ISO 8601; empty if unknown."""
         return max((one.created for one in self.board.evaluations), default="")
 
     @property
     def final(self) -> str:
-        """Time since which the true scores of a hidden split are public, ISO 8601; empty where they are not."""
+        """Time since which the true scores of a hidden split are public, ISO 8601; else empty."""
         return max((one.final for one in self.board.evaluations if isinstance(one.final, str)), default="")
 
     @cached_property
@@ -82,17 +82,17 @@ class StoreContents:
         return {}
 
     def evaluation(self, name: str) -> RankedEvaluation:
-        """The ranking of an evaluation."""
+        """Return the ranking of an evaluation."""
         if name not in self.ranked:
             raise UnknownNameError("evaluation", name, self.ranked)
         return self.ranked[name]
 
     def board_of(self, name: str) -> Leaderboard:
-        """The leaderboard of one evaluation alone."""
+        """Return the leaderboard of a single evaluation."""
         return msgspec.structs.replace(self.board, evaluations=[self.evaluation(name)])
 
     def scores(self, name: str) -> TrackScores:
-        """The scores by track of an evaluation."""
+        """Return the scores by track of an evaluation."""
         if name not in self.datasets:
             raise UnknownNameError("evaluation with scores by track", name, self.datasets)
         if name not in self._scores:
@@ -115,17 +115,17 @@ def store(
     Parameters
     ----------
     name : str
-        In addresses.
+        Name in addresses.
     evaluations : mapping of str to xr.Dataset
-        As :func:`mirflow.analysis.evaluations.evaluations_of` gives them; perhaps of some systems only.
+        Result of :func:`mirflow.analysis.evaluations.evaluations_of`, possibly limited to some systems.
     level : float or None
-        Of intervals and comparisons; None: neither.
+        Level of intervals and comparisons; None: neither.
     references : bool
-        Whether messages that may quote a reference are shown.
+        Whether to show messages that may quote a reference.
     only_aggregates : bool
-        Whether nothing about single tracks is shown.
+        Whether to hide everything about single tracks.
     has_report : bool
-        Whether there is a report of the store to link to.
+        Whether to link a report of the store.
     """
     found = {key: ds for key, ds in evaluations.items() if ds.sizes["metric"] and ds.sizes["system"]}
     if not found:
@@ -145,24 +145,24 @@ class TrackScores:
     status: Any
     coords: Mapping[str, Any]
     headline: int
-    """Position of the metric that ranks."""
+    """Position of the headline metric."""
     lower: bool
-    """Whether its low values are better."""
+    """Whether lower values of it are better."""
     mean: Float
     spread: Float
     best: Float
-    """Of the headline over the systems: mean, best minus worst, and best; NaN where no system has a score."""
+    """Mean, spread (best minus worst) and best of the headline metric over the systems; NaN without scores."""
 
     @classmethod
     def of(cls, ds: xr.Dataset, headline: str) -> TrackScores:
-        """Take the arrays out of a dataset."""
+        """Extract the arrays from a dataset."""
         score, _, status, _ = arrays_of(ds)
         metrics = names_of(ds, "metric")
         place = metrics.index(headline)
         own = score[..., place]
         known = ~np.isnan(own)
         count = known.sum(axis=0)
-        with np.errstate(invalid="ignore"):  # of infinities
+        with np.errstate(invalid="ignore"):  # for infinities
             mean = np.where(count > 0, np.where(known, own, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
             largest = np.where(known, own, -np.inf).max(axis=0, initial=-np.inf)
             smallest = np.where(known, own, np.inf).min(axis=0, initial=np.inf)
@@ -193,7 +193,7 @@ class TrackScores:
         return {name: at for at, name in enumerate(self.systems)}
 
     def order(self, values: Float) -> list[int]:
-        """Positions by a value of the headline, the worst first; without a value last."""
+        """Sort tracks by a value of the headline metric, worst first and missing values last."""
         sign = -1.0 if self.lower else 1.0
         keys = np.where(np.isnan(values), np.inf, sign * values)
         found: list[int] = np.argsort(keys, kind="stable").tolist()
@@ -258,7 +258,7 @@ def _rows(evaluation: RankedEvaluation) -> tuple[list[SystemRow], list[Tick]]:
 
 
 def ticks(least: float, most: float) -> list[float]:
-    """Some round values between two others.
+    """Return some round values between two others.
 
     Examples
     --------
@@ -293,22 +293,22 @@ class EvaluationPage:
     facts: list[str]
     """Coordinates of systems that have values: the column of each."""
     like_best: list[str]
-    """Systems that are not told apart from the leader, without it."""
+    """Systems that do not differ significantly from the leader, except the leader."""
     has_tracks: bool
-    """Whether there are pages of tracks."""
+    """Whether pages of tracks exist."""
     warnings: list[str]
     own: frozenset[str] = frozenset()
-    """Systems that the one who looks has submitted."""
+    """The viewer's own systems."""
 
     @property
     def policies(self) -> str:
-        """Treatment of tracks without a score and of those with nothing to measure, in words."""
+        """Describe the treatment of missing scores and of tracks without anything to measure."""
         missing, undefined = MISSING.get(self.evaluation.missing, ""), UNDEFINED.get(self.evaluation.undefined, "")
         return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
 
     @property
     def leader(self) -> SystemRow | None:
-        """The best system; None where no metric ranks them."""
+        """The best system; None if the systems are not ranked."""
         return self.rows[0] if self.rows and self.rows[0].system.rank else None
 
     @property
@@ -318,7 +318,7 @@ class EvaluationPage:
 
     @property
     def has_letters(self) -> bool:
-        """True if letters say which systems are not told apart."""
+        """True if letters mark systems without significant differences."""
         return any(row.system.letters for row in self.rows)
 
     @property
@@ -328,12 +328,12 @@ class EvaluationPage:
 
 
 def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) -> EvaluationPage:
-    """The table of an evaluation: systems by rank, with intervals and letters.
+    """Make the table of an evaluation: systems by rank, with intervals and letters.
 
     Parameters
     ----------
     own : collection of str
-        Systems that the one who looks has submitted.
+        The viewer's own systems.
     """
     ranked, ds = contents.evaluation(name), contents.datasets.get(name)
     by_name = {one.name: one for one in ranked.metrics}
@@ -362,7 +362,7 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
 
 
 def task_title(task: str) -> str:
-    """The task in words, as far as it is known."""
+    """Return the title of a task, if it is known."""
     return get_task(task).title if has_task(task) else task
 
 
@@ -373,26 +373,26 @@ class MetricRow:
     metric: RankedMetric
     score: AggregatedScore
     rank: int | None
-    """Among the systems by this metric."""
+    """Rank by this metric."""
     best: str
-    """The best system by this metric; empty where none is better."""
+    """The best system by this metric; empty if this one is the best."""
     best_score: AggregatedScore | None
 
 
 @dataclass(frozen=True)
 class ListedTrack:
-    """A track with the headline score of one system, or of all."""
+    """A track with the headline score of one system or of all."""
 
     name: str
     score: float | None
     mean: float | None
     spread: float | None
-    """Of the system (None where there is none), mean over the systems, and best minus worst."""
+    """Score of the system (None if missing), mean over the systems, and best minus worst."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A cell without a score, or with a warning."""
+    """A missing score or a warning."""
 
     track: str
     status: str
@@ -408,10 +408,10 @@ class SystemPage:
     system: RankedSystem
     metrics: list[MetricRow]
     tracks: list[ListedTrack]
-    """The worst ones by the headline; empty with aggregates only."""
+    """The worst tracks by the headline metric; empty if only aggregates are shown."""
     problems: list[Reason]
     others: list[str]
-    """Evaluations of the store that have the system, too."""
+    """Other evaluations of the store with the system."""
 
 
 def system(contents: StoreContents, name: str, system: str) -> SystemPage:
@@ -420,7 +420,7 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
     Parameters
     ----------
     name : str
-        Of the evaluation.
+        Name of the evaluation.
     """
     ranked = contents.evaluation(name)
     own = next((one for one in ranked.systems if one.name == system), None)
@@ -490,7 +490,7 @@ def list_track(scores: TrackScores, at: int, values: Float | None = None) -> Lis
 
 @dataclass(frozen=True)
 class TracksPage:
-    """The tracks of an evaluation, the worst first."""
+    """The tracks of an evaluation, worst first."""
 
     store: StoreContents
     evaluation: RankedEvaluation
@@ -498,7 +498,7 @@ class TracksPage:
 
 
 def tracks(contents: StoreContents, name: str) -> TracksPage:
-    """The tracks of an evaluation by the mean of the headline over the systems."""
+    """List the tracks of an evaluation by the mean of the headline metric over the systems."""
     scores = contents.scores(name)
     listed = [list_track(scores, at) for at in scores.order(scores.mean)]
     return TracksPage(contents, contents.evaluation(name), listed)
@@ -512,7 +512,7 @@ class TrackRow:
     scores: list[float | None]
     """By the shown metrics."""
     status: str
-    """In words; empty where all is well."""
+    """Status in words; empty for a normal score."""
 
 
 @dataclass(frozen=True)
@@ -550,7 +550,7 @@ def track(contents: StoreContents, name: str, track: str) -> TrackPage:
     Parameters
     ----------
     name : str
-        Of the evaluation.
+        Name of the evaluation.
     """
     scores = contents.scores(name)
     if track not in scores.places:

@@ -1,4 +1,4 @@
-"""Pages as text: addresses on disk and on a server, templates, and assets named by their digests."""
+"""Rendering of pages: addresses on disk and on a server, templates, and assets with digests in their names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "archive": "/archive/",
         "archive_json": "/archive.json",
         "asset": "/static/{name}",
-        # Of a server alone.
+        # Only on a server.
         "about": "/about",
         "submissions": "/submissions/",
         "new_submission": "/submissions/new",
@@ -81,7 +81,7 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "logout": "/logout",
     }
 )
-"""Addresses of pages by name; what stands in braces is one segment of the path."""
+"""Addresses of pages by name; a placeholder in braces is one segment of the path."""
 
 _IMPORT = re.compile(rb'(\bfrom "\./)([\w.-]+\.js)(";)')
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
@@ -95,11 +95,11 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 @lru_cache(maxsize=2**16)
 def slug(name: str, *, twin: bool = False) -> str:
-    """Name a file or folder after a system, a track or any other text; different names have different ones.
+    """Convert a name to a file name; different names have different results.
 
-    Letters, digits, ``-``, ``_`` and most dots stay; other characters are ``~`` and two digits for each byte of UTF-8.
-    Names that no file may have on some system are encoded from their first character on. Long names end in a digest,
-    and so do those that differ from another one in case alone (`twin`), as some disks ignore case.
+    Letters, digits, ``-``, ``_`` and most dots are kept; other characters become ``~`` and two hexadecimal digits for
+    each byte of UTF-8. Reserved names are encoded from their first character on. Long names end in a digest, and so do
+    names that differ from another one only in case (`twin`), as some file systems ignore case.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def slug(name: str, *, twin: bool = False) -> str:
 
 
 def twins(names: Iterable[str]) -> frozenset[str]:
-    """Names that differ from another one in case alone.
+    """Return names that differ from another one only in case.
 
     Examples
     --------
@@ -136,21 +136,21 @@ def twins(names: Iterable[str]) -> frozenset[str]:
 
 
 Twins = Mapping[str, frozenset[str]]
-"""Names that differ from another one in case alone: of the pages of each store, and under ``""`` of stores."""
+"""Names that differ from another one only in case: by store, and under ``""`` those of stores."""
 
 
 class Links(Protocol):
     """Addresses of pages as a page names them."""
 
     def url(self, page: str, /, **parts: str) -> str:
-        """The address of a page.
+        """Return the address of a page.
 
         Parameters
         ----------
         page : str
-            Its name among :data:`ADDRESSES`.
+            Name among :data:`ADDRESSES`.
         **parts : str
-            What stands for the braces: names of stores, evaluations, systems, ...
+            Values of the placeholders: names of stores, evaluations, systems, ...
         """
         ...
 
@@ -166,24 +166,24 @@ class LiveLinks:
     """
 
     root: str = ""
-    """What stands before all paths where a proxy serves the site below its root: ``/results``."""
+    """Prefix of all paths, if a proxy serves the site below it: ``/results``."""
 
     def url(self, page: str, /, **parts: str) -> str:
-        """The address of a page, from the root."""
+        """Return the address of a page, relative to the host."""
         if page == "asset":
             parts = {"name": asset_name(parts["name"])}
         return self.root + ADDRESSES[page].format_map({key: quote(text, safe="") for key, text in parts.items()})
 
 
 def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> str:
-    """The file of a page in a site's folder.
+    """Return the file of a page in a site's folder.
 
     Parameters
     ----------
     page : str
-        Its name among :data:`ADDRESSES`.
+        Name among :data:`ADDRESSES`.
     **parts : str
-        What stands for the braces.
+        Values of the placeholders.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
 
 @dataclass(frozen=True)
 class DiskLinks:
-    """Links in a folder: relative, and to files, so that the site opens from disk and below any address.
+    """Relative links to files, so that a site works from disk and below any address.
 
     Examples
     --------
@@ -208,31 +208,31 @@ class DiskLinks:
     """
 
     here: str
-    """The file of the page that has the links."""
+    """File of the page with the links."""
     twins: Twins = field(default_factory=dict)
     """See :data:`Twins`."""
 
     def url(self, page: str, /, **parts: str) -> str:
-        """The address of a page, from the page that has the link."""
+        """Return the address of a page, relative to the current one."""
         if page == "asset":
             parts = {"name": asset_name(parts["name"])}
         target, own = file_of(page, self.twins, **parts).split("/"), self.here.split("/")
         common = 0
         while common < min(len(target), len(own)) - 1 and target[common] == own[common]:
             common += 1
-        # A slug has no character that would have to be quoted.
+        # Slugs contain no characters that need quoting.
         return "../" * (len(own) - 1 - common) + "/".join(target[common:])
 
 
 @cache
 def read_asset(name: str) -> bytes:
-    """A style sheet, script or picture of the pages."""
+    """Read a style sheet, script or picture."""
     folder = files(__package__).joinpath("assets")
     if name not in asset_names():
         raise KeyError(name)
     data = folder.joinpath(name).read_bytes()
     if name.endswith(".js"):
-        # Modules import each other by the names that they have in addresses.
+        # Modules import each other by their names in addresses.
         data = _IMPORT.sub(lambda found: found[1] + asset_name(found[2].decode()).encode() + found[3], data)
     return data
 
@@ -245,7 +245,7 @@ def asset_names() -> tuple[str, ...]:
 
 @cache
 def asset_name(name: str) -> str:
-    """The name of an asset with the digest of its contents, so that it can be cached for good.
+    """Return the name of an asset with the digest of its contents, so that it can be cached indefinitely.
 
     Examples
     --------
@@ -258,12 +258,12 @@ def asset_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class PageViewer:
-    """A person who looks at a page."""
+    """The person who requests a page."""
 
     name: str
     role: str
     csrf: str
-    """The token that forms carry."""
+    """CSRF token for forms."""
 
 
 @dataclass(frozen=True)
@@ -273,30 +273,30 @@ class Pages:
     links: Links
     title: str
     live: bool = False
-    """Whether a server gives the pages."""
+    """Whether the pages come from a server."""
     navigation: Sequence[tuple[str, str]] = (("front", "Results"),)
-    """Names of addresses with the words of their links."""
+    """Pages in the navigation, with the texts of their links."""
     note: str = ""
-    """What the foot of every page says, such as the licence of the data."""
+    """Footer of every page, such as the licence of the data."""
 
     def at(self, here: str) -> Pages:
-        """The pages of a site on disk as the file `here` links them."""
+        """Return the pages of a site on disk with links relative to the file `here`."""
         links = self.links
         return replace(self, links=DiskLinks(here, links.twins if isinstance(links, DiskLinks) else {}))
 
     def render(self, template: str, *, viewer: PageViewer | Any = None, here: str = "", **context: Any) -> str:
-        """Fill in a template.
+        """Render a template.
 
         Parameters
         ----------
         template : str
-            Name of its file.
+            File name of the template.
         viewer : PageViewer or None
-            Who looks at the page, with ``name``, ``role`` and ``csrf``.
+            The viewer with ``name``, ``role`` and ``csrf``.
         here : str
-            Name of the page among those of the navigation.
+            Name of the page in the navigation.
         **context
-            What the template needs; a name that it lacks is an error.
+            Variables of the template; undefined ones are errors.
         """
         site = {
             "title": self.title,
@@ -311,7 +311,7 @@ class Pages:
 
 @cache
 def environment() -> Environment:
-    """The templates of all pages: text is escaped, and names that are not there are errors."""
+    """Return the environment of all templates: text is escaped, and undefined variables are errors."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -333,12 +333,12 @@ def environment() -> Environment:
 
 
 def show_number(value: float | str | None, decimals: int | None = None) -> str:
-    """A value for people; a dash where there is none.
+    """Format a value for people; missing values become a dash.
 
     Parameters
     ----------
     decimals : int or None
-        Digits after the point of a value that was rounded; None: as many as tables have.
+        Decimals of a rounded value; None: as in tables.
 
     Examples
     --------
@@ -352,14 +352,14 @@ def show_number(value: float | str | None, decimals: int | None = None) -> str:
 
 
 def show_ends(score: Any) -> str:
-    """The interval of an aggregated score for people; empty where there is none."""
+    """Format the interval of an aggregated score; empty if missing."""
     if score.low is None or score.high is None:
         return ""
     return show_interval((float(score.low), float(score.high)), False, 0.0)
 
 
 def show_gain(value: float | None, decimals: int | None = None) -> str:
-    """A difference with its sign; a dash where there is none.
+    """Format a difference with its sign; missing values become a dash.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def show_gain(value: float | None, decimals: int | None = None) -> str:
 
 
 def show_fact(value: object) -> str:
-    """A coordinate's value for people; empty where there is none.
+    """Format the value of a coordinate; empty if missing.
 
     Examples
     --------
@@ -396,7 +396,7 @@ def is_web_address(text: str) -> bool:
 
 
 def link_text(text: str) -> Markup:
-    """A text of others, which is a link if it is the address of a web page."""
+    """Escape an untrusted text, and link it if it is a web address."""
     from markupsafe import Markup
 
     linked = '<a href="{0}" rel="nofollow noopener">{0}</a>' if is_web_address(text) else "{0}"
@@ -404,7 +404,7 @@ def link_text(text: str) -> Markup:
 
 
 def show_day(time: str) -> str:
-    """The day of a time in ISO 8601, for people.
+    """Format the date of a time in ISO 8601.
 
     Examples
     --------

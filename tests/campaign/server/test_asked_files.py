@@ -23,7 +23,7 @@ def test_a_worker_lists_the_tracks_before_anything_is_sent(tmp_path: Path, told:
     ada = Browser(service, "ada", "submitter")
     form = ada.get("/submissions/new").text
     assert "named <code>{track}.lab</code>." in form
-    assert "listed here once a worker has looked" in form
+    assert "listed here once a worker has read" in form
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
         worker.jobs.confinement = confinement
@@ -33,7 +33,7 @@ def test_a_worker_lists_the_tracks_before_anything_is_sent(tmp_path: Path, told:
     assert "6 files" in form
     # A hidden split names its tracks only where submitters have a table of them.
     assert ("test0" in form) is told
-    assert ("names of the tracks are those of the data" in form) is not told
+    assert ("names of the tracks are those in the data" in form) is not told
     terms = program(service, "ada").get("/submissions/new").json()
     assert [(one["split"], len(one["names"])) for one in terms["files"]] == [("dev", 6), ("test", 6 if told else 0)]
     assert ada.get("/submissions/tracks/dev/chord.txt").text.splitlines() == [f"dev{number}.lab" for number in range(6)]
@@ -77,7 +77,7 @@ def test_the_form_tells_the_times_of_each_split(tmp_path: Path) -> None:
     assert (
         "test: 3 of 3 left in this month. Opens 2027-01-02 09:00 UTC-12:00. Closes 2027-02-01 12:00 UTC+01:00" in form
     )
-    assert "dev: as often as you want. Closes 2027-03-01 23:59 UTC" in form
+    assert "dev: unlimited submissions. Closes 2027-03-01 23:59 UTC" in form
     split = 'name="split" value="test"'
     assert "disabled" in form.partition(split)[2].partition(">")[0]
     service.clock.advance(days=10)  # type: ignore[attr-defined]

@@ -345,7 +345,7 @@ def test_what_was_asked_and_not_judged_is_given_to_others_after_a_day(service: S
     late = Grader(service, "late")
     assert late.asked() == []
     clock.advance(hours=25)
-    assert "Go on with the next query" in late.get(ROUND).text
+    assert "Continue with the next query" in late.get(ROUND).text
     late.submit(f"{ROUND}judgements", page=0, go="next")
     assert len(late.asked()) == 4
 
@@ -430,7 +430,7 @@ def test_who_withdraws_is_asked_nothing_more_and_may_come_back(service: Service)
     grader = Grader(service)
     first = grader.asked()[0]
     grader.judge(first, broad="NS", fine=1)
-    assert "It is deleted now" in grader.get(f"{ROUND}withdraw").text
+    assert "Delete them now" in grader.get(f"{ROUND}withdraw").text
     assert grader.submit(f"{ROUND}withdraw", what="").status_code == 400
     answer = grader.submit(f"{ROUND}withdraw", what="keep")
     assert answer.status_code == 303

@@ -610,7 +610,7 @@ class TestClosing:
         organiser.submit("/grading/ams/close", what="close", sure="yes", unjudged=unjudged)
         text = organiser.get("/grading/ams/close").text
         assert "<dt>judgements</dt><dd>1</dd>" in text
-        assert ("Nobody judged" in text) == warned
+        assert ("pairs have no judgements" in text) == warned
 
     def test_is_done_once_and_stays(self, service: Service, path: Path, at_once: None) -> None:
         organiser = self.opened(service)
@@ -628,7 +628,7 @@ class TestClosing:
         judge_all(service)
         invoke("grading", "close", path, "ams", "-o", tmp_path / "out", code=0)
         text = organiser.get("/grading/ams/close").text
-        assert "Whoever closed it with the command has the tables" in text
+        assert "The round was closed from the command line" in text
 
 
 def test_of_two_who_begin_a_plan_at_the_same_moment_one_is_told(

@@ -86,7 +86,7 @@ def plan(page: Any, address: str, folder: Path, check: Callable[[], None]) -> No
     page.get_by_role("row", name="queries of genre folk 1").wait_for()
     page.locator("#lists").get_by_label("Files").set_input_files(folder / "lists.zip")
     page.get_by_role("button", name="Send the lists").click()
-    page.get_by_text("Sent: S0, S1.").wait_for()
+    page.get_by_text("Uploaded: S0, S1.").wait_for()
     page.get_by_label("Candidates of each system").fill("2")
     assert page.get_by_label("artist", exact=True).is_checked()
     page.get_by_role("button", name="Pool", exact=True).click()
@@ -99,17 +99,17 @@ def plan(page: Any, address: str, folder: Path, check: Callable[[], None]) -> No
     page.get_by_label("Graders", exact=True).fill("2")
     page.get_by_role("button", name="Assign", exact=True).click()
     page.get_by_role("row", name="judgements 16").wait_for()
-    page.get_by_text("Who hears what").click()
+    page.get_by_text("Assignments").click()
     check()
 
 
 def open_round(page: Any) -> None:
-    page.get_by_label("Title for people").fill("Which are alike?")
+    page.get_by_label("Displayed title").fill("Which are alike?")
     page.locator("#open").get_by_label("Graders of a pair").fill("1")
     page.get_by_label("asked about twice").fill("0")
     page.get_by_label("Seconds to listen").fill("0")
     page.get_by_role("button", name="Open the round").click()
-    page.get_by_text("The round is open, and its plan stays as it is").wait_for()
+    page.get_by_text("The round is open, so its plan cannot be changed").wait_for()
 
 
 def judge_all(page: Any, address: str) -> int:
@@ -151,7 +151,7 @@ def test_a_round_by_the_pages_alone(
     check()
     organiser.get_by_role("button", name="Close the round").click()
     organiser.get_by_role("alert").get_by_text("confirm that grading ends").wait_for()
-    organiser.get_by_label("Graders are to judge no more").check()
+    organiser.get_by_label("End grading for all graders").check()
     organiser.get_by_role("button", name="Close the round").click()
     organiser.get_by_text("Closed at").wait_for()
     check()

@@ -134,7 +134,7 @@ def test_the_steps_follow_the_progress(browser: Any, tmp_path: Path) -> None:
 def test_the_form_is_beside_what_to_send_where_there_is_room(enter: Callable[..., Any], server: Server) -> None:
     page = enter()
     page.goto(f"{server.address}/submissions/new")
-    rules, form = page.get_by_role("region", name="Files to send"), page.locator("form#upload")
+    rules, form = page.get_by_role("region", name="Expected files"), page.locator("form#upload")
     for width, is_beside in ((1280, True), (900, True), (899, False), (320, False)):
         page.set_viewport_size({"width": width, "height": 900})
         left, right = rules.bounding_box(), form.bounding_box()

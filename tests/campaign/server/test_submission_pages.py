@@ -103,7 +103,7 @@ def test_a_form_is_sent_and_leads_to_the_page(service: Service) -> None:
     member(service, "ada", lab="oak")
     ada = Browser(service, "ada", "submitter")
     form = ada.get("/submissions/new").text
-    assert "as often as you want" in form
+    assert "unlimited submissions" in form
     assert "1 of 1 left in this month" in form
     answer = send(ada, "draft-1", split=["dev", "test"], visibility="lab")
     assert answer.status_code == 303
@@ -245,15 +245,15 @@ def test_the_same_files_under_another_name_are_noted_for_whom_they_are_for(servi
     ada, bob = Browser(service, "ada", "submitter"), Browser(service, "bob", "submitter")
     data = archive(a="0 1 C\n")
     pages = {name: send(who, name, data).headers["location"] for name, who in (("1", ada), ("2", ada), ("3", bob))}
-    assert "The same files as" in ada.get(pages["2"]).text, "by what was sent, before it is checked"
+    assert "Identical to the files of" in ada.get(pages["2"]).text, "by what was sent, before it is checked"
     change(service, "1", state="scored", digest="a" * 64)
     change(service, "2", state="scored", digest="a" * 64, visibility="public")
     change(service, "3", state="scored", digest="a" * 64)
-    told = {name: f'The same files as <a href="{pages[name]}">{name}</a>' for name in pages}
+    told = {name: f'Identical to the files of <a href="{pages[name]}">{name}</a>' for name in pages}
     assert told["1"] in ada.get(pages["2"]).text
     assert program(service, "ada").get(pages["2"]).json()["same_as"] == "1"
     for who, name in ((ada, "1"), (bob, "3"), (bob, "2")):  # the first, another account's, and of one that is private
-        assert "The same files" not in who.get(pages[name]).text
+        assert "Identical to the files" not in who.get(pages[name]).text
     assert program(service, "bob").get(pages["2"]).json()["same_as"] == ""
 
 

@@ -529,10 +529,10 @@ def test_organisers_alone_see_why_nothing_is_scored(service: Service) -> None:
         for role in ("organiser", "submitter")
     }
     assert (
-        "Nothing is scored since 2027-01-01 00:00 (UTC), and it is tried again: test0.lab: &lt;gone&gt;"
+        "No submissions have been scored since 2027-01-01 00:00 (UTC); retrying: test0.lab: &lt;gone&gt;"
         in told["organiser"]
     )
-    assert "Nothing is scored" not in told["submitter"]
+    assert "No submissions have been scored" not in told["submitter"]
 
 
 def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(

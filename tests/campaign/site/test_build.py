@@ -139,7 +139,7 @@ def test_what_changed_since_the_site_before_is_on_the_front_page_and_in_the_feed
     assert feed.findtext(f"{ATOM}id") == first.findtext(f"{ATOM}id")
     assert entries[0].find(f"{ATOM}link").get("href") == "https://example.org/results/stores/s/chord/index.html"
     # The history stays when nothing changes, and names what is gone.
-    assert write_site({"t": tmp_path / "new" / "s.zarr"}, folder).changes[-1].title == "chord (s): no longer here"
+    assert write_site({"t": tmp_path / "new" / "s.zarr"}, folder).changes[-1].title == "chord (s): removed"
     assert len(ElementTree.parse(folder / "feed.xml").getroot().findall(f"{ATOM}entry")) == 4
 
 
@@ -189,14 +189,16 @@ def test_what_is_not_a_site_is_never_replaced(store, tmp_path):
     folder = tmp_path / "thesis"
     folder.mkdir()
     (folder / "chapter.tex").write_text("years of work")
-    with pytest.raises(QueryError, match=r"holds files, but no site of mirflow \(chapter.tex\); name a new folder"):
+    with pytest.raises(
+        QueryError, match=r"contains files that are not a mirflow site \(chapter.tex\); choose a new folder"
+    ):
         write_site([store], folder)
     (folder / "site.json").write_text('{"schema": "another"}')
     with pytest.raises(QueryError, match="is not the record of a site"):
         write_site([store], folder)
     with pytest.raises(QueryError, match="is a file"):
         write_site([store], folder / "chapter.tex")
-    with pytest.raises(QueryError, match="there is no folder"):
+    with pytest.raises(QueryError, match="does not exist"):
         write_site([store], tmp_path / "a" / "b")
     assert (folder / "chapter.tex").read_text() == "years of work"
     assert [one.name for one in tmp_path.iterdir()] == ["thesis"]
@@ -260,7 +262,9 @@ def test_the_command_says_what_it_wrote_and_what_changed(store, tmp_path):
     again = invoke("site", store, "-o", tmp_path / "site", "--label", "autumn", code=0)
     assert "changed: chord (autumn): new, 4 systems on 12 tracks" in again.output
     assert (tmp_path / "site" / file_of("evaluation", store="autumn", evaluation="chord")).is_file()
-    assert "write it whole, such as https://" in refused("site", store, "-o", tmp_path / "site", "--url", "example.org")
+    assert "expected a full URL such as https://" in refused(
+        "site", store, "-o", tmp_path / "site", "--url", "example.org"
+    )
     assert "1 labels for 2 stores" in refused("site", store, store, "-o", tmp_path / "x", "--label", "a")
 
 

@@ -1,4 +1,4 @@
-/** What a grader does besides judging, sent now and then; it may be lost, judgements may not. */
+/** A grader's actions other than judging, sent from time to time; unlike judgements they may be lost. */
 
 const MOST = 400;
 const EVERY = 8_000;

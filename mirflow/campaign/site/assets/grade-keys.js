@@ -1,4 +1,4 @@
-/** Keys of the grader's page; they never take a key from a control that has the focus and uses it. */
+/** Keyboard shortcuts of the grader's page; they never override keys used by the focused control. */
 
 const SWITCH = "mirflow-grading-keys";
 const PARTS = ["f", "m", "l"];

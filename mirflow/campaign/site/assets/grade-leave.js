@@ -1,4 +1,4 @@
-/** Logging out: what waits in the browser to be saved is forgotten, after a question. */
+/** Logging out deletes unsaved changes in the browser, after confirmation. */
 
 import { forget, isWaiting } from "./grade-queue.js";
 

@@ -6,7 +6,7 @@ const channel = "BroadcastChannel" in window ? new BroadcastChannel("mirflow-gra
 
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
-/** Seconds that were heard, each once. */
+/** Seconds played, each counted once. */
 function heardOf(audio) {
   let seconds = 0;
   for (let at = 0; at < audio.played.length; at++) seconds += audio.played.end(at) - audio.played.start(at);
@@ -32,7 +32,7 @@ export class Player {
     this.onreach = () => {};
     this.connected = false;
     this.timer = 0;
-    /** Whether the server could not be reached for the recording, which says nothing of the recording. */
+    /** Whether the server could not be reached, as opposed to a problem of the recording. */
     this.away = false;
     this.make();
   }
@@ -63,7 +63,7 @@ export class Player {
     this.show();
   }
 
-  /** Find out whether the recording cannot be played, or the server is away: the browser's error is the same. */
+  /** Distinguish an unplayable recording from an unavailable server, which cause the same error. */
   async fail() {
     this.reach(navigator.onLine);
     try {
@@ -77,7 +77,7 @@ export class Player {
     this.timer = window.setTimeout(() => this.retry(), 5000);
   }
 
-  /** Load the recording again after the server was away. */
+  /** Reload the recording when the server is available again. */
   retry() {
     window.clearTimeout(this.timer);
     if (!this.away) return;
@@ -92,7 +92,7 @@ export class Player {
     this.onreach();
   }
 
-  /** Seconds that were heard; of a recording that was heard to its end at least as many as asked for. */
+  /** Seconds played; a recording played to its end counts as long enough. */
   heard(enough) {
     const seconds = heardOf(this.audio);
     return this.whole && seconds > this.audio.duration * 0.9 ? Math.max(seconds, enough) : seconds;
@@ -135,7 +135,7 @@ export class Player {
     if (!this.playing) this.play();
   }
 
-  /** Route the sound through its gain; where there is no Web Audio the element's own volume does it. */
+  /** Route the sound through a gain node; without Web Audio, use the element's volume. */
   connect() {
     if (this.connected || this.gain === 1) return;
     this.connected = true;

@@ -1,4 +1,4 @@
-/** Changes on their way to the server: kept in the browser until they are saved, sent in order, and again if need be. */
+/** Changes on their way to the server: kept in the browser until saved, sent in order, and retried. */
 
 const PREFIX = "mirflow-grading:";
 const kept = storage();
@@ -21,15 +21,15 @@ function storage() {
   }
 }
 
-/** Keys of what is kept of all rounds and graders of a server; others of this host have other folders. */
+/** Keys for all rounds and graders of a server; other servers on this host have other paths. */
 const keysBelow = (folder) => Object.keys(kept).filter((key) => key.startsWith(PREFIX + folder));
 
-/** Forget whatever is kept here of the rounds below a path. */
+/** Delete everything stored for the rounds below a path. */
 export function forget(folder) {
   for (const key of keysBelow(folder)) kept.removeItem(key);
 }
 
-/** Whether anything is kept of the rounds below a path that their server has not. */
+/** Whether unsaved changes are stored for the rounds below a path. */
 export const isWaiting = (folder) => keysBelow(folder).length > 0;
 
 /** A name for this window that no other has; there may be no `crypto.randomUUID` without TLS. */
@@ -64,7 +64,7 @@ export class Queue {
     return `${PREFIX}${new URL(this.address, document.baseURI).pathname}:${this.owner}:`;
   }
 
-  /** Keys of what is not saved, the oldest first; those of windows that were closed are among them. */
+  /** Keys of unsaved changes, oldest first, including those of closed windows. */
   get keys() {
     return Object.keys(kept).filter((key) => key.startsWith(this.prefix)).sort();
   }
@@ -83,7 +83,7 @@ export class Queue {
     }
   }
 
-  /** Keep a change and send it; the last one is replaced if it is of the same fields and has not set out. */
+  /** Store a change and send it; it replaces an unsent one of the same fields. */
   add(assignment, values, heard) {
     const number = ++this.number;
     const last = this.keys.at(-1);
@@ -107,7 +107,7 @@ export class Queue {
     this.send();
   }
 
-  /** Send what is kept, one change after the other. */
+  /** Send stored changes one by one. */
   async send() {
     if (this.sending || this.stopped || this.timer) return;
     let key;
@@ -121,7 +121,7 @@ export class Queue {
       this.drop(key);
       this.failures = 0;
     }
-    // Each window sends what any of them has kept: what another one took is asked for, to say whether it is saved.
+    // Each window sends the changes of all windows, and asks whether those taken by another one are saved.
     const taken = [...new Set(this.own.values())];
     this.own.clear();
     if (taken.length && !this.stopped) this.listener.taken(taken);

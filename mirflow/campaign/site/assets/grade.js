@@ -1,4 +1,4 @@
-/** The grader's page: each change of a judgement is kept here and sent at once. */
+/** The grader's page: each change of a judgement is stored here and sent immediately. */
 
 import { Events } from "./grade-events.js";
 import { listen } from "./grade-keys.js";
@@ -30,7 +30,7 @@ class Candidate {
     this.player = null;
     this.toldHeard = this.before;
     this.makeSlider();
-    // What is being typed or dragged is no change yet, and an answer about an earlier one must not put it back.
+    // Typing or dragging in progress is not a change yet, and a response to an earlier one must not revert it.
     this.editing = false;
     section.addEventListener("input", ({ target }) => { this.editing = target === this.fine || target === this.slider; });
     section.addEventListener("focusout", () => { this.editing = false; });
@@ -58,7 +58,7 @@ class Candidate {
       this.fine.value = Number(this.slider.value).toFixed(1);
       this.showSlider();
     });
-    // Where the slider stands is a judgement only once somebody has touched it there.
+    // The position of the slider is a judgement only once the grader has touched it.
     this.slider.addEventListener("pointerup", () => {
       if (this.fine.value === "") this.setFine(Number(this.slider.value));
     });
@@ -126,7 +126,7 @@ class Candidate {
     this.showHint();
   }
 
-  /** Ask nobody to give up a candidate because the connection is gone; what was said before can be taken back. */
+  /** Do not offer to give up a candidate because of a lost connection; an earlier choice can be undone. */
   reached() {
     for (const flag of this.flags) if (flag.dataset.field === "unplayable") flag.disabled = this.player.away && !flag.checked;
   }
@@ -233,11 +233,11 @@ listen(document.getElementById("keys"), {
   },
 });
 
-// What was kept when a window was closed is shown, and sent first.
+// Show changes stored by closed windows, and send them first.
 for (const change of queue.changes) byId.get(change.assignment)?.show(change.values);
 queue.retry();
 
-// The form saves everything at once where there are no scripts; here everything is saved before it is sent.
+// Without scripts the form saves everything at once; here everything is already saved on submission.
 form.classList.add("live");
 form.querySelectorAll("button.plain").forEach((button) => button.remove());
 form.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// Progress of a submission by server-sent events. Without this script the page loads itself again.
+// Progress of a submission by server-sent events. Without this script the page reloads itself.
 
 const shown = document.getElementById("progress");
 const [words, stage, done] = ["words", "stage", "done"].map((id) => document.getElementById(id));
@@ -30,7 +30,7 @@ events.addEventListener("end", () => {
   events.close();
   location.reload();
 });
-// A browser gives up after an answer that is no stream, such as that of a server that is just starting again.
+// A browser gives up after a response that is not a stream, for example while the server restarts.
 events.addEventListener("error", () => {
   if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
 });

@@ -1,4 +1,4 @@
-// Sends the form of a submission with a bar of what has gone out; without this script the browser sends it.
+// Uploads a submission with a progress bar; without this script the browser sends the form.
 
 const form = document.getElementById("upload");
 const [trouble, sent, said] = ["trouble", "sent", "said"].map((id) => document.getElementById(id));
@@ -11,7 +11,7 @@ function complain(text) {
   if (text) trouble.scrollIntoView({ block: "nearest" });
 }
 
-/** What the server would refuse after the upload. @returns {string} */
+/** Check what the server would refuse after the upload. @returns {string} */
 function findTrouble() {
   const files = [...form.querySelectorAll('input[type="file"]')].flatMap((input) => [...input.files]);
   const size = files.reduce((sum, file) => sum + file.size, 0);
