@@ -26,7 +26,7 @@ CORS = {"Access-Control-Allow-Origin": "*"}
 LARGEST = 8_000_000
 """Largest response that is cached, in bytes."""
 AT_ONCE = 2
-"""Responses computed concurrently; responses to freely chosen queries have as many slots of their own."""
+"""Responses computed concurrently; as many again to freely chosen queries."""
 MOST_ADDRESSES = 20_000
 """Addresses for which the cached response is looked up before routing."""
 LONGEST_ADDRESS = 1_000
