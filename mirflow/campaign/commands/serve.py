@@ -64,7 +64,7 @@ def demand_packages() -> None:
 def serve_command() -> None:
     """Serve STORE..., or a campaign: mirflow serve STORE..., mirflow serve CAMPAIGN.yaml.
 
-    The options of the server, such as --port, are listed by `mirflow serve start --help`.
+    The options of the server, such as --port, are those of `mirflow serve start`.
     """
 
 
