@@ -149,7 +149,7 @@ class GroupContent:
         Results of any of the (system, track) cells, in any order. The rest reads as ``not_computed``. Cells of
         other systems and tracks are left out; of a cell that is given twice the later one counts.
     metric_coords, system_coords, track_coords : mapping of str to sequence
-        Further coordinates along each dim: str, float, int, bool, or None where there is no value. Those along
+        Further coordinates along each dim: str, float, int, bool, or None if it is missing. Those along
         ``metric`` are what :func:`mirflow.metrics.base` says.
     attrs : mapping
         Attributes of the group, as JSON: task, convention, grid, parameters, pipeline, versions, signature, ...

@@ -145,7 +145,7 @@ def annotation(task: str, *values: object, **columns: object) -> xr.Dataset:
     Raises
     ------
     UnknownNameError
-        For a task that there is not.
+        If the task does not exist.
     InvalidAnnotationError
         If columns are missing, differ in length, or do not hold numbers or text as they should.
 
@@ -197,7 +197,7 @@ def collection(task: str, annotations: TracksLike) -> Collection:
     Raises
     ------
     AnnotationError
-        If there is no track, or annotations cannot be understood: all of them are listed.
+        If there are no tracks, or annotations are invalid: all of them are listed.
 
     Examples
     --------
@@ -363,7 +363,7 @@ def from_mirdata(
     Raises
     ------
     UnknownNameError
-        For a data set, version, track, split or attribute that there is not.
+        If the data set, version, track, split or attribute does not exist.
     AnnotationError
         If files are missing, cannot be read, or hold another kind: all of them are listed.
     """

@@ -476,7 +476,7 @@ def raise_failure(cells: Cells) -> None:
         where += f", metric{'s' if names[1:] else ''} {', '.join(map(repr, names))}"
     else:
         where += f": {Status(int(cells.status[first])).name}"
-    raise RunError(f"{where}: {cells.message[first]} (stopped, as on_error is raise; what was computed is kept)")
+    raise RunError(f"{where}: {cells.message[first]} (stopped, as on_error is raise; computed scores are kept)")
 
 
 def _publish(

@@ -220,7 +220,7 @@ def _score_alone(work: BlockWork, score: Callable[[BlockWork], Cells | str], dea
     nothing = score(replace(work, tracks=()))
     if isinstance(nothing, str):
         raise RunError(
-            f"{nothing} before it scored anything, and so did others; what was computed is kept: run again, perhaps "
+            f"{nothing} before it scored anything, and so did others; computed scores are kept: run again, perhaps "
             "with scheduler: serial"
         )
     blank = score(work.without_estimates())
@@ -366,7 +366,7 @@ class _Cluster:
             if isinstance(error, AttributeError | ImportError | PickleError):
                 raise RunError(
                     f"the cluster failed ({type(error).__name__}: {error}): its scheduler and workers need the code of "
-                    f"this process, mirflow {version('mirflow')}; what was computed is kept: install it, start them "
+                    f"this process, mirflow {version('mirflow')}; computed scores are kept: install it, start them "
                     "anew and run again"
                 ) from None
             raise
@@ -386,7 +386,7 @@ class _Cluster:
                     break
             except OSError as lost:
                 raise _cluster_failure(lost) from None
-        kept = "" if error is SchedulerError else "; what was computed is kept"
+        kept = "" if error is SchedulerError else "; computed scores are kept"
         how = f"dask worker {self.address}" if self.client.cluster is None else "client.cluster.scale(2)"
         raise error(f"{missing} {WORKER_SECONDS} seconds{kept}: start some ({how}), and run again")
 
@@ -408,4 +408,4 @@ class _Cluster:
 
 
 def _cluster_failure(error: BaseException) -> RunError:
-    return RunError(f"the cluster failed ({type(error).__name__}: {error}); what was computed is kept: run again")
+    return RunError(f"the cluster failed ({type(error).__name__}: {error}); computed scores are kept: run again")

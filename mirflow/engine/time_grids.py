@@ -181,7 +181,7 @@ def align(
     Raises
     ------
     AnnotationError
-        If there are no annotations, they differ in kind or have no times, values are invalid, or the grid is unsuitable
+        If nothing is given, annotations differ in kind or have no times, values are invalid, or the grid is unsuitable
         or too long.
     UnknownNameError
         For another resampling.

@@ -24,7 +24,7 @@ _BYTES = 32
 def sign_run(folder: Path, pipeline: str, root: str) -> None:
     """Sign the pipeline and the root of a store that a run has just written.
 
-    Without a home folder, or on a full disk, there is no signature, and reports ask for ``--root``.
+    Without a home folder, or on a full disk, no signature is written, and reports ask for ``--root``.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ def read_pack(path: str | Path) -> Pack:
     Raises
     ------
     StoreError
-        If there is no pack, or its arrays do not fit together.
+        If the pack does not exist, or its arrays are inconsistent.
     """
     from .zarr_io import open_root, read_whole
 
@@ -422,7 +422,7 @@ def open_pack(path: str | Path, name: str = "") -> Mapping[str, PackSource]:
     Raises
     ------
     StoreError
-        If there is no pack, or a damaged one.
+        If the pack does not exist or is damaged.
 
     Examples
     --------

@@ -139,7 +139,7 @@ def test_two_runs_on_one_cluster_never_share_a_task(
 
 def test_a_cluster_that_goes_away_ends_in_an_error_that_says_so(cluster: Any, works: list[BlockWork]) -> None:
     distributed = pytest.importorskip("distributed")
-    gone = pytest.raises(RunError, match=r"the cluster failed .*; what was computed is kept")
+    gone = pytest.raises(RunError, match=r"the cluster failed .*; computed scores are kept")
     with distributed.Client(cluster, set_as_default=False) as client, gone:
 
         def cancel_the_rest(number: int, cells: Cells) -> None:

@@ -159,7 +159,7 @@ def test_a_failure_of_one_metric_stops_a_run_that_is_to_raise(folder: Path) -> N
     stops = pytest.raises(
         RunError,
         match=r"^system 'ada', track 't3', metrics 'count_error@5\.0', 'count_error': the metric failed: count_error: "
-        r"ZeroDivisionError: thirteen beats \(own\.py:12\) \(stopped, as on_error is raise; what was computed is kept",
+        r"ZeroDivisionError: thirteen beats \(own\.py:12\) \(stopped, as on_error is raise; computed scores are kept",
     )
     with stops:
         run(folder, on_error="raise")
