@@ -434,7 +434,7 @@ def test_who_withdraws_is_asked_nothing_more_and_may_come_back(service: Service)
     assert grader.submit(f"{ROUND}withdraw", what="").status_code == 400
     answer = grader.submit(f"{ROUND}withdraw", what="keep")
     assert answer.status_code == 303
-    assert "You have withdrawn. What you judged is kept" in grader.get(answer.headers["location"]).text
+    assert "You have withdrawn. Your judgements are kept" in grader.get(answer.headers["location"]).text
     assert grader.judge(first, broad="VS").status_code == 409
     assert len(rows(service, StoredJudgement)) == 1
     assert Grader(service).asked()[0] == first
@@ -448,7 +448,7 @@ def test_who_withdraws_may_have_all_deleted(service: Service) -> None:
         one.post(f"{ROUND}events", json=body, headers={"X-CSRF-Token": one.csrf()})
     answer = grader.submit(f"{ROUND}withdraw", what="delete")
     assert answer.status_code == 303
-    assert "You have withdrawn. What you judged is deleted." in grader.get(answer.headers["location"]).text
+    assert "You have withdrawn. Your judgements are deleted." in grader.get(answer.headers["location"]).text
     assert [len(rows(service, table)) for table in (Participation, StoredAssignment, StoredJudgement, StoredEvent)] == [
         1,
         4,

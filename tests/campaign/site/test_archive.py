@@ -227,4 +227,4 @@ def test_what_is_not_there_is_named(stores):
     table.write_text("years: [2012]\n")
     with pytest.raises(QueryError, match="expected a list of rows"):
         read_archive(table)
-    assert "cannot read" in refused("archive", stores / "none.csv")
+    assert "none.csv: cannot be read" in refused("archive", stores / "none.csv")
