@@ -227,7 +227,7 @@ def test_without_scripts_a_page_is_a_form(enter: Callable[..., Any], service: Se
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_load_state()
     assert re.match(r"saved \d\d:\d\d UTC", page.locator("#status").text_content())
-    page.get_by_role("button", name="Save, and go to the next query").click()
+    page.get_by_role("button", name="Save and go to the next query").click()
     page.wait_for_url("**page=2")
     assert [(one.broad, one.fine, one.heard) for one in judged(service)] == [("SS", 5.5, None)] * 5
 

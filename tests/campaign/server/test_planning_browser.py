@@ -81,7 +81,7 @@ def plan(page: Any, address: str, folder: Path, check: Callable[[], None]) -> No
     page.get_by_role("button", name="Send the table").click()
     page.get_by_text("12 pieces of collection.csv, with genre, artist.").wait_for()
     page.get_by_label("Number of queries").fill("1")
-    page.get_by_label("Drawn", exact=True).select_option(label="so many of each genre")
+    page.get_by_label("Drawn", exact=True).select_option(label="this many of each genre")
     page.get_by_role("button", name="Draw", exact=True).click()
     page.get_by_role("row", name="queries of genre folk 1").wait_for()
     page.locator("#lists").get_by_label("Files").set_input_files(folder / "lists.zip")
@@ -123,7 +123,7 @@ def judge_all(page: Any, address: str) -> int:
             candidate = page.locator(".candidate").nth(one)
             candidate.locator("input[type=radio]").nth(one % 3).check()
             candidate.locator("input[type=number]").fill(str(1 + 3 * (one % 3)))
-        page.get_by_role("button", name="Save, and go to the next query").click()
+        page.get_by_role("button", name="Save and go to the next query").click()
         page.wait_for_load_state()
         judged += number
     return judged
