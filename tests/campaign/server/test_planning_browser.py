@@ -95,7 +95,7 @@ def plan(page: Any, address: str, folder: Path, check: Callable[[], None]) -> No
     page.get_by_label("Graders", exact=True).fill("1")
     page.locator("#assign").get_by_label("Graders of a pair").fill("2")
     page.get_by_role("button", name="Assign", exact=True).click()
-    page.get_by_role("alert").get_by_text("each pair needs 2 graders, and there are 1").wait_for()
+    page.get_by_role("alert").get_by_text("each pair needs 2 graders, but there are only 1").wait_for()
     page.get_by_label("Graders", exact=True).fill("2")
     page.get_by_role("button", name="Assign", exact=True).click()
     page.get_by_role("row", name="judgements 16").wait_for()
@@ -106,7 +106,7 @@ def plan(page: Any, address: str, folder: Path, check: Callable[[], None]) -> No
 def open_round(page: Any) -> None:
     page.get_by_label("Displayed title").fill("Which are alike?")
     page.locator("#open").get_by_label("Graders of a pair").fill("1")
-    page.get_by_label("asked about twice").fill("0")
+    page.get_by_label("judges twice").fill("0")
     page.get_by_label("Seconds to listen").fill("0")
     page.get_by_role("button", name="Open the round").click()
     page.get_by_text("The round is open, so its plan cannot be changed").wait_for()
