@@ -18,11 +18,11 @@ from .annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from .annotations.classes import Classes
 from .annotations.schema import Kind, kind_of
 from .annotations.source import MemorySource, Source
-from .cells import FAILED_METRIC, FAILED_METRICS, WARNING, Cells, Status, concatenate_cells, no_cells
+from .cells import FAILED_METRIC, FAILED_METRICS, Cells, Status, concatenate_cells, no_cells
 from .engine.block import BLOCK, TrackWork, block_size
 from .engine.runs import raise_failure
 from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
-from .evaluation import EvaluationRules, describe_doubts, describe_failures, unmeasured
+from .evaluation import EvaluationRules, describe_doubts, describe_failures, describe_gaps, unmeasured
 from .metrics.base import Grid, MetricLike, Sparse
 from .metrics.measures import Measure
 from .ragged import Float, Int
@@ -442,17 +442,8 @@ class Accumulator:
 
     def _warn_of_gaps(self, cells: Cells) -> None:
         """Warn about pairs without a score of some metrics, with the reason."""
-        why = np.array([bool(text) and not text.startswith(WARNING) for text in cells.message], dtype=np.bool_)
-        gaps = np.isnan(cells.score) & (cells.weight != 0) & why[:, np.newaxis]
-        rows = np.flatnonzero(gaps.any(axis=1))
-        if len(rows):
-            first = int(rows[0])
-            names = [name for name, gap in zip(cells.measures, gaps.any(axis=0).tolist(), strict=True) if gap]
-            shown = f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
-            warn_caller(
-                f"some metrics ({shown}) have no score of {len(rows)} of {counted(len(cells), 'pair')}, as of "
-                f"track {cells.track[first]!r}: {cells.message[first]}; missing='skip' gives no warning"
-            )
+        if gaps := describe_gaps(cells, "pair"):
+            warn_caller(f"{gaps}; missing='skip' gives no warning")
 
     def _canonical(self, cells: Cells) -> Int:
         """An order of the cells that depends only on the pairs, as sums depend on the order in their last bits."""

@@ -68,7 +68,23 @@ FAILED_METRICS, FAILED_METRIC = "failed_metrics", "failed_metric"
 """Result with an extra dim of cells of which some metrics failed: 1 for each of these metrics, by its identity."""
 
 WARNING = "warning: "
-"""Prefix of the message of a cell that has all its scores but should be checked."""
+"""Prefix of a doubt in the message of a cell whose annotations should be checked."""
+
+
+def split_message(message: str) -> tuple[str, str]:
+    """Split the message of a cell into the reason for missing scores and the doubt about its annotations.
+
+    Examples
+    --------
+    >>> split_message("a note has no velocity; warning: a.txt: pitches are MIDI numbers")
+    ('a note has no velocity', 'a.txt: pitches are MIDI numbers')
+    >>> split_message("warning: a.txt: pitches are MIDI numbers")
+    ('', 'a.txt: pitches are MIDI numbers')
+    """
+    if message.startswith(WARNING):
+        return "", message.removeprefix(WARNING)
+    reason, _, doubt = message.partition(f"; {WARNING}")
+    return reason, doubt
 
 
 @dataclass(frozen=True)
@@ -85,8 +101,8 @@ class Cells:
     """Values of :class:`mirflow.cells.Status`."""
     repairs: npt.NDArray[np.int32]
     message: tuple[str, ...]
-    """Why a cell, or some of its metrics, have no score, or which of its annotations is empty; or, after `WARNING`, why
-    its two sides hardly belong together. Nothing where all is well."""
+    """Why a cell, or some of its metrics, have no score, or which of its annotations is empty; after `WARNING`, why its
+    two sides hardly belong together. Empty where neither applies; see `split_message`."""
     digest: tuple[str, ...]
     """``reference:estimate`` digests of the bytes that were scored."""
     stamp: Int

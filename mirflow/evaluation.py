@@ -16,7 +16,7 @@ from .annotations.annotation import Annotation, AnnotationLike
 from .annotations.classes import Classes, as_classes
 from .annotations.schema import kind_of
 from .annotations.source import Source
-from .cells import FAILED, MISSING, SCORED, WARNING, Cells, GroupContent, Status, concatenate_cells, no_cells
+from .cells import FAILED, MISSING, SCORED, Cells, GroupContent, Status, concatenate_cells, no_cells, split_message
 from .engine.block import BlockWork, TrackWork, block_size, score_block
 from .engine.runs import raise_failure
 from .errors import (
@@ -547,6 +547,8 @@ def warn_of_results(cells: Cells) -> None:
     """Warn once about annotations that could not be scored, and once about doubtful scores."""
     if failures := describe_failures(cells, "cell", FAILED - MISSING):
         warn_caller(f"{failures}; status and message have them all")
+    if gaps := describe_gaps(cells.take(np.flatnonzero(cells.status == Status.ok)), "scored cell"):
+        warn_caller(f"{gaps}; message has all reasons")
     for text in describe_doubts(cells).values():
         warn_caller(text)
 
@@ -566,17 +568,32 @@ def describe_failures(cells: Cells, noun: str, statuses: AbstractSet[Status] = F
     return f"{len(failed)} of {counted(len(cells), noun)} {have} no score ({kinds}), the first being {where}: {reason}"
 
 
+def describe_gaps(cells: Cells, noun: str) -> str:
+    """Count the cells that lack a score of some metrics, with the reason of the first; empty if none does."""
+    why = [split_message(text)[0] for text in cells.message]
+    known = np.array([bool(text) for text in why], dtype=np.bool_)
+    gaps = np.isnan(cells.score) & (cells.weight != 0) & known[:, np.newaxis]
+    rows = np.flatnonzero(gaps.any(axis=1))
+    if not len(rows):
+        return ""
+    names = [name for name, gap in zip(cells.measures, gaps.any(axis=0).tolist(), strict=True) if gap]
+    shown = f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+    first = int(rows[0])
+    where = f"track {cells.track[first]!r}: " if cells.track[first] else ""
+    return f"some metrics ({shown}) have no score of {len(rows)} of {counted(len(cells), noun)}: {where}{why[first]}"
+
+
 def describe_doubts(cells: Cells) -> dict[str, str]:
     """Describe doubtful scores, and metrics that had nothing to measure in any cell, by the kind of doubt."""
     odd = [
         place
         for place, (status, message) in enumerate(zip(cells.status.tolist(), cells.message, strict=True))
-        if status == Status.ok and message.startswith(WARNING)
+        if status == Status.ok and split_message(message)[1]
     ]
     if odd:
         more = f" (and {len(odd) - 1} more, see message)" if len(odd) > 1 else ""
         track = f"track {cells.track[odd[0]]!r}: " if cells.track[odd[0]] else ""
-        return {"odd": f"{track}{cells.message[odd[0]].removeprefix(WARNING)}{more}"}
+        return {"odd": f"{track}{split_message(cells.message[odd[0]])[1]}{more}"}
     nothing = unmeasured(cells)
     if not nothing:
         return {}

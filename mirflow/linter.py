@@ -14,7 +14,7 @@ from .annotations.audio import first_not_finite, is_silent
 from .annotations.schema import KINDS, kind_of
 from .annotations.source import HeldSource, Source
 from .annotations.validation import inspect
-from .cells import EMPTY, WARNING, Status
+from .cells import EMPTY, Status, split_message
 from .engine.block import BlockWork, TrackWork, score_block
 from .engine.pitch_units import PITCH_HINT, midi_numbers
 from .engine.plausibility import SPACING, doubts_of, extents, far_apart
@@ -185,8 +185,8 @@ def _against(
     for path in paths:
         ds = evaluate_paths(reference, path, task, metrics=chosen, convention=convention, **options)
         for message in map(str, ds["message"].values.ravel().tolist()):
-            if message.startswith(WARNING):
-                label, _, text = message.removeprefix(WARNING).partition(": ")
+            if doubt := split_message(message)[1]:
+                label, _, text = doubt.partition(": ")
                 odd.setdefault(label, []).append(FileProblem("warning", "implausible", text))
     return odd
 
@@ -424,8 +424,7 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
     if Status(int(cells.status[0])) in EMPTY:
         yield FileProblem("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
         return
-    message = cells.message[0]
-    if message and not message.startswith(WARNING):
+    if message := split_message(cells.message[0])[0]:
         # Both sides are the same file, whichever side the message names.
         for side in ("system 'itself', track 'itself'", "reference", "estimate"):
             message = message.removeprefix(f"{side}: ")

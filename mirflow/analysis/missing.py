@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, WARNING, GroupContent, Status
+from ..cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, GroupContent, Status, split_message
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
 from ..store.format import WARNINGS
@@ -120,14 +120,14 @@ class CellProblem:
     @property
     def scored(self) -> str:
         """True if the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
-        if self.status in EMPTY or self.warned:
-            return "yes"
-        return "partly" if self.status.scored else "no"
+        if not self.status.scored:
+            return "no"
+        return "partly" if self.status == Status.ok and split_message(self.message)[0] else "yes"
 
     @property
     def warned(self) -> bool:
-        """True if the cell has all its scores, but its two sides hardly belong together."""
-        return self.status == Status.ok and self.message.startswith(WARNING)
+        """True if the cell has scores, but its two sides hardly belong together."""
+        return self.status == Status.ok and bool(split_message(self.message)[1])
 
     @property
     def kind(self) -> str:

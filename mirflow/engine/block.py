@@ -17,7 +17,7 @@ from ..annotations.audio import seconds_of
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
-from ..cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics
+from ..cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics, split_message
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..interruption import recognized_interrupts
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
@@ -612,8 +612,10 @@ def _note_implausible(
     every = np.bincount(pairs.cell, minlength=len(pairs.status))
     for pair, message in odd_pairs.items():
         cell = int(pairs.cell[pair])
-        if pairs.status[cell] == Status.ok and not pairs.message[cell] and doubted[cell] == every[cell]:
-            pairs.message[cell] = f"{WARNING}{estimates.label(int(pairs.estimate[pair]))}: {message}"
+        reason, known = split_message(pairs.message[cell])
+        if pairs.status[cell] == Status.ok and not known and doubted[cell] == every[cell]:
+            doubt = f"{WARNING}{estimates.label(int(pairs.estimate[pair]))}: {message}"
+            pairs.message[cell] = f"{reason}; {doubt}" if reason else doubt
 
 
 def _digests_and_durations(

@@ -18,7 +18,6 @@ from ..cells import (
     FAILED_METRIC,
     FAILED_METRICS,
     SCORED,
-    WARNING,
     Cells,
     GroupContent,
     Status,
@@ -26,6 +25,7 @@ from ..cells import (
     concatenate_cells,
     no_cells,
     relabel,
+    split_message,
 )
 from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted, visible
 from ..metrics.base import Sparse
@@ -500,9 +500,10 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
     cells, counts = content.cells, Counter(content.cells.status.tolist())
     failed, scored = (np.isin(cells.status, list(some)) for some in (FAILED, SCORED))
     ok = cells.status == Status.ok
-    warned = ok & np.array([message.startswith(WARNING) for message in cells.message], dtype=np.bool_)
-    # Cells with empty sides or warnings have messages, too, but also scores.
-    partly = ok & ~warned & np.array([bool(message) for message in cells.message], dtype=np.bool_)
+    # Cells with empty sides have messages, too, but also scores.
+    messages = [split_message(one) for one in cells.message]
+    partly = ok & np.array([bool(reason) for reason, _ in messages], dtype=np.bool_)
+    warned = ok & np.array([bool(doubt) for _, doubt in messages], dtype=np.bool_)
     return EvaluationReport(
         job.plan,
         content,
@@ -526,7 +527,7 @@ def _broken(plan: EvaluationPlan, cells: Cells) -> dict[str, tuple[int, str]]:
         own = [cell for cell, those in failed.items() if name in those]
         shown = min(own, key=lambda cell: len(failed[cell]))  # its message names few others
         where = f"system {cells.system[shown]!r}, track {cells.track[shown]!r}"
-        found[name] = len(own), f"{where}: {cells.message[shown]}"
+        found[name] = len(own), f"{where}: {split_message(cells.message[shown])[0]}"
     return found
 
 

@@ -120,9 +120,10 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
     """The most frequent kinds of reasons, each with its number of cells and an example; then what has a score."""
     kinds = group_problems([one for one in problems if one.scored != "yes"])
     named = [("without some metrics" if own[0].status.scored else own[0].status.name, own) for own in kinds[:_KINDS]]
+    doubtful = [one for one in problems if one.warned and one.scored == "yes"]
     empty = [(state, [one for one in problems if one.status == state]) for state in sorted(EMPTY)]
     with_score = [(f"{state.name}, with a score", own) for state, own in empty if own]
-    with_score += [("with a score", own) for own in group_problems([one for one in problems if one.warned])]
+    with_score += [("with a score", own) for own in group_problems(doubtful)]
     lines = []
     for what, own in (*named, *with_score):
         example = "" if len({one.message for one in own}) == 1 else "such as "

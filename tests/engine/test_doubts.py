@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ MISTAKES = {
         beats(),
         lines([[i, 0.5 * i] for i in range(40)]),
         "columns",
-        r"does the first column count\?.*time: 1",
+        r"if the first column numbers the rows, declare columns: \{time: 1\}",
     ),
     "velocities before pitches": Case(
         "transcription",
@@ -143,7 +144,7 @@ MISTAKES = {
         notes([60, 62, 64, 65]),
         notes([80] * 4, extra=[60, 62, 64, 65]),
         "columns",
-        "the third column has nothing but 80",
+        "the third column has only 80",
         {"pitch_unit": "MIDI"},
     ),
     "velocities in Hz": Case(
@@ -260,6 +261,17 @@ def test_a_mistake_is_a_warning_that_says_what_to_write(mistake: str, tmp_path: 
     assert scores.status == 1
 
 
+@pytest.mark.parametrize("convention", ["maestro", "mt3", "onsets_and_frames"])
+def test_a_doubt_is_kept_beside_the_reason_for_missing_scores(convention: str, tmp_path: Path) -> None:
+    case = MISTAKES["a MIDI reference and a tracker's semitones"]
+    with pytest.warns(MirflowWarning) as caught:
+        message = replace(case, options={"convention": convention}).evaluate(tmp_path).message.item()
+    assert re.search(f"reference.txt: a note has no velocity, .*; warning: .*estimate.txt: .*{case.warning}", message)
+    doubt, gaps = sorted((str(one.message) for one in caught), key=lambda text: "have no score" in text)
+    assert re.search(case.warning, doubt)
+    assert re.search("some metrics .* have no score of 1 of 1 scored cell: .*a note has no velocity", gaps)
+
+
 @pytest.mark.parametrize("good", GOOD)
 def test_good_annotations_are_not_doubted(good: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
@@ -343,7 +355,7 @@ class TestErrors:
         monkeypatch.chdir(tmp_path)
         name = "a.json" if task == "lyrics" else "a.txt"
         Path(name).write_text("rock\n")
-        with pytest.raises(AnnotationError, match=rf"'{name}' is a file, but .* give pathlib.Path\('{name}'\)"):
+        with pytest.raises(AnnotationError, match=rf"'{name}' is a file, but .* pass pathlib.Path\('{name}'\)"):
             mirflow.evaluate(name, name, task)
         assert mirflow.evaluate("b.txt", "b.txt", "classification").score.sel(metric="accuracy") == 1
 
