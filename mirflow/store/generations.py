@@ -106,6 +106,15 @@ _DAMAGE = (
 """What zarr, its codecs and JSON raise for files that are not as they were written."""
 
 
+def replaced(generation: str | Path) -> StoreError:
+    """The error for a generation that was removed while it was read."""
+    return StoreError(f"{generation}: was replaced by later runs while it was open; open the store again")
+
+
+def _was_removed(folder: Path) -> bool:
+    return folder.name.startswith("generation-") and not folder.exists()
+
+
 @contextmanager
 def reading(path: str | Path, remedy: str = "remove it and run the pipeline again") -> Iterator[None]:
     """Turn whatever damaged data makes zarr raise into one StoreError that names the store."""
@@ -114,6 +123,8 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
     except DamagedError as error:
         raise DamagedError(path, error.what, remedy) from error
     except _DAMAGE as error:
+        if isinstance(error, FileNotFoundError) and _was_removed(Path(path)):
+            raise replaced(path) from error
         # Codecs, JSON and metadata of damaged files raise various errors; mirflow's errors are passed on.
         if isinstance(error, UnknownNameError):
             raise

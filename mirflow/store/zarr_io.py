@@ -24,8 +24,8 @@ from numcodecs.zstd import decompress
 from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore
 
-from ..errors import DamagedError, StoreError
-from .generations import reading, write_synced
+from ..errors import DamagedError
+from .generations import reading, replaced, write_synced
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -77,7 +77,7 @@ class GenerationStore(LocalStore):
         _demand_file(self.root, key)
         value = await super().get(key, prototype, byte_range)
         if value is None and not self.root.exists():
-            raise StoreError(f"{self.root}: was replaced by later runs while it was open; open the store again")
+            raise replaced(self.root)
         chunk = _CHUNK.fullmatch(key)
         if chunk is None:
             return value

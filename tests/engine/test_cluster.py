@@ -70,8 +70,10 @@ def test_a_run_whose_cluster_loses_its_workers_ends_with_a_message(
         monkeypatch.setattr(schedule, "WORKER_SECONDS", 0.5)  # not before a worker has joined
         kill(worker)
 
-    none = f"the dask scheduler at {cluster.address} has no workers, and none joined it within 0.5 seconds; what was "
-    ends = pytest.raises(RunError, match=f"{none}computed is kept: start some .dask worker {cluster.address}., and run")
+    none = f"the dask scheduler at {cluster.address} has no workers, and none joined it within 0.5 seconds; "
+    ends = pytest.raises(
+        RunError, match=f"{none}computed scores are kept: start some .dask worker {cluster.address}., and run"
+    )
     with Client(cluster.address, set_as_default=False) as client, ends:
         schedule.execute(works, client if given == "client" else cluster.address, kill_the_worker)
     assert 0 < len(came) < len(works)

@@ -12,7 +12,7 @@ import zarr
 
 from mirflow.errors import DamagedError, StoreError
 from mirflow.ragged import Ragged
-from mirflow.store import StoreWriter, open_store, read_group, write_pack
+from mirflow.store import StoreWriter, open_store, read_group, write_pack, zarr_io
 
 from ..groups import random_group, write_store
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
@@ -97,6 +97,18 @@ def test_a_tree_whose_generation_is_gone_raises_instead_of_reading_fill_values(s
         tree["chord"].score.load()
     with pytest.raises(StoreError, match="open the store again"):
         tree["chord"].confusion.load()
+
+
+def test_a_generation_that_goes_while_a_chunk_is_read_is_named_so(store, monkeypatch):
+    tree, identity = open_store(store), zarr_io._identity
+
+    def remove_first(array):
+        shutil.rmtree(store.resolve())
+        return identity(array)
+
+    monkeypatch.setattr(zarr_io, "_identity", remove_first)
+    with pytest.raises(StoreError, match="was replaced by later runs while it was open; open the store again"):
+        tree["chord"].score.load()
 
 
 def test_a_chunk_that_was_never_written_reads_as_its_fill(store):

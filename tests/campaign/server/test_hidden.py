@@ -277,7 +277,7 @@ def test_a_name_under_which_something_was_scored_is_not_given_again(
     ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
     other = content_of(ds, "chord")
     changed = replace(other, cells=replace(other.cells, digest=tuple("x:y" for _ in other.cells.digest)))
-    with pytest.raises(StoreError, match="the reference of track 'dev0' is another one"):
+    with pytest.raises(StoreError, match="the reference of track 'dev0' differs from the one used"):
         join(other, changed)
     kept = [one.partition(":")[0] for one in other.cells.digest]
     changed = replace(other, cells=replace(other.cells, digest=tuple(f"{one}:y" for one in kept)))

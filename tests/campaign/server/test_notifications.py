@@ -210,7 +210,7 @@ def test_mail_goes_to_the_sender_of_a_submission_who_left_an_address(
     assert second["Auto-Submitted"] == "auto-generated"
     text = second.get_content()
     assert text.splitlines()[:2] == [
-        "oak was scored; its page shows the scores that are released.",
+        "oak was scored; its page shows the released scores.",
         f"{BASE}/submissions/{mine}/",
     ]
     assert f"{BASE}/account" in text

@@ -270,7 +270,7 @@ def test_mutations_are_judged_as_their_query(service: Service, tmp_path: Path, a
     organiser = Organiser(service).begin()
     organiser.step("pieces", table="0")
     organiser.step("draw", number="12")
-    assert "the query that mutation of names" in organiser.get(PLAN).text
+    assert "the query in column mutation of, for mutated queries" in organiser.get(PLAN).text
     organiser.step("pool", lists="0", top="3", judged_as="mutation of", secret="known to the test")
     made, pool = service.folder / "grading" / "ams", tmp_path / "pool.csv"  # type: ignore[operator]
     arguments = ("-q", made / "queries.csv", "--top", "3", "--judged-as", "mutation of", "--seed", "known to the test")
@@ -393,7 +393,7 @@ def test_tables_of_pieces_that_are_none(pooled: Organiser, files: dict[str, str 
 def test_lists_that_are_not_taken(pooled: Organiser, files: dict[str, str | bytes], message: str) -> None:
     before = files_of(pooled)
     assert message in told(pooled.upload("upload-lists", files))
-    assert "Sent: S0, S1." in pooled.get(PLAN).text
+    assert "Uploaded: S0, S1." in pooled.get(PLAN).text
     assert list(pooled.service.submissions_folder.iterdir()) == []
     assert files_of(pooled) == before
 

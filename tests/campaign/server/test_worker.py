@@ -372,7 +372,7 @@ def test_changed_references_stop_the_worker_until_they_are_back(
     text = reference.read_text()
     reference.write_text("0 30 D\n")
     id = submit(service, "elm", estimates())
-    with pytest.raises(SystemTroubleError, match="the reference of track 'dev0' is another one"):
+    with pytest.raises(SystemTroubleError, match="the reference of track 'dev0' differs from the one used"):
         worker.work_off()
     assert state(service, id).state == "computed"
     reference.write_text(text)

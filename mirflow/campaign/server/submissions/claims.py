@@ -36,7 +36,7 @@ TRIES = 3
 """How often a job of a submission may end without a result."""
 _BEFORE = {"checking": "received", "scoring": "accepted", "releasing": "computed"}
 """States to which an unfinished submission returns."""
-_UNTOLD = "it could not be scored on {split}; see the organiser's log for the reason"
+_UNTOLD = "it could not be scored on {split}; the organiser finds the reason in the log"
 _LOG = logging.getLogger("mirflow.worker")
 
 
