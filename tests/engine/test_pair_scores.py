@@ -13,7 +13,7 @@ import xarray as xr
 import mirflow
 from mirflow.cells import Status
 from mirflow.engine.runs import RunReport
-from mirflow.errors import RunError, ScoreError
+from mirflow.errors import MirflowWarning, RunError, ScoreError
 from mirflow.metrics.base import get_task
 from mirflow.metrics.beat.kernel import Batch
 from mirflow.metrics.measures import Measure, Parameter, Weight, metric
@@ -209,7 +209,8 @@ def test_a_failure_of_one_metric_stops_scoring_in_memory_that_is_to_raise() -> N
         return 1.0
 
     sides = {"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]}
-    scores = mirflow.score(sides, sides, "onset", metrics=["f_measure", fussy])
+    with pytest.warns(MirflowWarning, match=r"some metrics \(fussy\) have no score of 1 of 2 scored cells: track 'b'"):
+        scores = mirflow.score(sides, sides, "onset", metrics=["f_measure", fussy])
     assert scores.failed_metrics.sel(track="b", failed_metric="fussy").item() == 1
     stops = pytest.raises(
         ScoreError, match=r"track 'b', metric 'fussy': the metric failed: fussy: ValueError: three on"
