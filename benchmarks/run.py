@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 
 import mirflow
-from mirflow.cells import concatenate_cells
 from mirflow.engine.block import score_block, works_of
 from mirflow.engine.runs import plan
 from mirflow.pipeline.plan import EvaluationPlan, Stale
+from mirflow.store.cells import concatenate_cells
 
 REPEATS = 5
 

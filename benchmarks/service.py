@@ -29,8 +29,8 @@ import numpy as np
 import psutil
 
 import mirflow
-from mirflow.cells import Cells, GroupContent
 from mirflow.store import StoreWriter
+from mirflow.store.cells import Cells, GroupContent
 from mirflow.store.read import content_of
 
 PAGE = "/stores/large/chord/"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from . import reports as reports
     from . import store as store
     from . import typing as typing
-    from .accumulator import Accumulator as Accumulator
     from .analysis.evaluations import open_store as open_store
     from .api import check as check
     from .api import compare as compare
@@ -40,10 +39,11 @@ if TYPE_CHECKING:
     from .engine.runs import run as run
     from .engine.time_grids import align as align
     from .engine.time_grids import from_grid as from_grid
-    from .evaluation import evaluate as evaluate
-    from .evaluation import evaluate_paths as evaluate_paths
-    from .evaluation import explain as explain
-    from .evaluation import score as score
+    from .evaluation.accumulator import Accumulator as Accumulator
+    from .evaluation.evaluate import evaluate as evaluate
+    from .evaluation.evaluate import evaluate_paths as evaluate_paths
+    from .evaluation.evaluate import explain as explain
+    from .evaluation.evaluate import score as score
     from .loading import annotation as annotation
     from .loading import collection as collection
     from .loading import from_mirdata as from_mirdata

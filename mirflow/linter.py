@@ -14,12 +14,11 @@ from .annotations.audio import first_not_finite, is_silent
 from .annotations.schema import KINDS, kind_of
 from .annotations.source import HeldSource, Source
 from .annotations.validation import inspect
-from .cells import EMPTY, Status, split_message
 from .engine.block import BlockWork, TrackWork, score_block
 from .engine.pitch_units import PITCH_HINT, midi_numbers
 from .engine.plausibility import SPACING, doubts_of, extents, far_apart
 from .errors import AnnotationError, UnreadableError
-from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
+from .evaluation.evaluate import annotation_files, evaluate_paths, is_pack, pack_sources
 from .metrics.base import Convention, get_task, tasks
 from .metrics.measures import LABELS, Measure
 from .pipeline.plan import Reference
@@ -33,6 +32,7 @@ from .readers.jams import describe_absent, open_jams
 from .readers.namespaces import NAMESPACES
 from .readers.options import MAX_BYTES, Reading, split_sides
 from .readers.tables.table import TableSource, holds_tracks, open_table
+from .store.cells import EMPTY, Status, split_message
 from .store.packs import open_pack
 
 Severity = Literal["error", "warning", "note"]

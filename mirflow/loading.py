@@ -27,6 +27,7 @@ from .errors import (
     together,
     warn_caller,
 )
+from .evaluation.sides import TracksLike, sources_of
 from .ragged import Column
 from .readers import read, read_all
 from .readers.mirdata import MirdataDataset, task_of_value
@@ -35,7 +36,6 @@ from .readers.options import Reading, Select, describe_options
 from .readers.patterns import Pattern
 from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
-from .sides import TracksLike, sources_of
 from .store.packs import open_pack, write_pack
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from .analysis.differences import Comparable
 from .analysis.evaluations import ScoresLike
 from .analysis.query_options import Names
 from .annotations.annotation import AnnotationLike, SupportsArray
+from .evaluation.sides import EstimatesLike, TracksLike
 from .metrics.base import MetricLike
-from .sides import EstimatesLike, TracksLike
 
 __all__ = [
     "AnnotationLike",

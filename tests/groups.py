@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mirflow.cells import Cells, Status
 from mirflow.metrics.base import Sparse
+from mirflow.store.cells import Cells, Status
 from mirflow.store.format import GroupContent
 from mirflow.store.write import StoreWriter
 

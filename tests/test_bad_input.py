@@ -15,13 +15,13 @@ import yaml
 from click.testing import CliRunner, Result
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.cli import output as exits
 from mirflow.errors import AnnotationError, UnreadableError
 from mirflow.linter import check_paths
 from mirflow.pipeline.load import MetadataError, read_tracks
 from mirflow.readers.content import read_bytes
+from mirflow.store.cells import Status
 from tests.datasets import write_dataset, write_pipeline
 
 

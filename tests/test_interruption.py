@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import mirflow
-from mirflow.cells import Cells
 from mirflow.engine.block import BlockWork, score_block
 from mirflow.interruption import Interrupted, answer_signals, deferred, stop_answering
+from mirflow.store.cells import Cells
 from tests.datasets import write_dataset
 
 from .waiting import PATIENCE, until

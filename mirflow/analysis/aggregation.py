@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
 from ..metrics.aggregates import AGGREGATES, CLASS_AGGREGATES, DECLARED, allowed_aggregates, table_aggregates
 from ..ragged import Bool, Float, Int
+from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores

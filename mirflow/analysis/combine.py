@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells import FAILED_METRIC, Status
 from ..errors import MirflowWarning, QueryError, counted
+from ..store.cells import FAILED_METRIC, Status
 from ..store.format import (
     CLASSES,
     DECLARED_METRICS,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..cells import SCORED
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float
+from ..store.cells import SCORED
 from ..store.format import IMPORTED, PRINTED_STEP
 from .query_options import Names
 from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of, read_store

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, GroupContent, Status, split_message
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
+from ..store.cells import EMPTY, FAILED, QUOTES_NOTHING, SCORED, GroupContent, Status, split_message
 from ..store.format import WARNINGS
 from .policies import MISSING, UNDEFINED
 from .scores import Scores, arrays_of, cell_texts, names_of
@@ -42,7 +42,7 @@ def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duratio
     ----------
     score, weight : float64 (systems, tracks, metrics)
     status : int8 (systems, tracks)
-        Values of :class:`mirflow.cells.Status`.
+        Values of :class:`mirflow.store.cells.Status`.
     duration : float64 (tracks,), seconds
         Durations of the references; 0 or NaN where there is none.
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Float, Int
+from ..store.cells import Status
 from .aggregation import aggregate_scores, ranked, select
 from .dims import REDUCTIONS, name_dim
 from .per_class import aggregate_table, explain_name, select_table

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import SCORED, GroupContent, Status
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
+from ..store.cells import SCORED, GroupContent, Status
 from ..store.format import dense_cells, nested_attrs, strings, usable_text
 
 if TYPE_CHECKING:

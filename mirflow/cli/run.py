@@ -288,10 +288,10 @@ def evaluate_command(
     """
     from ..analysis.missing import find_problems
     from ..analysis.scores import as_scores
-    from ..cells import FAILED_METRICS
-    from ..evaluation import evaluate_paths
+    from ..evaluation.evaluate import evaluate_paths
     from ..readers.class_tables import read_classes
     from ..reports.summaries import failed_cells, partial_cells, problem_lines
+    from ..store.cells import FAILED_METRICS
 
     style = choose_format(style, output)
     ds = evaluate_paths(

@@ -17,7 +17,6 @@ from ..annotations.audio import seconds_of
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
-from ..cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics, split_message
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..interruption import recognized_interrupts
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
@@ -27,6 +26,7 @@ from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
 from ..ragged import Bool, Column, Float, Int
 from ..readers.content import join_digests
+from ..store.cells import SCORED, WARNING, Cells, Status, concatenate_cells, mark_failed_metrics, split_message
 from .pair_scores import BROKEN, LOST, score_pairs
 from .plausibility import doubts_of, extents, implausible, odd_sides
 

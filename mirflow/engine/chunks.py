@@ -19,8 +19,8 @@ import numpy as np
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
 
-from ..cells import CELL_ATTRS, no_cells
 from ..metrics.base import Sparse
+from ..store.cells import CELL_ATTRS, no_cells
 from .block import BLOCK, BlockWork, block_size, score_block
 from .lazy import to_arrays
 

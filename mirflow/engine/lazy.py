@@ -14,10 +14,10 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.collection import Collection, Tracks, collect, with_columns
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
 from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int, concatenate
+from ..store.cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, empty_annotation, name_extras, score_block, works_of
 

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells import (
+from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted, visible
+from ..metrics.base import Sparse
+from ..metrics.measures import describe
+from ..notebook import html_table
+from ..pipeline import PlannedPipeline, plan_pipeline
+from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
+from ..pipeline.plan import describe as describe_plan
+from ..progress import Progress, progress_of
+from ..ragged import Bool
+from ..store.cells import (
     EMPTY,
     FAILED,
     FAILED_METRIC,
@@ -27,15 +36,6 @@ from ..cells import (
     relabel,
     split_message,
 )
-from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted, visible
-from ..metrics.base import Sparse
-from ..metrics.measures import describe
-from ..notebook import html_table
-from ..pipeline import PlannedPipeline, plan_pipeline
-from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
-from ..pipeline.plan import describe as describe_plan
-from ..progress import Progress, progress_of
-from ..ragged import Bool
 from ..store.format import (
     IMPORTED,
     column,

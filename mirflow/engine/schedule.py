@@ -21,9 +21,9 @@ from typing import Any
 
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..cells import Cells, concatenate_cells
 from ..errors import MirflowError, RunError, SchedulerError, UnreadableError
 from ..interruption import deferred
+from ..store.cells import Cells, concatenate_cells
 from .block import BlockWork, failed_cells, score_block
 
 Done = Callable[[int, Cells], None]

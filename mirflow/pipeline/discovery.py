@@ -16,7 +16,6 @@ from types import MappingProxyType
 
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
-from ..cells import Entry
 from ..errors import AnnotationError, MirflowError, MirflowWarning, UnknownNameError, suggest
 from ..readers.formats import WHOLE
 from ..readers.jams import annotators_of
@@ -27,8 +26,9 @@ from ..readers.patterns import Match, Pattern, fill, is_folder
 from ..readers.readings import open_readings
 from ..readers.sources import FileSource, gather, has_parts, matched_file, select_from
 from ..readers.tables.table import RowKey, TableSource, holds_tracks, open_table, spread_table
+from ..store.cells import Caution, Entry
 from .model import Estimates, Evaluation, Resolved, Trouble
-from .plan import Caution, Reference
+from .plan import Reference
 
 _MEANT = MappingProxyType({"reference": ("track", "annotator"), "estimates": ("track", "system", "annotator")})
 """Placeholders with a meaning on each side, whatever the kind of annotation."""

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from ..cells import CELL_ATTRS, MAX_NAME, Entry
 from ..errors import AnnotationError, PipelineError, PluginError, Problem, UnreadableError, suggest
 from ..metrics.measures import Measure, describe
 from ..plugins import READERS, TASKS, declared, digest_of, import_module
@@ -23,6 +22,7 @@ from ..readers.delimited import find_separator
 from ..readers.label_maps import shipped_maps
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
+from ..store.cells import CELL_ATTRS, MAX_NAME, Entry
 from .discovery import (
     MODEL,
     OUTSIDE,

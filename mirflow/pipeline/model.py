@@ -26,7 +26,6 @@ from pydantic_core import core_schema
 
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
-from ..cells import MAX_NAME
 from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError, store_flaw
 from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, expand, parse
@@ -35,6 +34,7 @@ from ..readers.class_tables import read_classes
 from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
+from ..store.cells import MAX_NAME
 from .document import Place
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from ..annotations.classes import Classes
 from ..annotations.source import Source
-from ..cells import Entry, GroupContent, Status, cell_places
 from ..errors import counted
 from ..metrics.base import Grid, chosen_grid
 from ..metrics.measures import Measure
 from ..ragged import Bool, Int
+from ..store.cells import Caution, Entry, GroupContent, Status, cell_places
 
 Combine = Literal["", "mean", "max", "each"]
 """What becomes of the scores against several references; empty where there is one."""
@@ -41,14 +41,6 @@ class Reference:
 
     source: Source
     annotator: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """A warning of a plan that concerns the meaning of scores: those of a system, or of all where it is empty."""
-
-    text: str
-    system: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..cells import Cells, GroupContent, Status
 from ..errors import (
     InvalidAnnotationError,
     MetricError,
@@ -29,6 +28,7 @@ from ..pipeline.load import MetadataError, track_metadata
 from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
 from ..readers.patterns import Match, Pattern
+from ..store.cells import Cells, GroupContent, Status
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.write import StoreWriter, software_versions
 from .mapping import (

@@ -22,9 +22,9 @@ from ..analysis.aggregation import (
 from ..analysis.queries import across_of, repeats
 from ..analysis.query_options import Query
 from ..analysis.scores import arrays_of, names_of
-from ..cells import GroupContent
 from ..metrics.aggregates import CLASS_AGGREGATES
 from ..ragged import Bool, Float, Int
+from ..store.cells import GroupContent
 
 if TYPE_CHECKING:
     import xarray as xr

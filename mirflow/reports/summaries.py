@@ -15,12 +15,12 @@ from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.scores import coordinate_columns, coords_of, names_of, tables_of
 from ..analysis.system_groups import RUN
-from ..cells import EMPTY, FAILED, Status
 from ..errors import counted
 from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
+from ..store.cells import EMPTY, FAILED, Status
 from ..store.format import list_cautions, told_reading
 from .captions import caution_notes, nothing_notes, titles_of
 from .layout import (

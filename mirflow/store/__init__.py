@@ -1,6 +1,6 @@
 """The result store and packs: the only place that knows zarr."""
 
-from ..cells import GroupContent
+from .cells import GroupContent
 from .generations import resolve
 from .journal import Journal
 from .packs import Pack, PackSource, open_pack, read_pack, write_pack

@@ -7,19 +7,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..annotations.classes import Classes
-from ..cells import CELL_ATTRS, MAX_NAME, Entry, GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Grid, Sparse, get_task
 from ..metrics.measures import Measure, describe, to_record
-
-if TYPE_CHECKING:
-    from ..pipeline.plan import Caution
+from .cells import CELL_ATTRS, MAX_NAME, Caution, Entry, GroupContent, cell_places
 
 IMPORTED = "imported"
 """Attribute of a group whose scores come from a table: what the mapping calls itself; of a store all of them."""

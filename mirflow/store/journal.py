@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ..cells import Cells
 from ..metrics.base import Sparse
+from .cells import Cells
 from .generations import remove, storing, write_atomically
 
 _MAGIC = b"MIRFLOWJ\x00\x01"

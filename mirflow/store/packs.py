@@ -17,9 +17,9 @@ from ..annotations.annotation import Annotation, Attribute, from_ragged
 from ..annotations.collection import CODE, VOCABULARY
 from ..annotations.schema import KINDS, Kind
 from ..annotations.source import Source
-from ..cells import Coords, Entry
 from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
+from .cells import Coords, Entry
 from .format import Array, column, safe_name, strings
 from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, sync_tree
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..cells import Cells, Entry, GroupContent, cell_places
 from ..errors import StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
+from .cells import Cells, Entry, GroupContent, cell_places
 from .format import (
     DIMS,
     FINGERPRINTS,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells import GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Sparse
 from ..ragged import Int
+from .cells import GroupContent, cell_places
 from .format import StoredVariable, check, variables
 from .generations import demand_path, generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
@@ -72,7 +72,7 @@ class StoreWriter:
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from mirflow.cells import Cells
+    >>> from mirflow.store.cells import Cells
     >>> none = np.zeros(1, dtype=np.int64)
     >>> cells = Cells(("KO1",), ("a",), ("root",), np.array([[0.8]]), np.array([[60.0]]), none.astype(np.int8) + 1,
     ...               none.astype(np.int32), ("",), ("1f:2e",), none, np.array([60.0]))

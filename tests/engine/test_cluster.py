@@ -13,12 +13,12 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.cells import Cells
 from mirflow.engine import schedule
 from mirflow.engine.block import BlockWork, works_of
 from mirflow.engine.runs import plan
 from mirflow.errors import RunError
 from mirflow.pipeline.plan import Stale
+from mirflow.store.cells import Cells
 from tests.clusters import DaskCluster, kill
 from tests.datasets import write_dataset
 from tests.waiting import until

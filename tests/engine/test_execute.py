@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mirflow.cells import Cells
 from mirflow.engine import schedule as execution
 from mirflow.engine.block import BlockWork, one_thread, score_block, works_of
 from mirflow.engine.runs import plan
 from mirflow.engine.schedule import choose_scheduler, execute
 from mirflow.errors import RunError
 from mirflow.pipeline.plan import Stale
+from mirflow.store.cells import Cells
 from tests.datasets import write_dataset
 
 

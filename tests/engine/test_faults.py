@@ -18,8 +18,8 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.interruption import CtrlC, is_stop, recognized_interrupts
+from mirflow.store.cells import Status
 from tests.clusters import DaskCluster
 
 OWN = '''import os, signal, sys

@@ -11,12 +11,12 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.engine.runs import RunReport
 from mirflow.errors import MirflowWarning, RunError, ScoreError
 from mirflow.metrics.base import get_task
 from mirflow.metrics.beat.kernel import Batch
 from mirflow.metrics.measures import Measure, Parameter, Weight, metric
+from mirflow.store.cells import Status
 from tests.commands import invoke, printed, rows
 
 MODULE = '''"""Metrics of a laboratory."""

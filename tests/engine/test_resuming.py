@@ -12,9 +12,9 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.cells import Cells
 from mirflow.engine import schedule as execution
 from mirflow.errors import MirflowWarning, RunError
+from mirflow.store.cells import Cells
 from tests.datasets import write_dataset, write_lab, write_pipeline
 
 original = execution.score_block

@@ -11,7 +11,6 @@ import xarray as xr
 from click.testing import CliRunner
 
 import mirflow
-from mirflow.cells import Cells, Status
 from mirflow.cli import cli
 from mirflow.engine import chunks
 from mirflow.engine import schedule as execution
@@ -27,6 +26,7 @@ from mirflow.errors import (
     StoreLockedError,
 )
 from mirflow.readers.sources import FileSource
+from mirflow.store.cells import Cells, Status
 from mirflow.store.read import dataset_of, read_scores
 from mirflow.store.write import StoreWriter
 from tests.datasets import write_dataset, write_lab, write_pipeline

@@ -11,12 +11,12 @@ import pytest
 import xarray as xr
 
 import mirflow
+from mirflow import evaluate_paths
 from mirflow.annotations.labelled import from_dataset
 from mirflow.engine.block import works_of
 from mirflow.engine.runs import RunReport, preview
 from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
-from mirflow.evaluation import evaluate_paths
 from mirflow.linter import check_paths
 from mirflow.pipeline import plan_evaluation
 from mirflow.pipeline.plan import Stale

@@ -15,7 +15,6 @@ import dask.array  # noqa: F401  imported here, as what is imported under the li
 import xarray  # noqa: F401
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.engine.block import BROKEN, BlockWork, TrackWork, score_block
 from mirflow.errors import MirflowError, MirflowWarning
 from mirflow.linter import check_paths
@@ -23,6 +22,7 @@ from mirflow.metrics.base import get_task
 from mirflow.pipeline.plan import Reference
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import FileSource, source_at
+from mirflow.store.cells import Status
 
 SECONDS = 5.0
 """Of the processor that one file may take at one door: many times what the largest of them needs."""

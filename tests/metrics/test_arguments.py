@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mirflow import evaluate_paths
 from mirflow.annotations.annotation import to_ragged
 from mirflow.annotations.arrays import from_arguments
 from mirflow.annotations.schema import kind_of
-from mirflow.evaluation import evaluate_paths
 from mirflow.metrics.arguments import layouts_of
 from mirflow.metrics.base import get_task, tasks
 from mirflow.metrics.pair_metrics import pair_metric

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from mirflow import explain
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MetricError
-from mirflow.evaluation import explain
 from mirflow.metrics.base import Pairs, Scores, get_task
 from tests.event_strategies import pairs, to_rows
 

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.schema import KINDS, TASK_KINDS
 from mirflow.annotations.source import HeldSource
-from mirflow.cells import SCORED, WARNING, Cells
 from mirflow.engine.block import BlockWork, TrackWork, score_block
 from mirflow.errors import MetricError
 from mirflow.linter import _UNLIKE
@@ -28,6 +27,7 @@ from mirflow.metrics.base import FRAMES, Convention, Grid, Pairs, Scores, chosen
 from mirflow.metrics.measures import Measure, Parameter, describe, parse
 from mirflow.pipeline.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
+from mirflow.store.cells import SCORED, WARNING, Cells
 from tests.annotation_strategies import annotations
 from tests.metrics.batches import Pair
 from tests.samples import empty, sample_rows

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
+from mirflow import evaluate, explain
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError, MirflowWarning, UnknownNameError
-from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import melody
 from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.measures import Measure

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mirflow import evaluate, explain
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MirflowWarning
-from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import multipitch
 from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.multipitch.metrics import MOST_PAIRS

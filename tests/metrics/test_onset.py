@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mirflow
+from mirflow import evaluate, explain
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, MirflowWarning, QueryError
-from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import onset
 from mirflow.metrics.base import Pairs, Scores, get_task
 from tests.event_strategies import pairs, sequences, to_rows

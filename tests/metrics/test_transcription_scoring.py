@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mirflow import evaluate, explain
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import InvalidAnnotationError, MetricError
-from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import transcription
 from mirflow.metrics.base import Scores, get_task
 from mirflow.metrics.transcription.metrics import clean

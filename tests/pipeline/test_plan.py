@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.cells import GroupContent, Status, no_cells
 from mirflow.engine.block import works_of
 from mirflow.pipeline.plan import (
     COUNTS,
@@ -22,6 +21,7 @@ from mirflow.pipeline.plan import (
     describe,
     stale_cells,
 )
+from mirflow.store.cells import GroupContent, Status, no_cells
 
 
 @dataclass(frozen=True)

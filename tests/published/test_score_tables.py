@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import yaml
 
-from mirflow.cells import GroupContent, Status
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
 from mirflow.published.score_tables import mapping_schema, read_published
+from mirflow.store.cells import GroupContent, Status
 from mirflow.store.format import PRINTED_STEP, dense_cells
 
 LONG = "system,track,majmin,seconds,note\nKO1,a,50.00,10,x\nKO1,b,75.5,30,x\nNG1,a,NaN,10,x\n,Ave.,60,,x\n"

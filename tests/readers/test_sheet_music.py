@@ -10,9 +10,9 @@ import mido
 import numpy as np
 import pytest
 
+from mirflow import evaluate
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError
-from mirflow.evaluation import evaluate
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import parse_file
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from mirflow.analysis.queries import evaluate_query, headline_metrics
 from mirflow.analysis.query_options import BEST, Query
 from mirflow.analysis.scores import as_scores
-from mirflow.cells import GroupContent
 from mirflow.errors import QueryError
 from mirflow.metrics.aggregates import AGGREGATES
 from mirflow.reports.results import Result
+from mirflow.store.cells import GroupContent
 from mirflow.store.read import dataset_of
 
 from ..store.strategies import cells, names

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mirflow.cells import Cells, concatenate_cells
 from mirflow.store import StoreWriter
+from mirflow.store.cells import Cells, concatenate_cells
 
 from .example import CREATED, SYSTEMS, make_cells, make_content
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mirflow.cells import Cells, Status
 from mirflow.metrics.base import Sparse
 from mirflow.store import GroupContent
+from mirflow.store.cells import Cells, Status
 
 CREATED = "2000-01-01T00:00:00+00:00"
 MEASURES = ("root", "majmin", "seg@0.5")

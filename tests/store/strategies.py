@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mirflow.cells import Cells
 from mirflow.metrics.base import Sparse
+from mirflow.store.cells import Cells
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 numbers = st.floats(width=64)

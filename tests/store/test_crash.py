@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirflow.cells import Status
 from mirflow.errors import StoreError
 from mirflow.store import open_store, read_group
+from mirflow.store.cells import Status
 
 from ..waiting import PATIENCE
 from .crashing import TRACKS, killed_at, publish_forever, run_once

@@ -12,11 +12,11 @@ import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mirflow.cells import Status, concatenate_cells
 from mirflow.errors import StoreError, UnknownNameError
 from mirflow.metrics.base import Sparse
 from mirflow.metrics.measures import Metric, Parameter, describe, select
 from mirflow.store import GroupContent, StoreWriter, read_group
+from mirflow.store.cells import Status, concatenate_cells
 
 from .example import (
     CREATED,

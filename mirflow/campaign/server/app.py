@@ -37,7 +37,7 @@ from . import (
     true_scores,
 )
 from .accounts import AccountError
-from .answers import Front
+from .cache import Front
 from .connections import KEPT_SECONDS, punctual
 from .deletion import forget_addresses_daily
 from .delivery import sending

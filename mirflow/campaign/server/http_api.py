@@ -24,7 +24,6 @@ from ...analysis.query_options import OPTIONS, Names
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
 from ...api import compare, problems, query
-from ...cells import Status
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
 from ...reports.leaderboard import json_schema, leaderboard, to_json
@@ -32,9 +31,10 @@ from ...reports.tables import Table, table_of, to_arrow
 from ...reports.tables import to_csv as table_to_csv
 from ...reports.tables import to_json as table_to_json
 from ...reports.tabulation import Tabulation
+from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
 from .accounts import Viewer
-from .answers import Content
+from .cache import Content
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot

@@ -26,7 +26,7 @@ from ..site.front_page import front, news_of
 from ..site.page_contents import StoreContents
 from ..site.pages import PageViewer
 from .accounts import Viewer
-from .answers import Content, digest, is_known
+from .cache import Content, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES
 from .security import GuardedRoute
 from .service import Service

@@ -18,8 +18,8 @@ from ...store.generations import write_atomically
 from ..file import Campaign, Split, is_campaign, load_campaign
 from ..site.archive import Archive, has_years, read_archive
 from ..site.pages import ADDRESSES, LiveLinks
-from .answers import Answers
 from .audit import AuditLog
+from .cache import Answers
 from .database import Database
 from .limits import Network, RateLimits
 from .recordings import Recordings

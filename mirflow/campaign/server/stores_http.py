@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute
 
 from ...errors import DamagedError, StoreError, UnknownNameError
 from ...pipeline.document import without_folders
-from .answers import CORS, digest, is_known
+from .cache import CORS, digest, is_known
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot, Stores

@@ -3,7 +3,7 @@
 On an open split, anonymous viewers see the public copy, and logged-in viewers a part of the full store. Of a hidden
 split only the released scores are shown, which come from the database: its store is never opened here.
 
-Responses are cached by `answers.py`. `Views.state` covers all that a page depends on besides address and viewer:
+Responses are cached by `cache.py`. `Views.state` covers all that a page depends on besides address and viewer:
 generations of stores, the database, dates of the campaign file that have passed, and the progress of grading.
 """
 

@@ -15,7 +15,6 @@ from ...analysis.missing import find_problems
 from ...analysis.policies import MISSING, UNDEFINED
 from ...analysis.queries import headline_metrics
 from ...analysis.scores import arrays_of, coords_of, names_of
-from ...cells import QUOTES_NOTHING, Status
 from ...errors import QueryError, UnknownNameError
 from ...metrics.base import get_task, has_task
 from ...ragged import Float
@@ -28,6 +27,7 @@ from ...reports.leaderboard import (
     leaderboard,
 )
 from ...reports.tables import plain_entry
+from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from ...analysis.queries import headline_metrics
 from ...analysis.query_options import Query
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
 from ...analysis.selection import find_measures
-from ...cells import QUOTES_NOTHING, Status
 from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates
 from ...metrics.measures import DESCRIBED
+from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW

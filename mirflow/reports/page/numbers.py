@@ -11,9 +11,9 @@ import numpy as np
 from ...analysis.aggregation import STORES, reduce
 from ...analysis.missing import Gaps, are_apart, find_gaps, included_scores
 from ...analysis.scores import Array, arrays_of
-from ...cells import Status
 from ...metrics.aggregates import AGGREGATES
 from ...ragged import Float
+from ...store.cells import Status
 from .embed import Parts, pack_bytes, pack_floats
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import mirflow
 from mirflow.analysis.scores import read_store
 from mirflow.campaign.server import http_api, result_pages
 from mirflow.campaign.server.accounts import find_user, revoke
-from mirflow.campaign.server.answers import Content
 from mirflow.campaign.server.app import create_app
+from mirflow.campaign.server.cache import Content
 from mirflow.campaign.server.database import Base, Session, User
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission, SubmissionProgress, WorkerReport

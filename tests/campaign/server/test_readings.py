@@ -19,9 +19,9 @@ from mirflow.annotations.schema import TASK_KINDS
 from mirflow.annotations.source import HeldSource, MemorySource
 from mirflow.campaign.file import load_campaign, pipeline_of, reference_tracks
 from mirflow.campaign.server.submissions.reading import read_job
-from mirflow.cells import GroupContent
 from mirflow.errors import InvalidAnnotationError, PipelineError, UnreadableError
 from mirflow.readers.readings import open_readings, write_readings
+from mirflow.store.cells import GroupContent
 from mirflow.store.packs import open_pack
 from mirflow.store.read import group_names, read_group
 

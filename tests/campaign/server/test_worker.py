@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import select
 
 import mirflow
-from mirflow import plugins
+from mirflow import evaluate_paths, plugins
 from mirflow.campaign.file import campaign_digest
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions import entries
@@ -31,7 +31,6 @@ from mirflow.campaign.server.submissions.scoring import publish_job
 from mirflow.campaign.server.submissions.submission_tables import Trouble, Verdict
 from mirflow.campaign.server.submissions.worker import Worker, work
 from mirflow.errors import MirflowError, PipelineError
-from mirflow.evaluation import evaluate_paths
 from mirflow.store.read import read_scores
 from mirflow.store.write import StoreWriter
 

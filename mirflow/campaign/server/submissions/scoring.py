@@ -21,11 +21,11 @@ from ....analysis.inference.confidence_intervals import intervals
 from ....analysis.queries import headline_metrics
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
-from ....cells import Cells, Entry, GroupContent, Status, concatenate_cells
 from ....engine.runs import RunReport, run, same_content
 from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ....pipeline.plan import SIGNATURES
 from ....progress import Progress
+from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells
 from ....store.format import WARNINGS, of_systems
 from ....store.packs import open_pack
 from ....store.read import group_names, read_group, read_scores

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .annotations.annotation import Annotation, AnnotationLike
-from .annotations.classes import Classes, as_classes
-from .annotations.schema import kind_of
-from .annotations.source import Source
-from .cells import FAILED, MISSING, SCORED, Cells, GroupContent, Status, concatenate_cells, no_cells, split_message
-from .engine.block import BlockWork, TrackWork, block_size, score_block
-from .engine.runs import raise_failure
-from .errors import (
+from ..annotations.annotation import Annotation, AnnotationLike
+from ..annotations.classes import Classes, as_classes
+from ..annotations.schema import kind_of
+from ..annotations.source import Source
+from ..engine.block import BlockWork, TrackWork, block_size, score_block
+from ..engine.runs import raise_failure
+from ..errors import (
     AnnotationError,
     InvalidAnnotationError,
     MetricError,
@@ -31,21 +30,36 @@ from .errors import (
     counted,
     warn_caller,
 )
-from .metrics.base import Convention, Grid, MetricLike, get_task
-from .metrics.measures import Measure
-from .pipeline.plan import Caution
-from .progress import Progress, progress_of
-from .readers import read
-from .readers.audio_files import SUFFIXES as AUDIO
-from .readers.audio_files import audio_folders
-from .readers.content import dangling, is_listed_file
-from .readers.formats import SUFFIXES
-from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
-from .readers.objects import ObjectSource, is_read
-from .readers.options import OPTIONS, SIDES, Reading, split_sides
-from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
-from .readers.tables.table import RowKey, TableSource, open_table
-from .readers.tables.table import holds_tracks as holds_many
+from ..metrics.base import Convention, Grid, MetricLike, get_task
+from ..metrics.measures import Measure
+from ..progress import Progress, progress_of
+from ..readers import read
+from ..readers.audio_files import SUFFIXES as AUDIO
+from ..readers.audio_files import audio_folders
+from ..readers.content import dangling, is_listed_file
+from ..readers.formats import SUFFIXES
+from ..readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
+from ..readers.objects import ObjectSource, is_read
+from ..readers.options import OPTIONS, SIDES, Reading, split_sides
+from ..readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
+from ..readers.tables.table import RowKey, TableSource, open_table
+from ..readers.tables.table import holds_tracks as holds_many
+from ..store.cells import (
+    FAILED,
+    MISSING,
+    SCORED,
+    Caution,
+    Cells,
+    GroupContent,
+    Status,
+    concatenate_cells,
+    no_cells,
+    split_message,
+)
+from ..store.format import kept_settings, metric_coords
+from ..store.packs import PackSource, open_pack
+from ..store.read import dataset_of
+from ..store.write import software_versions
 from .sides import (
     ESTIMATE,
     EstimatesLike,
@@ -60,10 +74,6 @@ from .sides import (
     to_plain,
     work_of,
 )
-from .store.format import kept_settings, metric_coords
-from .store.packs import PackSource, open_pack
-from .store.read import dataset_of
-from .store.write import software_versions
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -17,7 +17,7 @@ from mirflow.errors import AnnotationError, MetricError, MirflowWarning, Unknown
 from mirflow.metrics import chord
 from tests.datasets import write_dataset
 
-from .groups import CODES
+from ..groups import CODES
 
 
 def chords(*rows: tuple[float, float, str]) -> Annotation:

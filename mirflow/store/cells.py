@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .kernels.agreement import NONE
-from .metrics.base import Sparse
-from .ragged import Float, Int
+from ..kernels.agreement import NONE
+from ..metrics.base import Sparse
+from ..ragged import Float, Int
 
 
 class Status(IntEnum):
@@ -71,6 +71,14 @@ WARNING = "warning: "
 """Prefix of a doubt in the message of a cell whose annotations should be checked."""
 
 
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """A warning of a plan that concerns the meaning of scores: those of a system, or of all where it is empty."""
+
+    text: str
+    system: str = ""
+
+
 def split_message(message: str) -> tuple[str, str]:
     """Split the message of a cell into the reason for missing scores and the doubt about its annotations.
 
@@ -98,7 +106,7 @@ class Cells:
     score: Float
     weight: Float
     status: npt.NDArray[np.int8]
-    """Values of :class:`mirflow.cells.Status`."""
+    """Values of :class:`mirflow.store.cells.Status`."""
     repairs: npt.NDArray[np.int32]
     message: tuple[str, ...]
     """Why a cell, or some of its metrics, have no score, or which of its annotations is empty; after `WARNING`, why its

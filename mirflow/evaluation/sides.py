@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .annotations.annotation import Annotation, AnnotationLike, SupportsArray
-from .annotations.collection import Collection
-from .annotations.collection import from_dataset as collection_from_dataset
-from .annotations.schema import KINDS, Kind, kind_of
-from .annotations.source import MemorySource, Source
-from .engine.block import BLOCK, TrackWork
-from .engine.lazy import LazyCollection
-from .errors import AnnotationError, MetricError, ScoreError, suggest
-from .metrics.base import tasks
-from .pipeline.plan import Reference
-from .readers.objects import (
+from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
+from ..annotations.collection import Collection
+from ..annotations.collection import from_dataset as collection_from_dataset
+from ..annotations.schema import KINDS, Kind, kind_of
+from ..annotations.source import MemorySource, Source
+from ..engine.block import BLOCK, TrackWork
+from ..engine.lazy import LazyCollection
+from ..errors import AnnotationError, MetricError, ScoreError, suggest
+from ..metrics.base import tasks
+from ..pipeline.plan import Reference
+from ..readers.objects import (
     SYSTEM,
     TRACK,
     LongTable,

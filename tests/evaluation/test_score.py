@@ -27,11 +27,11 @@ from mirflow.errors import (
     ScoringInterrupted,
 )
 
-from .annotation_strategies import annotations
-from .commands import listed_tasks
-from .forms import arguments, as_read, columns, dataset, in_rows, table
-from .groups import CODES
-from .samples import sample
+from ..annotation_strategies import annotations
+from ..commands import listed_tasks
+from ..forms import arguments, as_read, columns, dataset, in_rows, table
+from ..groups import CODES
+from ..samples import sample
 
 TASKS = listed_tasks()
 each_task = pytest.mark.parametrize("task", TASKS)

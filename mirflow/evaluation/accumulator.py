@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from .analysis.policies import MISSING
-from .annotations.annotation import Annotation, AnnotationLike, SupportsArray
-from .annotations.classes import Classes
-from .annotations.schema import Kind, kind_of
-from .annotations.source import MemorySource, Source
-from .cells import FAILED_METRIC, FAILED_METRICS, Cells, Status, concatenate_cells, no_cells
-from .engine.block import BLOCK, TrackWork, block_size
-from .engine.runs import raise_failure
-from .errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
-from .evaluation import EvaluationRules, describe_doubts, describe_failures, describe_gaps, unmeasured
-from .metrics.base import Grid, MetricLike, Sparse
-from .metrics.measures import Measure
-from .ragged import Float, Int
-from .readers.objects import TRACK, ObjectSource, is_object, name_keys, to_annotation
+from ..analysis.policies import MISSING
+from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
+from ..annotations.classes import Classes
+from ..annotations.schema import Kind, kind_of
+from ..annotations.source import MemorySource, Source
+from ..engine.block import BLOCK, TrackWork, block_size
+from ..engine.runs import raise_failure
+from ..errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller
+from ..metrics.base import Grid, MetricLike, Sparse
+from ..metrics.measures import Measure
+from ..ragged import Float, Int
+from ..readers.objects import TRACK, ObjectSource, is_object, name_keys, to_annotation
+from ..store.cells import FAILED_METRIC, FAILED_METRICS, Cells, Status, concatenate_cells, no_cells
+from ..store.format import kept_settings, metric_coords
+from .evaluate import EvaluationRules, describe_doubts, describe_failures, describe_gaps, unmeasured
 from .sides import ESTIMATE, TracksLike, holds_tracks, sources_of, work_of
-from .store.format import kept_settings, metric_coords
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -409,7 +409,7 @@ class Accumulator:
             If pairs have no score, or no score of some metrics, and `missing` is None. Once, if a reference and its
             estimate hardly belong together, or a metric had nothing to measure in any pair.
         """
-        from .analysis.queries import aggregate as aggregate_over_tracks
+        from ..analysis.queries import aggregate as aggregate_over_tracks
 
         if missing is not None and missing not in MISSING:
             raise UnknownNameError("missing", missing, MISSING)
@@ -580,7 +580,7 @@ class Accumulator:
 
 def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
     """The standard aggregate of each metric; equal to a query of the dataset, but without building it."""
-    from .analysis.aggregation import aggregate_cells, count_scores
+    from ..analysis.aggregation import aggregate_cells, count_scores
 
     arrays = cells.score[np.newaxis], cells.weight[np.newaxis], cells.status[np.newaxis], cells.duration
     kinds = metric_coords(measures)["standard_aggregate"]

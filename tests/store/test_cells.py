@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.cells import Cells, concatenate_cells
 from mirflow.metrics.base import Sparse
+from mirflow.store.cells import Cells, concatenate_cells
 
 
 def cells(system: str, tracks: str, annotators: tuple[str, ...] = ("a", "b")) -> Cells:

@@ -19,15 +19,15 @@ from hypothesis import Phase, given, settings
 
 import mirflow
 from mirflow import Accumulator
-from mirflow.cells import SCORED
 from mirflow.errors import AnnotationError, MirflowWarning, QueryError, ScoreError, UnknownNameError
+from mirflow.store.cells import SCORED
 
-from .annotation_strategies import annotations
-from .commands import listed_tasks
-from .documentation import ROOT, blocks
-from .forms import arguments, as_read, dataset
-from .groups import CODES
-from .samples import sample
+from ..annotation_strategies import annotations
+from ..commands import listed_tasks
+from ..documentation import ROOT, blocks
+from ..forms import arguments, as_read, dataset
+from ..groups import CODES
+from ..samples import sample
 
 TASKS = listed_tasks()
 Pairs = list[tuple[str, Any, Any]]
