@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
 # here may have the name of a function: importing it would replace the function.
 _HOMES = {
-    "Accumulator": "accumulator",
+    "Accumulator": "evaluation.accumulator",
     "align": "engine.time_grids",
     "annotation": "loading",
     "check": "api",
@@ -78,9 +78,9 @@ _HOMES = {
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
     "diff": "api",
-    "evaluate": "evaluation",
-    "evaluate_paths": "evaluation",
-    "explain": "evaluation",
+    "evaluate": "evaluation.evaluate",
+    "evaluate_paths": "evaluation.evaluate",
+    "explain": "evaluation.evaluate",
     "from_grid": "engine.time_grids",
     "from_mirdata": "loading",
     "import_scores": "published.score_tables",
@@ -98,7 +98,7 @@ _HOMES = {
     "report": "api",
     "run": "engine.runs",
     "save": "store.write",
-    "score": "evaluation",
+    "score": "evaluation.evaluate",
     "show": "api",
     "to_csv": "readers.delimited",
     "to_jams": "readers.jams",
