@@ -16,10 +16,10 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
 from ...errors import FigureError, MirflowError, UnknownNameError
 from ...metrics.base import Convention, get_task
-from ...metrics.measures import parse
+from ...metrics.measures import Measure, parse
 from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column, Int
-from ..captions import origin_in_words, title_in
+from ..captions import metric_title, origin_in_words, title_in
 from ..origins import Shelf, find_plans
 from .canvas import GREY, Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained, form_of, legend_entries, matches
@@ -154,7 +154,7 @@ class _Rule:
 
     convention: Convention
     candidates: Sequence[str]
-    chosen: str = ""
+    chosen: Measure | None = None
 
     @classmethod
     def of(cls, ds: xr.Dataset, plan: EvaluationFiles, place: int, *, named: bool) -> _Rule:
@@ -167,22 +167,22 @@ class _Rule:
         """The evidence, where there is any."""
         if self.convention.explain is None:
             return None
-        for name in [self.chosen] if self.chosen else self.candidates:
+        for one in [self.chosen] if self.chosen else self.candidates:
             try:
-                measure = parse(name, self.convention.metrics)
+                measure = parse(one, self.convention.metrics) if isinstance(one, str) else one
                 found = self.convention.explain(reference, estimate, measure)
             except MirflowError:  # this one judges no items, or the pair cannot be scored
                 continue
-            self.chosen = name
+            self.chosen = measure
             return found
         return None
 
     def legend(self, lanes: Sequence[_Lane]) -> list[str]:
         """Legend of the marks."""
         for lane in lanes:
-            if lane.evidence is not None and isinstance(lane.annotation, Annotation):
+            if self.chosen and lane.evidence is not None and isinstance(lane.annotation, Annotation):
                 meaning = explained(lane.annotation.kind, lane.evidence)
-                return [f"{self.chosen}: {meaning}"] if meaning else []
+                return [f"{metric_title(str(self.chosen), self.chosen.metric.title)}: {meaning}"] if meaning else []
         return []
 
 

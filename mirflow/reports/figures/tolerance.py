@@ -84,11 +84,12 @@ def tolerance(
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))
-        page.ax.set_xlabel(f"{swept} [{unit}]" if unit else swept)
+        words = swept.replace("_", " ")
+        page.ax.set_xlabel(f"{words} [{unit}]" if unit else words)
         called = result.titles[0] or name.name
         page.ax.set_ylabel(label(called + (f" [{name.unit}]" if name.unit else ""), 40))
         grey = [f"grey: the other {len(result.systems) - len(CYCLE)} systems"] if len(result.systems) > _ALL else []
-        page.head(f"{label(called, 60)} at several values of {swept}", describe(result, notes=grey))
+        page.head(f"{label(called, 60)} at several values of {words}", describe(result, notes=grey))
     return page.ax
 
 

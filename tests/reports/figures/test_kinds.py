@@ -397,6 +397,13 @@ class TestTolerance:
         ax = figures.tolerance(self.beats(), "f_measure@0.02", parameter="trim")
         assert ax.lines[0].get_xdata().tolist() == [0.0, 5.0]
 
+    def test_the_parameter_is_named_in_words(self) -> None:
+        names = ["f_measure_no_offset@0.02", "f_measure_no_offset"]
+        ds = random_group(3, 8, 2, metrics=names, standard=["mean"] * 2).assign_attrs(task="transcription")
+        ax = figures.tolerance(ds, caption=True)
+        assert ax.get_xlabel() == "onset tolerance [s]"
+        assert "at several values of onset tolerance" in words(ax)
+
     def test_of_many_systems_the_best_have_colours(self) -> None:
         ax = figures.tolerance(self.beats(20))
         assert len(ax.lines) == 20

@@ -117,7 +117,7 @@ class TestTimeline:
         assert [one.get_text() for one in ax.get_yticklabels()] == ["reference", *best]
         shown = words(ax)
         assert all(f"{value:.3f}" in shown for value in score.values.tolist())
-        assert "majmin: right (blue), wrong (orange, hatched), thin where nothing is judged" in shown
+        assert "Major/minor: right (blue), wrong (orange, hatched), thin where nothing is judged" in shown
         assert cut_off(ax) == []
 
     def test_notes_stand_above_the_band_of_their_verdicts(self, tmp_path: Path) -> None:
