@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from .interruption import is_stop
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 METRICS, TASKS, READERS = "mirflow.metrics", "mirflow.tasks", "mirflow.readers"
 """Groups of the entry points by which installed packages declare metrics, tasks and readers."""
@@ -193,6 +194,16 @@ def describe_error(error: BaseException, module: str = "") -> str:
 
 def installed(group: str) -> Iterable[EntryPoint]:
     """The entry points of a group in all installed packages."""
+    folders = []
+    for folder in sys.path:
+        with suppress(OSError):
+            folders.append((folder, Path(folder).stat().st_mtime_ns))
+    return _entry_points(group, tuple(folders))
+
+
+@lru_cache(maxsize=16)
+def _entry_points(group: str, folders: tuple[tuple[str, int], ...]) -> EntryPoints:
+    """Scan all packages again only if the folders on `sys.path` have changed."""
     from importlib.metadata import entry_points
 
     return entry_points(group=group)

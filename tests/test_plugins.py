@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import mirflow
 from mirflow.errors import MetricError, MirflowWarning, PipelineError, PluginError, UnknownNameError
 from mirflow.metrics.base import get_task
 from mirflow.metrics.user_metrics import installed_metrics
-from mirflow.plugins import declared, import_module
+from mirflow.plugins import METRICS, declared, import_module, installed
 from mirflow.readers.options import Reading
 from tests.commands import invoke, printed, refused, rows
 
@@ -208,6 +209,23 @@ def test_installed_packages_declare_metrics(package: Path) -> None:
     assert (swing["title"], swing["unit"], swing["parameters"]) == ("Swing error: early", "s", "window=0.05 s")
     assert swing["origin"] == "my-lab 1.5, my_lab:swing"
     assert "from my-lab 1.5, my_lab:swing: swing.early, swing.late" in printed("metrics", "beat")
+
+
+def test_packages_are_scanned_once_until_their_folders_change(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scans, scan = [], importlib.metadata.entry_points
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: scans.append(group) or scan(group=group))
+    assert "swing.early" in printed("metrics", "beat")  # the import of my_lab writes __pycache__ beside it
+    scans.clear()
+    printed("metrics", "beat")
+    assert scans.count(METRICS) <= 1
+    installed(METRICS)
+    scans.clear()
+    other = package / "other-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[mirflow.metrics]\nlater = my_lab:swing\n")
+    assert {"swing", "later"} <= {point.name for point in installed(METRICS)}
+    assert scans == [METRICS]
 
 
 def test_entry_points_that_cannot_be_loaded_are_named(package: Path) -> None:
