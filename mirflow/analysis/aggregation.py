@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError, counted
-from ..metrics.aggregates import AGGREGATES, CLASS_AGGREGATES, DECLARED, allowed_aggregates, table_aggregates
+from ..metrics.aggregates import (
+    AGGREGATES,
+    CLASS_AGGREGATES,
+    DECLARED,
+    RATIOS,
+    STATISTICS,
+    allowed_aggregates,
+    table_aggregates,
+)
 from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
@@ -66,11 +74,10 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     >>> [reduce(score, weight, duration, kind, both).item() for kind in kinds]
     [0.5, 0.75, 0.4, 0.3]
     """
-    aggregate = AGGREGATES[kind]
-    if aggregate.statistic is not None:
+    if kind in STATISTICS:
         ordered = np.moveaxis(np.sort(np.where(included, score, np.nan), axis=1), 1, -1)
-        return aggregate.of_ordered(ordered, included.sum(axis=1))
-    above, below = aggregate.factors(weight, duration)
+        return STATISTICS[kind].of_ordered(ordered, included.sum(axis=1))
+    above, below = RATIOS[kind].factors(weight, duration)
     # The same products in the same order as xarray's weighted mean, so that a pooled score equals it to the bit.
     # What weighs nothing adds nothing, an infinite score too.
     known = np.where(included & (above != 0), score, 0.0)

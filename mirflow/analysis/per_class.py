@@ -20,6 +20,7 @@ from ..metrics.aggregates import (
     DECLARED,
     ORDER_AGGREGATES,
     RATIO_AGGREGATES,
+    STATISTICS,
     Aggregate,
     table_aggregates,
 )
@@ -67,11 +68,7 @@ def rate(kind: str, outcomes: Float) -> Float:
     if kind == MEAN:
         total, number = np.moveaxis(outcomes, -1, 0)
         return np.asarray(np.divide(total, number, out=np.full_like(total, np.nan), where=number > 0))
-    of_sums, of_outcomes = RATIO_AGGREGATES[kind].of_sums, RATIO_AGGREGATES[kind].outcomes
-    if of_sums is not None:
-        return of_sums(outcomes)
-    assert of_outcomes is not None
-    return of_outcomes(Outcomes.of_counts(outcomes, outcomes.ndim - 1))
+    return RATIO_AGGREGATES[kind].of_sums(outcomes)
 
 
 def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tuple[Float, Labels]:
@@ -93,7 +90,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     labels : mapping of str to tuple of str
         Confusions are left with the dim ``class``, outcomes without their own.
     """
-    names, along = list(labels), DECLARED[kind].along
+    names, along = list(labels), RATIO_AGGREGATES[kind].along
     if along in names:
         axis = names.index(along)
         return np.moveaxis(counts, 1 + axis, -1), {dim: one for dim, one in labels.items() if dim != along}
@@ -162,9 +159,7 @@ def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
     there = ~np.isnan(relevance)
     row = np.broadcast_to(np.arange(tags), relevance.shape)[there]
     ordered = Ordered.of(row, relevance[there] > 0, affinity[there], tags)
-    of_ordered = ORDER_AGGREGATES[kind].ordered
-    assert of_ordered is not None
-    return of_ordered(ordered), there.sum(axis=0).astype(np.int64)
+    return ORDER_AGGREGATES[kind].ordered(ordered), there.sum(axis=0).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -266,7 +261,7 @@ class TableSelection:
         """The aggregate of each group of tracks, and how many tracks have a value: (groups, dims) each."""
         total: Float = np.zeros((groups, *map(len, self.labels.values())))
         number: Int = np.zeros(total.shape, dtype=np.int64)
-        keeps = self.kind in ORDER_AGGREGATES or DECLARED[self.kind].statistic is not None
+        keeps = self.kind in ORDER_AGGREGATES or self.kind in STATISTICS
         kept = [(np.zeros(0, dtype=np.int64), np.zeros((0, *map(len, self.inner.values()))))]
         for tracks, values in self.read(system):
             there = ~np.isnan(values)
@@ -292,7 +287,7 @@ class TableSelection:
             return order(self.kind, values, 1 + self.side)
         ordered = np.moveaxis(np.sort(values, axis=0), 0, -1)
         number = (~np.isnan(ordered)).sum(axis=-1)
-        return DECLARED[self.kind].of_ordered(ordered, number), number
+        return STATISTICS[self.kind].of_ordered(ordered, number), number
 
 
 MEAN = "mean"
@@ -465,7 +460,7 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
 def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
     """The part of a query over the classes of a confusion, of which ratios are read off, and the query without it."""
     over, labels = dict(query.over or {}), labels_of(table)
-    if tuple(labels) != CONFUSED or kind not in RATIO_AGGREGATES or DECLARED[kind].along or CLASS not in over:
+    if tuple(labels) != CONFUSED or kind not in RATIO_AGGREGATES or RATIO_AGGREGATES[kind].along or CLASS not in over:
         return "", query
     how, classes = over.pop(CLASS), [one for one in dict.fromkeys(chain(*labels.values())) if one != NONE]
     if how in REDUCTIONS and how != "sum":

@@ -2,15 +2,15 @@
 
 Modules outside of the package declare further ones in the same way::
 
-    declare(Aggregate("trimmed_mean", "mean over the tracks without the best and the worst tenth", statistic=...))
+    declare(Statistic("trimmed_mean", "mean over the tracks without the best and the worst tenth", trimmed_mean))
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import methodcaller
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, get_args
 
 from ..errors import MetricError
 
@@ -28,62 +28,62 @@ Requirement = Literal["scores", "weights", "recall"]
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A way to combine the scores of many tracks into one number.
-
-    It is one of five kinds: a ratio of sums (`above` and `below`), a `statistic` of the scores, a ratio of counts by
-    class (`outcomes`), a statistic of sums along a dim (`of_sums` and `along`), or a value per tag computed from the
-    ranking of all tracks (`ordered` and `reached`).
-    """
+    """A way to combine results of many tracks into one number; its classes differ in what they combine."""
 
     name: str
     words: str
     """Definition in a phrase."""
-    title: str = ""
+    title: str = field(default="", kw_only=True)
     """Name in captions; empty: the name with spaces instead of underscores."""
-    above: Factor | Literal[""] = ""
-    below: Factor | Literal[""] = ""
-    """``sum(score * above) / sum(below)`` over the tracks."""
-    statistic: Callable[[Float, Int], Float] | None = None
-    """(scores (..., tracks), counts (...)) -> float64 (...). Scores are sorted in ascending order with NaN at the end;
-    at least one of each row is a number."""
-    without_each: Callable[[Float], Float] | None = None
-    """Fast leave-one-out statistic: sorted scores (tracks,), at least two -> float64 (tracks,). None: `statistic` is
-    called for each track."""
-    outcomes: Callable[[Outcomes], Float] | None = None
-    """Function of :class:`mirflow.kernels.agreement.Outcomes`, summed over the tracks."""
-    rejections: bool = False
-    """Whether `outcomes` needs true negatives, which counts of matched items do not include."""
-    of_sums: Callable[[Float], Float] | None = None
-    """Function of sums over the tracks that reduces the last dim."""
-    along: str = ""
-    """Name of that dim in metrics; `CLASSES` for confusions, which are passed as
-    `mirflow.kernels.agreement.margins`."""
-    unit: str = ""
-    """Unit of the result of `of_sums`; empty for ratios."""
-    lower: bool = False
-    """Whether smaller results of `of_sums` are better."""
-    ordered: Callable[[Ordered], Float] | None = None
-    reached: Callable[[Float, Float], Float] | None = None
-    """Functions of :class:`mirflow.kernels.ranking.Ordered`, and of the numbers of tracks with the tag and of all
-    tracks that reach each affinity, float64 (replicates, affinities) each."""
-    requires: Requirement = "scores"
-    """Metrics for which it is defined: those with an orientation, those with a meaningful weighted mean, or chord
-    symbol recalls."""
+    unit: str = field(default="", kw_only=True)
+    """Unit of the number if it is not that of the scores; empty for ratios."""
+    lower: bool = field(default=False, kw_only=True)
+    """Whether smaller numbers are better where the metric has no orientation."""
 
     @property
     def written(self) -> str:
         """Name in running text."""
         return self.title or self.name.replace("_", " ")
 
+
+@dataclass(frozen=True, slots=True)
+class Total(Aggregate):
+    """The sum of counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAggregate(Aggregate):
+    """Base of aggregates of scores."""
+
+    requires: Requirement = field(default="scores", kw_only=True)
+    """Metrics for which it is defined: those with an orientation, those with a meaningful weighted mean, or chord
+    symbol recalls."""
+
+    def __post_init__(self) -> None:
+        _demand_known(self.name, "requires", self.requires, get_args(Requirement))
+
+    @property
+    def needs_duration(self) -> bool:
+        """Whether durations of the references are needed."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class RatioOfSums(ScoreAggregate):
+    """``sum(score * above) / sum(below)`` over the tracks."""
+
+    above: Factor
+    below: Factor
+
+    def __post_init__(self) -> None:
+        ScoreAggregate.__post_init__(self)
+        for name in ("above", "below"):
+            _demand_known(self.name, name, getattr(self, name), get_args(Factor))
+
     @property
     def needs_duration(self) -> bool:
         """Whether durations of the references are needed."""
         return "duration" in (self.above, self.below)
-
-    @property
-    def over_scores(self) -> bool:
-        """Whether it aggregates scores, not counts or rankings."""
-        return bool(self.below) or self.statistic is not None
 
     def factors(self, weight: Float, duration: Float) -> tuple[Float, Float]:
         """Factors of a track's score in the numerator, and summands of the denominator.
@@ -99,15 +99,70 @@ class Aggregate:
         """
         return _factor(self.above, weight, duration), _factor(self.below, weight, duration)
 
+
+@dataclass(frozen=True, slots=True)
+class Statistic(ScoreAggregate):
+    """A statistic of sorted scores."""
+
+    statistic: Callable[[Float, Int], Float]
+    """(scores (..., tracks), counts (...)) -> float64 (...). Scores are sorted in ascending order with NaN at the end;
+    at least one of each row is a number."""
+    without_each: Callable[[Float], Float] | None = None
+    """Fast leave-one-out statistic: sorted scores (tracks,), at least two -> float64 (tracks,). None: `statistic` is
+    called for each track."""
+
     def of_ordered(self, ordered: Float, count: Int) -> Float:
         """Statistic of the first `count` (...) of sorted scores (..., tracks); NaN if there are none."""
         import numpy as np
 
-        assert self.statistic is not None
         if not ordered.shape[-1]:
             return np.full(count.shape, np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):  # the mean of both infinities is NaN
             return np.where(count > 0, self.statistic(ordered, count), np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRatio(Aggregate):
+    """A ratio of the outcomes by class, summed over the tracks."""
+
+    outcomes: Callable[[Outcomes], Float]
+    """Function of :class:`mirflow.kernels.agreement.Outcomes`."""
+    rejections: bool = False
+    """Whether it needs true negatives, which counts of matched items do not include."""
+    along: ClassVar = ""
+
+    def of_sums(self, sums: Float) -> Float:
+        """Ratio of sums (..., outcomes) in the order of `mirflow.kernels.agreement.COUNTED`."""
+        from ..kernels.agreement import Outcomes
+
+        return self.outcomes(Outcomes.of_counts(sums, sums.ndim - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticOfSums(Aggregate):
+    """A statistic of sums over the tracks that reduces a dim of the metric."""
+
+    of_sums: Callable[[Float], Float]
+    """Function that reduces the last dim."""
+    along: str
+    """Name of that dim in metrics; `CLASSES` for confusions, which are passed as
+    `mirflow.kernels.agreement.margins`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingMeasure(Aggregate):
+    """A number for each tag, computed from the ranking of all tracks."""
+
+    ordered: Callable[[Ordered], Float]
+    """Function of :class:`mirflow.kernels.ranking.Ordered`."""
+    reached: Callable[[Float, Float], Float]
+    """Function of the numbers of tracks with the tag and of all tracks that reach each affinity, float64 (replicates,
+    affinities) each."""
+
+
+def _demand_known(aggregate: str, name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise MetricError(f"aggregate {aggregate!r}: unknown {name} {value!r}; known: {', '.join(known)}")
 
 
 def _factor(name: str, weight: Float, duration: Float) -> Float:
@@ -122,6 +177,7 @@ CLASSES = "classes"
 """Both dims of a confusion."""
 DECLARED: dict[str, Aggregate] = {}
 """All aggregates by name, in the order in which they are listed."""
+_KINDS = (RatioOfSums, Statistic, OutcomeRatio, StatisticOfSums, RankingMeasure, Total)
 
 
 def declare(aggregate: Aggregate) -> Aggregate:
@@ -129,18 +185,15 @@ def declare(aggregate: Aggregate) -> Aggregate:
 
     Examples
     --------
-    >>> declare(Aggregate("mean", "something else", above="one", below="one"))
+    >>> declare(RatioOfSums("mean", "something else", "one", "one"))
     Traceback (most recent call last):
     mirflow.errors.MetricError: aggregate 'mean' is already declared; choose another name
     """
+    if not isinstance(aggregate, _KINDS):
+        kinds = ", ".join(one.__name__ for one in _KINDS)
+        raise MetricError(f"invalid aggregate {aggregate!r}: expected one of the classes {kinds}")
     if aggregate.name in DECLARED:
         raise MetricError(f"aggregate {aggregate.name!r} is already declared; choose another name")
-    ways = (aggregate.above, aggregate.statistic, aggregate.outcomes, aggregate.of_sums, aggregate.ordered)
-    if sum(bool(way) for way in ways) != 1 or bool(aggregate.of_sums) != bool(aggregate.along):
-        raise MetricError(
-            f"aggregate {aggregate.name!r}: give above and below, or statistic, or outcomes, or of_sums and along, "
-            "or ordered"
-        )
     DECLARED[aggregate.name] = aggregate
     return aggregate
 
@@ -203,141 +256,131 @@ def _average_precision(having: Float, every: Float) -> Float:
 
 
 for _one in (
-    Aggregate("mean", "plain mean over the tracks", above="one", below="one"),
-    Aggregate("median", "median over the tracks", statistic=_median, without_each=_median_without_each),
-    Aggregate(
-        "pooled",
-        "mean over the tracks, weighted by the metric's own weight",
-        above="weight",
-        below="weight",
-        requires="weights",
+    RatioOfSums("mean", "plain mean over the tracks", "one", "one"),
+    Statistic("median", "median over the tracks", _median, _median_without_each),
+    RatioOfSums(
+        "pooled", "mean over the tracks, weighted by the metric's own weight", "weight", "weight", requires="weights"
     ),
-    Aggregate(
-        "wcsr",
-        "mean over the tracks, weighted by their evaluated seconds",
-        above="weight",
-        below="weight",
-        requires="recall",
+    RatioOfSums(
+        "wcsr", "mean over the tracks, weighted by their evaluated seconds", "weight", "weight", requires="recall"
     ),
-    Aggregate(
+    RatioOfSums(
         "wcsr_tn",
         "mean over the tracks, weighted by the durations of their references",
-        above="duration",
-        below="duration",
+        "duration",
+        "duration",
         requires="recall",
     ),
-    Aggregate(
-        "wcsr_total",
-        "right seconds over the seconds of all references",
-        above="weight",
-        below="duration",
-        requires="recall",
+    RatioOfSums(
+        "wcsr_total", "right seconds over the seconds of all references", "weight", "duration", requires="recall"
     ),
-    Aggregate("sum", "added up over the tracks", above="one"),
-    Aggregate(
+    Total("sum", "added up over the tracks"),
+    OutcomeRatio(
         "precision",
         "share of the items estimated as a class or tag that belong to it, over all tracks",
-        outcomes=methodcaller("precision"),
+        methodcaller("precision"),
     ),
-    Aggregate(
+    OutcomeRatio(
         "recall",
         "share of the items of a class or tag that were estimated as such, over all tracks",
-        outcomes=methodcaller("recall"),
+        methodcaller("recall"),
     ),
-    Aggregate(
+    OutcomeRatio(
         "f_measure",
         "harmonic mean of precision and recall of a class or tag, over all tracks",
+        methodcaller("f_measure"),
         title="F-measure",
-        outcomes=methodcaller("f_measure"),
     ),
-    Aggregate(
+    OutcomeRatio(
         "iou",
         "intersection over union of a class or tag: items of it on both sides over items of it on either side, "
         "over all tracks",
+        methodcaller("iou"),
         title="intersection over union",
-        outcomes=methodcaller("iou"),
     ),
-    Aggregate(
+    OutcomeRatio(
         "accuracy",
         "share of the decisions on a class or tag that are right, over all tracks",
-        outcomes=methodcaller("accuracy"),
+        methodcaller("accuracy"),
         rejections=True,
     ),
-    Aggregate(
+    OutcomeRatio(
         "negative_accuracy",
         "share of the items outside a class or tag that were not estimated as such, over all tracks",
-        outcomes=methodcaller("negative_accuracy"),
+        methodcaller("negative_accuracy"),
         rejections=True,
     ),
-    Aggregate(
+    StatisticOfSums(
         "mcc",
         "Matthews correlation coefficient of the classes of both sides, over all tracks",
+        _matthews_correlation,
+        CLASSES,
         title="Matthews correlation coefficient",
-        of_sums=_matthews_correlation,
-        along=CLASSES,
     ),
-    Aggregate(
+    StatisticOfSums(
         "information_gain",
         "distance of the histogram of all tracks from a uniform one, in bits",
-        of_sums=_information_gain,
-        along="bin",
+        _information_gain,
+        "bin",
         unit="bit",
     ),
-    Aggregate(
+    StatisticOfSums(
         "standard_deviation",
         "standard deviation of the errors of all tracks",
-        of_sums=_standard_deviation,
-        along="moment",
+        _standard_deviation,
+        "moment",
         unit="s",
         lower=True,
     ),
-    Aggregate(
+    RankingMeasure(
         "roc_auc",
         "area under the ROC curve of all tracks in order of affinity",
+        methodcaller("roc_auc"),
+        _roc_auc,
         title="area under the ROC curve",
-        ordered=methodcaller("roc_auc"),
-        reached=_roc_auc,
     ),
-    Aggregate(
+    RankingMeasure(
         "average_precision",
         "average precision of all tracks in order of affinity",
-        ordered=methodcaller("average_precision"),
-        reached=_average_precision,
+        methodcaller("average_precision"),
+        _average_precision,
     ),
 ):
     declare(_one)
 _SHIPPED = frozenset(DECLARED)
 
+_A = TypeVar("_A", bound=Aggregate)
 
-class _Some(Mapping[str, Aggregate]):
-    """A live view of the declared aggregates that meet a condition."""
 
-    def __init__(self, holds: Callable[[Aggregate], bool]) -> None:
-        self._holds = holds
+class _Declared(Mapping[str, _A], Generic[_A]):
+    """A live view of the declared aggregates of some classes."""
 
-    def __getitem__(self, name: str) -> Aggregate:
-        if not self._holds(DECLARED[name]):
+    def __init__(self, *kinds: type[_A]) -> None:
+        self._kinds = kinds
+
+    def __getitem__(self, name: str) -> _A:
+        aggregate = DECLARED[name]
+        if not isinstance(aggregate, self._kinds):
             raise KeyError(name)
-        return DECLARED[name]
+        return aggregate
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name, one in DECLARED.items() if self._holds(one))
+        return (name for name, aggregate in DECLARED.items() if isinstance(aggregate, self._kinds))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores)
+AGGREGATES = _Declared[ScoreAggregate](ScoreAggregate)
 """Aggregates of scores that are one number per track."""
-SCORE_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores and one.requires == "scores")
-"""Aggregates of scores along extra dims, such as frames or instruments."""
-_OUTCOME_AGGREGATES = _Some(lambda one: one.outcomes is not None)
-RATIO_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.of_sums))
+RATIOS = _Declared(RatioOfSums)
+STATISTICS = _Declared(Statistic)
+"""The two kinds of aggregates of scores."""
+RATIO_AGGREGATES = _Declared[OutcomeRatio | StatisticOfSums](OutcomeRatio, StatisticOfSums)
 """Aggregates of counts by class of both sides, by outcome, or along a dim, all computed from sums over tracks."""
-_MATCH_AGGREGATES = _Some(lambda one: one.outcomes is not None and not one.rejections)
-ORDER_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.ordered is not None)
+ORDER_AGGREGATES = _Declared(RankingMeasure)
 """Aggregates of affinities, the standard one first."""
-CLASS_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.of_sums or one.ordered))
+CLASS_AGGREGATES = _Declared[Aggregate](OutcomeRatio, StatisticOfSums, RankingMeasure)
 TABLE_AGGREGATES: Mapping[str, Aggregate] = {name: DECLARED[name] for name in ("sum", "mean")}
 """Aggregates of counts along extra dims, such as a confusion matrix, the standard one first."""
 
@@ -349,18 +392,20 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
     matched items and of the items of either side do not include true negatives.
     """
     if orientation != "none":
-        return SCORE_AGGREGATES
+        return {name: one for name, one in AGGREGATES.items() if one.requires == "scores"}
     if "side" in dims:
         return ORDER_AGGREGATES
-    along = {name: one for name, one in RATIO_AGGREGATES.items() if one.along and one.along in dims}
+    statistics = {name: one for name, one in DECLARED.items() if isinstance(one, StatisticOfSums)}
+    along = {name: one for name, one in statistics.items() if one.along in dims}
     if along:
         return {**TABLE_AGGREGATES, **along}
+    ratios = {name: one for name, one in DECLARED.items() if isinstance(one, OutcomeRatio)}
     if "count" in dims:
-        return {**TABLE_AGGREGATES, **_MATCH_AGGREGATES}
+        return {**TABLE_AGGREGATES, **{name: one for name, one in ratios.items() if not one.rejections}}
     if dims == ("ref_class", "est_class"):
-        of_all = {name: one for name, one in RATIO_AGGREGATES.items() if one.along == CLASSES}
-        return {**TABLE_AGGREGATES, **_OUTCOME_AGGREGATES, **of_all}
-    return {**TABLE_AGGREGATES, **_OUTCOME_AGGREGATES} if "outcome" in dims else TABLE_AGGREGATES
+        of_all = {name: one for name, one in statistics.items() if one.along == CLASSES}
+        return {**TABLE_AGGREGATES, **ratios, **of_all}
+    return {**TABLE_AGGREGATES, **ratios} if "outcome" in dims else TABLE_AGGREGATES
 
 
 _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}

@@ -10,7 +10,7 @@ import pytest
 
 import mirflow
 from mirflow.errors import MetricError, QueryError
-from mirflow.metrics.aggregates import DECLARED, Aggregate, declare
+from mirflow.metrics.aggregates import DECLARED, Aggregate, RatioOfSums, Statistic, StatisticOfSums, declare
 from mirflow.metrics.base import get_task
 from mirflow.ragged import Float, Int
 from mirflow.reports.page import write_page
@@ -37,10 +37,8 @@ def trimmed_list(scores: Float) -> float:
 
 @pytest.fixture
 def declared() -> Iterator[None]:
-    declare(
-        Aggregate("trimmed_mean", "mean over the tracks without the lowest and the highest tenth", statistic=trimmed)
-    )
-    declare(Aggregate("late", "mean weighted by seconds and weights", above="weight", below="duration"))
+    declare(Statistic("trimmed_mean", "mean over the tracks without the lowest and the highest tenth", trimmed))
+    declare(RatioOfSums("late", "mean weighted by seconds and weights", above="weight", below="duration"))
     yield
     del DECLARED["trimmed_mean"], DECLARED["late"]
 
@@ -62,7 +60,7 @@ class TestADeclaredAggregateIsAvailable:
     def test_in_a_query_of_a_store_that_was_written_before(self, group, tmp_path):
         del DECLARED["trimmed_mean"]
         path = write_store(tmp_path / "s.zarr", {"chord": group})
-        declare(Aggregate("trimmed_mean", "mean without the tails", statistic=trimmed))
+        declare(Statistic("trimmed_mean", "mean without the tails", trimmed))
         found = mirflow.open_store(path).mirflow.query(aggregate="trimmed_mean")
         np.testing.assert_allclose(found["value"].values.ravel(), expected(group), rtol=1e-13)
         assert "trimmed_mean: mean without the tails" in printed("query", path, "-a", "trimmed_mean", "--by", "genre")
@@ -129,12 +127,19 @@ class TestADeclaredAggregateIsAvailable:
 
 def test_an_aggregate_is_declared_once_and_says_how_it_is_computed():
     with pytest.raises(MetricError, match="aggregate 'median' is already declared; choose another name"):
-        declare(Aggregate("median", "middle", statistic=trimmed))
-    with pytest.raises(MetricError, match="aggregate 'other': give above and below, or statistic, or outcomes"):
+        declare(Statistic("median", "middle", trimmed))
+    with pytest.raises(
+        MetricError, match=r"invalid aggregate Aggregate.*'other'.*: expected one of the classes RatioOf"
+    ):
         declare(Aggregate("other", "nothing"))
+    with pytest.raises(MetricError, match="aggregate 'other': unknown below 'length'; known: one, weight, duration"):
+        RatioOfSums("other", "by length", "weight", "length")  # type: ignore[arg-type]
+    with pytest.raises(
+        MetricError, match="aggregate 'other': unknown requires 'weight'; known: scores, weights, recall"
+    ):
+        Statistic("other", "without the tails", trimmed, requires="weight")  # type: ignore[arg-type]
 
 
 def test_a_statistic_of_sums_says_along_which_dim() -> None:
-    with pytest.raises(MetricError, match="give above and below, or statistic, or outcomes, or of_sums and along"):
-        declare(Aggregate("entropy", "of a histogram", of_sums=lambda sums: sums.max(axis=-1)))
-    assert "entropy" not in DECLARED
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'along'"):
+        StatisticOfSums("entropy", "of a histogram", lambda sums: sums.max(axis=-1))  # type: ignore[call-arg]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import QueryError
-from ...metrics.aggregates import AGGREGATES, CLASS_AGGREGATES
+from ...metrics.aggregates import CLASS_AGGREGATES, STATISTICS
 from ...ragged import Float, Int
 from ..aggregation import add_variables, aggregate_scores
 from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
@@ -196,7 +196,7 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
     """
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
     systems, metrics = value.shape
-    forms = [kind if AGGREGATES[kind].statistic else "" for kind in sample.kinds]
+    forms = [kind if kind in STATISTICS else "" for kind in sample.kinds]
     for form in sorted(set(forms)):
         chosen = [metric for metric in range(metrics) if forms[metric] == form]
         columns = [(system, metric) for metric in chosen for system in range(systems)]

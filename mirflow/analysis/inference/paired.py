@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
-from ...metrics.aggregates import AGGREGATES
+from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
 from ..policies import MAX_T, alpha_of
@@ -307,7 +307,7 @@ def _student(difference: Float) -> Float:
 
 def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
     """Swaps of the scores of pairs of systems, for any aggregate of one metric."""
-    return (_swap_ordered if AGGREGATES[sample.kinds[metric]].statistic else _swap_ratios)(sample, metric, pairs)
+    return (_swap_ordered if sample.kinds[metric] in STATISTICS else _swap_ratios)(sample, metric, pairs)
 
 
 def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
@@ -353,7 +353,7 @@ def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
 
 def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
     """Swap two systems' scores unit by unit, and compare their medians or another statistic."""
-    score, cluster, aggregate = sample.score[:, :, metric], sample.cluster, AGGREGATES[sample.kinds[metric]]
+    score, cluster, aggregate = sample.score[:, :, metric], sample.cluster, STATISTICS[sample.kinds[metric]]
     number = np.int64(score.shape[1])
     size = np.where(np.isfinite(score), np.abs(score), 0.0)
     near = _NEAR * size.max(axis=1)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import QueryError, UnknownNameError
-from ...metrics.aggregates import AGGREGATES, DECLARED, Aggregate
+from ...metrics.aggregates import ORDER_AGGREGATES, STATISTICS, Statistic
 from ...ragged import Bool, Float, Int
 from ..dims import name_dim
 from ..per_class import TableSelection, rate
@@ -315,8 +315,7 @@ class Ratios:
 class OrderedScores:
     """Statistics over units that are not ratios of sums, such as the median."""
 
-    aggregate: Aggregate
-    """With a ``statistic``."""
+    aggregate: Statistic
     ordered: Float
     """Scores from the smallest to the largest: float64 (values, units)."""
     order: Int
@@ -329,7 +328,7 @@ class OrderedScores:
         score = np.array([sample.score[system, :, metric] for system, metric in columns])
         order = np.argsort(score, axis=1, kind="stable")
         count = int(sample.cluster.max(initial=-1)) + 1
-        aggregate = AGGREGATES[sample.kinds[columns[0][1]]]
+        aggregate = STATISTICS[sample.kinds[columns[0][1]]]
         return cls(aggregate, np.take_along_axis(score, order, axis=1), sample.cluster[order], count)
 
     def again(self, counts: Float) -> Float:
@@ -496,9 +495,7 @@ class Orders:
         """From relevance and affinity along one axis of (tracks, dims); `side` is counted after the tracks."""
         relevance, affinity = np.moveaxis(values, 1 + side, 0)
         tags = (Tag.of(*both, cluster) for both in zip(relevance.T, affinity.T, strict=True))
-        reached = DECLARED[kind].reached
-        assert reached is not None
-        return cls(tuple(tags), reached, int(cluster.max(initial=-1)) + 1, finish)
+        return cls(tuple(tags), ORDER_AGGREGATES[kind].reached, int(cluster.max(initial=-1)) + 1, finish)
 
     def again(self, counts: Float) -> Float:
         """The values of replicates: float64 (values, replicates)."""
@@ -522,8 +519,8 @@ class Orders:
 
 def statistics_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
     """Some (system, metric) of a sample, all ratios or all of one statistic, in the form that can be computed again."""
-    statistic = AGGREGATES[sample.kinds[columns[0][1]]].statistic
-    return OrderedScores.of(sample, columns) if statistic else Ratios.of(sample, columns)
+    ordered = sample.kinds[columns[0][1]] in STATISTICS
+    return OrderedScores.of(sample, columns) if ordered else Ratios.of(sample, columns)
 
 
 def draw(statistics: Statistics, number: int, how: Resampling) -> Float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError, counted
-from ...metrics.aggregates import AGGREGATES, RATIO_AGGREGATES
+from ...metrics.aggregates import RATIO_AGGREGATES, RATIOS, STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import free_names, reduce_kinds, select
 from ..per_class import CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
@@ -84,7 +84,7 @@ class Sample:
     def terms(self, system: int, metric: int) -> tuple[Float, Float]:
         """Terms of a ratio over the units, of the numerator and the denominator: float64 (units,) each."""
         weight = self.weight[system, :, metric][np.newaxis, :, np.newaxis]
-        above, below = (each[0, :, 0] for each in AGGREGATES[self.kinds[metric]].factors(weight, self.duration))
+        above, below = (each[0, :, 0] for each in RATIOS[self.kinds[metric]].factors(weight, self.duration))
         included = self.included[system, :, metric]
         # What weighs nothing adds nothing, an infinite score too.
         score = np.where(included & (above != 0), self.score[system, :, metric], 0.0)
@@ -142,7 +142,7 @@ def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
     score: Float = np.empty(shape)
     for place, group in enumerate(members.values()):
         score[:, place] = sample.take(group).values()
-    kinds = [kind if AGGREGATES[kind].statistic else "mean" for kind in sample.kinds]
+    kinds = [kind if kind in STATISTICS else "mean" for kind in sample.kinds]
     included = ~np.isnan(score)
     if part.attrs["missing"] == "common":
         included &= included.all(axis=0, keepdims=True)

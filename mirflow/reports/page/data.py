@@ -21,7 +21,7 @@ from ...analysis.query_options import Query
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
 from ...analysis.selection import find_measures
 from ...errors import QueryError, shorten
-from ...metrics.aggregates import AGGREGATES, allowed_aggregates
+from ...metrics.aggregates import AGGREGATES, RATIOS, allowed_aggregates
 from ...metrics.measures import DESCRIBED
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
@@ -321,7 +321,12 @@ def describe_words() -> dict[str, Any]:
     """Facts that the page shares with commands and figures: aggregates, policies, signs of verdicts, and colours."""
     return {
         "aggregates": {
-            name: {"words": one.words, "above": one.above, "below": one.below} for name, one in AGGREGATES.items()
+            name: {
+                "words": one.words,
+                "above": RATIOS[name].above if name in RATIOS else "",
+                "below": RATIOS[name].below if name in RATIOS else "",
+            }
+            for name, one in AGGREGATES.items()
         },
         "missing": MISSING,
         # What is half right is not right.

@@ -11,7 +11,7 @@ import numpy as np
 from ...analysis.aggregation import STORES, reduce
 from ...analysis.missing import Gaps, are_apart, find_gaps, included_scores
 from ...analysis.scores import Array, arrays_of
-from ...metrics.aggregates import AGGREGATES
+from ...metrics.aggregates import STATISTICS
 from ...ragged import Float
 from ...store.cells import Status
 from .embed import Parts, pack_bytes, pack_floats
@@ -53,7 +53,7 @@ class EvaluationNumbers:
         kinds : sequence of str
             The aggregates that the metric has.
         """
-        statistics = [kind for kind in kinds if AGGREGATES[kind].statistic is not None]
+        statistics = [kind for kind in kinds if kind in STATISTICS]
         makers = {"score": self.score, "weight": self.weight}
         put = {key: parts.put(f"{name}/{key}", partial(pack_floats, of[..., metric])) for key, of in makers.items()}
         put["flags"] = parts.put(f"{name}/flags", lambda: pack_bytes(self.flags(metric)))
