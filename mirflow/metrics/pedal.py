@@ -31,6 +31,8 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, refuse_unknown
 from ..ragged import Column, Ragged
+from ..theory import general_midi
+from ..theory.general_midi import pedal_of
 from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from .cleaning import NO_TIMES, Cleaned, drop_items, inspected, set_aside, usable_pair
 from .measures import Measure, Metric, Parameter, Value
@@ -43,8 +45,7 @@ from .util import Array
 
 __all__ = ["PEDALS", "TASK", "evaluate"]
 
-PEDALS = ("sustain", "sostenuto", "soft")
-_NAMES = {"": "sustain", "64": "sustain", "66": "sostenuto", "67": "soft", **{name: name for name in PEDALS}}
+PEDALS = tuple(general_midi.PEDALS)
 _PITCH = 440.0
 """Pitch in Hz of all stretches when they are scored as notes."""
 
@@ -63,8 +64,7 @@ def clean(rows: Ragged) -> Cleaned:
     "not a pedal: 'organ'; known: sustain (64), sostenuto (66), soft (67)"
     """
     _, problems, short = inspected("pedals", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
-    names = [_NAMES.get(label.strip().lower(), "") for label in rows.labels]
-    known = np.array([bool(name) for name in (*names, "sustain")], dtype=np.bool_)
+    known = np.array([pedal_of(label) >= 0 for label in (*rows.labels, "")], dtype=np.bool_)
     code = rows.columns["label"]
 
     def describe(item: int) -> str:
@@ -74,22 +74,10 @@ def clean(rows: Ragged) -> Cleaned:
     return set_aside(rows, problems, short, drop=True)
 
 
-def pedal_of(label: str) -> int:
-    """Index of a pedal in `PEDALS`, by name or controller; -1 for none.
-
-    Examples
-    --------
-    >>> pedal_of("sustain"), pedal_of("67"), pedal_of("organ")
-    (0, 2, -1)
-    """
-    name = _NAMES.get(label.strip().lower(), "")
-    return PEDALS.index(name) if name else -1
-
-
 def of_pedal(rows: Ragged, pedal: str) -> Ragged:
     """Convert the stretches of one pedal to notes of the same pitch."""
-    names = [_NAMES.get(label.strip().lower(), "") for label in rows.labels]
-    own = np.array([name == pedal for name in (*names, "sustain")], dtype=np.bool_)[rows.columns["label"]]
+    chosen = PEDALS.index(pedal)
+    own = np.array([pedal_of(label) == chosen for label in (*rows.labels, "")], dtype=np.bool_)[rows.columns["label"]]
     some = drop_items(rows, ~own)
     columns: dict[str, Column] = {name: some.columns[name] for name in ("start", "end")}
     return Ragged({**columns, "pitch": np.full(len(columns["start"]), _PITCH)}, some.counts)

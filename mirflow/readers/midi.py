@@ -19,10 +19,10 @@ from ..annotations.annotation import Annotation
 from ..annotations.labelled import from_dataset
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..ragged import Float, Int
-from ..theory.general_midi import DRUMS, FAMILIES, PROGRAMS
+from ..theory.general_midi import DRUMS, FAMILIES, PEDALS, PROGRAMS, SUSTAIN
 from ..theory.pitch import hz_to_midi, to_hertz
 from .options import Instrument, Reading
-from .sustain import PEDALS, SUSTAIN, extend_ends, stretches, told_pedal
+from .sustain import extend_ends, stretches, told_pedal
 
 if TYPE_CHECKING:
     import mido

@@ -26,7 +26,7 @@ from ..errors import (
     warn_caller,
 )
 from ..ragged import Column, Int
-from ..theory.general_midi import PROGRAMS
+from ..theory.general_midi import PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
@@ -35,7 +35,7 @@ from .mirdata import is_mirdata
 from .options import Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
-from .sustain import SUSTAIN, extend_ends, told_pedal
+from .sustain import extend_ends, told_pedal
 
 Convert = Callable[[Any, Reading], Annotation]
 """(object, kind and options of reading) -> annotation."""

@@ -8,9 +8,6 @@ import numpy as np
 
 from ..ragged import Float, Int
 
-SUSTAIN, SOSTENUTO, SOFT = 64, 66, 67
-"""Controller numbers of pedals."""
-PEDALS = {"sustain": SUSTAIN, "sostenuto": SOSTENUTO, "soft": SOFT}
 DOWN = 64
 """Minimum value of a controller whose pedal is down."""
 

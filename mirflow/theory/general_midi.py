@@ -1,6 +1,9 @@
-"""Instruments of General MIDI: names of the 128 programs, of their families, and of percussion."""
+"""General MIDI: names of the 128 programs, of their families, of percussion, and of pedals."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 DRUMS = "Drums"
 """Label of percussion, which is on channel 10 of MIDI files."""
@@ -40,3 +43,19 @@ FAMILIES: tuple[str, ...] = (
     *("Reed", "Pipe", "Synth Lead", "Synth Pad", "Synth Effects", "Ethnic", "Percussive", "Sound Effects"),
 )
 """Names of the families of eight programs: program ``p`` belongs to family ``p // 8``."""
+
+SUSTAIN = 64
+PEDALS: Mapping[str, int] = MappingProxyType({"sustain": SUSTAIN, "sostenuto": 66, "soft": 67})
+"""Controller numbers of pedals, by name."""
+_INDICES = {"": 0} | {text: index for index, pedal in enumerate(PEDALS.items()) for text in map(str, pedal)}
+
+
+def pedal_of(label: str) -> int:
+    """Index of a pedal in `PEDALS`, by name or controller; no name means the sustain pedal; -1 for none.
+
+    Examples
+    --------
+    >>> pedal_of("sustain"), pedal_of("67"), pedal_of(""), pedal_of("organ")
+    (0, 2, 0, -1)
+    """
+    return _INDICES.get(label.strip().lower(), -1)

@@ -226,7 +226,7 @@ class TestDrums:
         found = mirflow.explain(reference, estimate, task="drums", metric="f_measure")
         assert found["class"].values.tolist() == ["BD", "SD", "HH"]
         assert found["verdict"].values.tolist() == ["hit", "missed", "extra"]
-        from mirflow.reports.figures.lanes import explained
+        from mirflow.reports.drawing import explained
 
         assert "upwards: kick, snare" in explained("hits", {name: found[name].values for name in found})
         with pytest.raises(MetricError, match="leave octave out"):

@@ -12,8 +12,8 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.errors import MirflowError
 from mirflow.metrics.base import get_task, tasks
+from mirflow.reports.drawing import SIGNS
 from mirflow.reports.figures import lanes as verdicts
-from mirflow.reports.figures.lanes import SIGNS
 from mirflow.reports.page.data import describe_words
 
 from ..samples import sample

@@ -12,10 +12,11 @@ from ...analysis.inference import intervals
 from ...analysis.query_options import Names, Query
 from ...analysis.scores import ANNOTATOR, names_of
 from ...errors import FigureError
+from ..drawing import CYCLE
 from ..layout import group_labels, together
 from ..results import Result
 from ..tables import aggregate_in_words
-from .canvas import CYCLE, Sheet, figure, label, sheet
+from .canvas import Sheet, figure, label, sheet
 from .track_scores import (
     FigureOptions,
     Stored,

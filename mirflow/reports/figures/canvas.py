@@ -13,20 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...errors import FigureError, MirflowWarning
+from ..drawing import CYCLE
 from ..tables import escape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The palette of Okabe and Ito (2008).
-BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
-    *("#0072B2", "#E69F00", "#009E73", "#D55E00"),
-    *("#56B4E9", "#CC79A7", "#000000"),
-)
-YELLOW = "#F0E442"  # too light for lines on white paper
-CYCLE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK)
-GREY, PALE = "#767676", "#D9D9D9"
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _LINES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
 MOST_LOOKS = len(CYCLE) * len(_LINES)

@@ -8,9 +8,10 @@ import numpy as np
 
 from ...errors import FigureError
 from ...ragged import Float
+from ..drawing import BLUE, RED, SKY
 from ..results import Result
 from ..tables import aggregate_in_words
-from .canvas import BLUE, RED, SKY, Sheet, figure, label, sheet
+from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, infinite, rank_systems, scores_of
 
 if TYPE_CHECKING:

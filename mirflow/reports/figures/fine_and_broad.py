@@ -13,7 +13,8 @@ from ...annotations.collection import Collection
 from ...errors import FigureError, counted
 from ...metrics.similarity import BROAD
 from ...ragged import Float
-from .canvas import BLUE, RED, SKY, Frame, Sheet, Width, label, sheet
+from ..drawing import BLUE, RED, SKY
+from .canvas import Frame, Sheet, Width, label, sheet
 
 if TYPE_CHECKING:
     import xarray as xr

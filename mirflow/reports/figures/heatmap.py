@@ -9,8 +9,9 @@ import numpy as np
 
 from ...errors import FigureError, counted
 from ...ragged import Float, Int
+from ..drawing import PALE
 from ..results import Result
-from .canvas import PALE, Sheet, figure, label, sheet
+from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, rank_systems, scores_of
 
 if TYPE_CHECKING:

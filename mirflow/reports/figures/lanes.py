@@ -5,17 +5,31 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...annotations.schema import KINDS
 from ...ragged import Bool, Column, Float, Int
 from ...theory.chords import encode_vocabulary
 from ...theory.percussion import STAFF, staff_row
-from .canvas import BLUE, CYCLE, GREY, ORANGE, PALE, PURPLE, RED, label
+from ..drawing import (
+    BAD,
+    BLUE,
+    CYCLE,
+    GOOD,
+    GREY,
+    HALF,
+    MISSED,
+    ORANGE,
+    PALE,
+    PURPLE,
+    RED,
+    TOO_MUCH,
+    form_of,
+    sheet_notes,
+)
+from .canvas import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,18 +188,6 @@ def _draw_sheet(lanes: Lanes, one: Annotation, at: float) -> None:
     lanes.ax.hlines(lanes.height(pitch[chosen], at), left, right, color=BLUE, linewidth=1.3)
 
 
-def sheet_notes(one: Annotation) -> tuple[Float, Float, Float]:
-    """Performed onsets of the notes of a score, when they would end by their notated lengths, and their pitches."""
-    columns = {name: one.columns.get(name, np.full(len(one.columns["time"]), np.nan)) for name in _OF_NOTES}
-    notes = np.array([label == "note" for label in one.labels or ()], dtype=np.bool_)
-    start, first, last, pitch = (columns[name][notes] for name in _OF_NOTES)
-    length = np.nan_to_num(last - first)
-    return start, start + np.maximum(length, 0.0), pitch
-
-
-_OF_NOTES = ("time", "notated_start", "notated_end", "pitch")
-
-
 def _draw_series(lanes: Lanes, one: Annotation, at: float) -> None:
     """A curve; guesses where nothing is voiced are pale."""
     time, frequency = one.columns["time"], one.columns["frequency"]
@@ -226,11 +228,6 @@ def _draw_patterns(lanes: Lanes, one: Annotation, at: float, colours: Int | None
     lanes.ax.scatter(one.columns["onset"][order], y, s=2.5, color=shown, linewidths=0)
 
 
-def matches(evidence: Mapping[str, Column]) -> Int:
-    """The place of the reference pattern that each estimated one matches; -1 for none: int64 (estimated patterns,)."""
-    return np.asarray(np.nan_to_num(evidence["reference"][np.isfinite(evidence["estimate"])], nan=0.0), np.int64) - 1
-
-
 def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
     """Draw annotations without times: tempi, keys."""
     if "tempo" in one.columns:
@@ -257,53 +254,8 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "steps": _draw_following,
 }
 
-SIGNS = MappingProxyType(
-    {
-        "good": ("right", "hit", "aligned", "found", "relevant", "rejected", "rightly unvoiced"),
-        "half": ("octave", "near", "case"),
-        "bad": ("wrong", "extra", "missed", "misaligned", "false alarm", "substitution", "deletion", "insertion"),
-        "none": ("not comparable", "not relevant", "judged", "unjudged"),
-    }
-)
-"""The verdicts of all metrics by their sign; an unknown word has none."""
-GOOD, HALF, BAD = (SIGNS[name] for name in ("good", "half", "bad"))
-
 BAND = (BOTTOM + 0.02, 0.14)
 """Where verdicts stand: from so far below the middle of a lane, and how high."""
-MISSED = ("missed",)
-TOO_MUCH = tuple(word for word in BAD if word not in MISSED)
-_MEANINGS = {
-    "band": "right (blue), wrong (orange, hatched), thin where nothing is judged",
-    "octaves": "right (blue), wrong (orange, hatched), an octave off (purple, dotted), thin where nothing is judged",
-    "marks": "hits (blue), extra (vermilion crosses), missed (vermilion circles)",
-    "drums": "hits (blue), extra (vermilion crosses), missed (vermilion circles); upwards: kick, snare, toms, hi-hat, "
-    "cymbals, others",
-    "reports": "aligned (blue), misaligned or of no note (vermilion crosses), missed (circles); upwards: the score",
-    "notes": "hits (blue), extra (vermilion), missed (grey, dotted)",
-    "pitches": "hits (blue), extra (vermilion), missed (grey)",
-    "patterns": "matched patterns in the colour of the reference's pattern, unmatched ones grey",
-    "words": "",
-    "nothing": "",
-}
-
-
-def form_of(kind: str, evidence: Mapping[str, Column]) -> str:
-    """Form of the evidence for an annotation of a kind."""
-    names = set(evidence)
-    if KINDS[kind].drawn_as == "text":
-        return "words"
-    if "verdict" not in names:
-        return "nothing"
-    if KINDS[kind].drawn_as == "patterns":
-        return "patterns"
-    if {"estimate_end", "estimate_pitch"} <= names:
-        return "notes"
-    if KINDS[kind].drawn_as == "frames" and "estimate_frequency" in names:
-        return "pitches"
-    if {"start", "end"} <= names:
-        return "band"
-    moments = {"reference", "estimate"} <= names and evidence["estimate"].dtype.kind == "f"
-    return "marks" if moments else "nothing"
 
 
 def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str, dict[str, Any]]]:
@@ -335,18 +287,6 @@ def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str,
 def _mark(colour: str, marker: str) -> dict[str, Any]:
     style = {"marker": marker, "markersize": 3, "markeredgecolor": colour, "markeredgewidth": 0.8}
     return {"linestyle": "", "markerfacecolor": "none", **style}
-
-
-def explained(kind: str, evidence: Mapping[str, Column]) -> str:
-    """Explanation of the colours; empty if there are none."""
-    form = form_of(kind, evidence)
-    if form == "band" and "frequency" in " ".join(evidence):  # where there are pitches, there are octaves
-        form = "octaves"
-    if form == "marks" and KINDS[kind].drawn_as == "drums":
-        form = "drums"
-    if form == "marks" and KINDS[kind].drawn_as == "steps":
-        form = "reports"
-    return _MEANINGS[form]
 
 
 def draw_verdicts(lanes: Lanes, kind: str, evidence: Mapping[str, Column], at: float) -> None:

@@ -11,9 +11,10 @@ from ...analysis.inference.sample import settle
 from ...analysis.query_options import Names, as_names
 from ...errors import FigureError, counted
 from ...ragged import Bool, Float
+from ..drawing import BLUE, CYCLE, GREY, RED
 from ..results import Result
 from ..tables import aggregate_in_words
-from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, figure, label, looks, sheet
+from .canvas import MOST_LOOKS, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
     Stored,

@@ -20,9 +20,10 @@ from ...metrics.measures import Measure, parse
 from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column, Int
 from ..captions import metric_title, origin_in_words, title_in
+from ..drawing import GREY, explained, form_of, matches
 from ..origins import Shelf, find_plans
-from .canvas import GREY, Sheet, figure, label, sheet
-from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained, form_of, legend_entries, matches
+from .canvas import Sheet, figure, label, sheet
+from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, legend_entries
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from ...analysis.selection import convention_of
 from ...errors import FigureError, MirflowError
 from ...metrics.measures import Measure, parse
 from ...ragged import Float
+from ..drawing import CYCLE, PALE
 from ..results import Result
-from .canvas import CYCLE, PALE, Look, Sheet, figure, label, looks, sheet
+from .canvas import Look, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
     Stored,

@@ -26,8 +26,7 @@ from ...metrics.measures import DESCRIBED
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note
-from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
-from ..figures.lanes import BAD, GOOD, HALF
+from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..origins import Origin
 from .embed import Parts, pack_floats, pack_json
 from .numbers import EvaluationNumbers

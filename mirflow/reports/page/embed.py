@@ -15,12 +15,12 @@ import numpy.typing as npt
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...errors import shorten
-from ...metrics.pedal import PEDALS, pedal_of
 from ...ragged import Bool, Column, Float, offsets_of
 from ...theory.chords import encode_vocabulary
+from ...theory.general_midi import PEDALS, pedal_of
 from ...theory.keys import MODES, UNNAMED, parse_key
 from ...theory.percussion import STAFF, staff_row
-from ..figures.lanes import matches, sheet_notes
+from ..drawing import matches, sheet_notes
 from ..origins import LONGEST
 
 LEVEL = 6
@@ -237,7 +237,7 @@ def _add_rows(found: Encoded, kind: str, labels: Sequence[str]) -> None:
     if kind == "hits":
         found |= {"r": [staff_row(label) for label in labels], "y": STAFF}
     elif kind == "pedals":
-        found |= {"k": "levels", "r": [max(0, pedal_of(label)) for label in labels], "y": PEDALS}
+        found |= {"k": "levels", "r": [max(0, pedal_of(label)) for label in labels], "y": tuple(PEDALS)}
 
 
 def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: PageLabels) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from mirflow.errors import FigureError, MirflowWarning, UnknownNameError
 from mirflow.reports import figures
-from mirflow.reports.figures.canvas import BLUE, CYCLE, GREY, MOST_LOOKS, ORANGE, RED, SKY, label, looks
+from mirflow.reports.drawing import BLUE, CYCLE, GREY, ORANGE, RED, SKY
+from mirflow.reports.figures.canvas import MOST_LOOKS, label, looks
 
 from ...groups import random_group
 from .looking import figure_of, words

@@ -21,9 +21,9 @@ from mirflow.cli import cli
 from mirflow.errors import FigureError, UnknownNameError
 from mirflow.metrics.base import tasks
 from mirflow.reports import figures
+from mirflow.reports.drawing import BLUE, GREY, ORANGE, form_of
 from mirflow.reports.figures import Plots
-from mirflow.reports.figures.canvas import BLUE, GREY, ORANGE
-from mirflow.reports.figures.lanes import Lanes, draw, draw_verdicts, form_of
+from mirflow.reports.figures.lanes import Lanes, draw, draw_verdicts
 
 from ...datasets import score_files, write_dataset, write_patterns, write_pipeline
 from ...groups import random_group

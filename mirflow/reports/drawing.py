@@ -1,0 +1,95 @@
+"""Drawing of annotations and evidence, as pages and figures share it: colours, verdicts by sign, forms and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.schema import KINDS
+from ..ragged import Column, Float, Int
+
+# The palette of Okabe and Ito (2008).
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00"),
+    *("#56B4E9", "#CC79A7", "#000000"),
+)
+YELLOW = "#F0E442"  # too light for lines on white paper
+CYCLE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK)
+GREY, PALE = "#767676", "#D9D9D9"
+
+SIGNS = MappingProxyType(
+    {
+        "good": ("right", "hit", "aligned", "found", "relevant", "rejected", "rightly unvoiced"),
+        "half": ("octave", "near", "case"),
+        "bad": ("wrong", "extra", "missed", "misaligned", "false alarm", "substitution", "deletion", "insertion"),
+        "none": ("not comparable", "not relevant", "judged", "unjudged"),
+    }
+)
+"""The verdicts of all metrics by their sign; an unknown word has none."""
+GOOD, HALF, BAD = (SIGNS[name] for name in ("good", "half", "bad"))
+MISSED = ("missed",)
+TOO_MUCH = tuple(word for word in BAD if word not in MISSED)
+_MEANINGS = {
+    "band": "right (blue), wrong (orange, hatched), thin where nothing is judged",
+    "octaves": "right (blue), wrong (orange, hatched), an octave off (purple, dotted), thin where nothing is judged",
+    "marks": "hits (blue), extra (vermilion crosses), missed (vermilion circles)",
+    "drums": "hits (blue), extra (vermilion crosses), missed (vermilion circles); upwards: kick, snare, toms, hi-hat, "
+    "cymbals, others",
+    "reports": "aligned (blue), misaligned or of no note (vermilion crosses), missed (circles); upwards: the score",
+    "notes": "hits (blue), extra (vermilion), missed (grey, dotted)",
+    "pitches": "hits (blue), extra (vermilion), missed (grey)",
+    "patterns": "matched patterns in the colour of the reference's pattern, unmatched ones grey",
+    "words": "",
+    "nothing": "",
+}
+
+
+def form_of(kind: str, evidence: Mapping[str, Column]) -> str:
+    """Form of the evidence for an annotation of a kind."""
+    names = set(evidence)
+    if KINDS[kind].drawn_as == "text":
+        return "words"
+    if "verdict" not in names:
+        return "nothing"
+    if KINDS[kind].drawn_as == "patterns":
+        return "patterns"
+    if {"estimate_end", "estimate_pitch"} <= names:
+        return "notes"
+    if KINDS[kind].drawn_as == "frames" and "estimate_frequency" in names:
+        return "pitches"
+    if {"start", "end"} <= names:
+        return "band"
+    moments = {"reference", "estimate"} <= names and evidence["estimate"].dtype.kind == "f"
+    return "marks" if moments else "nothing"
+
+
+def explained(kind: str, evidence: Mapping[str, Column]) -> str:
+    """Explanation of the colours; empty if there are none."""
+    form = form_of(kind, evidence)
+    if form == "band" and "frequency" in " ".join(evidence):  # where there are pitches, there are octaves
+        form = "octaves"
+    if form == "marks" and KINDS[kind].drawn_as == "drums":
+        form = "drums"
+    if form == "marks" and KINDS[kind].drawn_as == "steps":
+        form = "reports"
+    return _MEANINGS[form]
+
+
+def matches(evidence: Mapping[str, Column]) -> Int:
+    """The place of the reference pattern that each estimated one matches; -1 for none: int64 (estimated patterns,)."""
+    return np.asarray(np.nan_to_num(evidence["reference"][np.isfinite(evidence["estimate"])], nan=0.0), np.int64) - 1
+
+
+def sheet_notes(one: Annotation) -> tuple[Float, Float, Float]:
+    """Performed onsets of the notes of a score, when they would end by their notated lengths, and their pitches."""
+    columns = {name: one.columns.get(name, np.full(len(one.columns["time"]), np.nan)) for name in _OF_NOTES}
+    notes = np.array([label == "note" for label in one.labels or ()], dtype=np.bool_)
+    start, first, last, pitch = (columns[name][notes] for name in _OF_NOTES)
+    length = np.nan_to_num(last - first)
+    return start, start + np.maximum(length, 0.0), pitch
+
+
+_OF_NOTES = ("time", "notated_start", "notated_end", "pitch")
