@@ -89,8 +89,8 @@ def columns(pair: Pair) -> list[float]:
 
 def alone(pair: Pair) -> list[float]:
     """The same by the function of one pair, which gives precision and recall and the parts as well."""
-    sides = [part for side in pair for part in (side[:, :2], side[:, 2], side[:, 5], side[:, 3], side[:, 4])]
-    found = transcription_programs.evaluate(*sides)
+    reference, estimate = ((side[:, :2], side[:, 2], side[:, 5], side[:, 3], side[:, 4]) for side in pair)
+    found = transcription_programs.evaluate(reference, estimate)
     names = ["Onset", "Onset + offset", "Onset + velocity", "Onset + offset + velocity"]
     return [
         *(found[f"{name} F1"] for name in names),

@@ -8,50 +8,53 @@ convention ``mt3``.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
+from ..errors import UnknownNameError, refuse_unknown
 from ..ragged import Column, Ragged
 from .base import Pairs
-from .measures import Measure, Value
+from .measures import Measure
 from .pair import documented, row_of_intervals
 from .transcription.kernel import GRANULARITIES, NO_OFFSET
-from .transcription.metrics import METRICS, MT3, clean_all
-from .transcription.mir_eval import PARAMETERS, RATES
+from .transcription.metrics import MT3, clean_all
+from .transcription.mir_eval import RATES
 from .util import Array
 
 __all__ = [
-    "drum_precision_recall_f1",
+    "NoteOptions",
     "evaluate",
-    "nondrum_precision_recall_f1",
     "precision_recall_f1",
 ]
 
+Side = tuple[Array, Array, Array, Array]
+"""Intervals (n, 2) in seconds, pitches in Hz, General MIDI programs (kits for percussion), and whether a note is
+percussion.
+"""
+SideWithVelocities = tuple[Array, Array, Array, Array, Array]
+"""Intervals, pitches, velocities from 0 to 127, programs, and whether a note is percussion."""
+
 _METRICS = {metric.name: metric for metric in MT3.metrics}
+_PREFIX = {"all": "program_", "nondrum": "nondrum_program_", "drum": "drum_"}
+
+
+class NoteOptions(TypedDict, total=False):
+    """Parameters of the metrics; without `offset_ratio` (None) ends are ignored."""
+
+    granularity: str
+    onset_tolerance: float
+    pitch_tolerance: float
+    offset_ratio: float | None
+    offset_min_tolerance: float
+    strict: bool
+    beta: float
+
 
 _documented = documented(
     """
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note; notes of zero length only count in the scores at several tolerances.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI.
-    ref_programs, est_programs : (n,) and (m,)
-        General MIDI programs, from 0 to 127; kits for percussion.
-    ref_drums, est_drums : (n,) and (m,), bool
-        Whether a note is percussion.
-    offset_ratio : float or None
-        Largest distance of the ends as a share of the reference note's duration; None ignores ends.
-
-    Returns
-    -------
-    precision, recall, f_measure : float
-        0 if a side is empty.
-
     Raises
     ------
     ValueError
@@ -61,16 +64,15 @@ _documented = documented(
     References
     ----------
     J. Gardner et al., "MT3: Multi-task multitrack music transcription", ICLR 2022.
-    """,
-    METRICS,
+    """
 )
 
 
-def _sides(reference: Sequence[Array], estimate: Sequence[Array]) -> tuple[Ragged, Ragged]:
+def _rows(reference: Sequence[Array], estimate: Sequence[Array]) -> tuple[Ragged, Ragged]:
     """Clean rows of both sides from intervals, pitches, optional velocities, programs and drums."""
-    names = ("pitch", "velocity", "program", "drum") if len(reference) == 5 else ("pitch", "program", "drum")
     rows = []
     for side, (intervals, *others) in (("reference", reference), ("estimate", estimate)):
+        names = ("pitch", "velocity", "program", "drum") if len(others) == 4 else ("pitch", "program", "drum")
         row = row_of_intervals(intervals)
         columns: dict[str, Column] = dict(row.columns)
         for name, values in zip(names, others, strict=True):
@@ -85,144 +87,73 @@ def _sides(reference: Sequence[Array], estimate: Sequence[Array]) -> tuple[Ragge
     return rows[0], rows[1]
 
 
-def _score(
-    names: str, reference: Sequence[Array], estimate: Sequence[Array], given: Mapping[str, Value | None]
-) -> tuple[float, ...]:
-    ending = NO_OFFSET if given.get("offset_ratio", 0.0) is None else ""
-    values = {name: value for name, value in given.items() if value is not None}
-    measures = [_METRICS[f"{names.format(rate)}{ending}"].measure(**values) for rate in RATES]
-    return tuple(MT3.score_pair(*_sides(reference, estimate), measures).tolist())
-
-
 @_documented
 def precision_recall_f1(
-    ref_intervals: Array,
-    ref_pitches: Array,
-    ref_programs: Array,
-    ref_drums: Array,
-    est_intervals: Array,
-    est_pitches: Array,
-    est_programs: Array,
-    est_drums: Array,
-    granularity: str = "full",
-    onset_tolerance: float = 0.05,
-    pitch_tolerance: float = 50.0,
-    offset_ratio: float | None = 0.2,
-    offset_min_tolerance: float = 0.05,
-    strict: bool = False,
-    beta: float = 1.0,
+    reference: Side, estimate: Side, notes: Literal["all", "nondrum", "drum"] = "all", **options: Unpack[NoteOptions]
 ) -> tuple[float, ...]:
     """Precision, recall and F-measure of notes that match in onset, pitch, program and (except percussion) end.
 
+    Parameters
+    ----------
+    reference, estimate : tuple of arrays
+        Intervals (n, 2) in seconds, pitches in Hz, General MIDI programs from 0 to 127 (kits for percussion), and
+        whether a note is percussion.
+    notes : {"all", "nondrum", "drum"}
+        Notes that are scored.
+    **options
+        `granularity` ("flat", "midi_class" or "full"), `onset_tolerance` and `offset_min_tolerance` in seconds,
+        `pitch_tolerance` in cents, `offset_ratio` (share of the reference note's duration; None ignores ends),
+        `strict` and `beta`; see the metrics of the task. Percussion has neither `granularity` nor options of ends.
+
+    Returns
+    -------
+    precision, recall, f_measure : float
+        0 if a side is empty.
+
     Examples
     --------
-    >>> notes, pitches, drums = np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([440.0, 220.0]), np.zeros(2)
-    >>> cello, viola = np.array([40, 42]), np.array([40, 41])
-    >>> precision_recall_f1(notes, pitches, cello, drums, notes, pitches, viola, drums)
+    >>> notes, pitches, drums = np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([440.0, 220.0]), np.array([0, 0])
+    >>> cello, viola = (notes, pitches, np.array([40, 42]), drums), (notes, pitches, np.array([40, 41]), drums)
+    >>> precision_recall_f1(cello, viola)
     (0.5, 0.5, 0.5)
-    >>> precision_recall_f1(notes, pitches, cello, drums, notes, pitches, viola, drums, granularity="midi_class")
+    >>> precision_recall_f1(cello, viola, granularity="midi_class")
     (1.0, 1.0, 1.0)
     """
-    reference = ref_intervals, ref_pitches, ref_programs, ref_drums
-    estimate = est_intervals, est_pitches, est_programs, est_drums
-    tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
-    given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
-    return _score("program_{}", reference, estimate, given | {"granularity": granularity})
+    if notes not in _PREFIX:
+        raise UnknownNameError("notes", notes, _PREFIX)
+    names = [f"{_PREFIX[notes]}{rate}" for rate in RATES]
+    refuse_unknown("precision_recall_f1", options, (parameter.name for parameter in _METRICS[names[-1]].parameters))
+    values: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    ending = NO_OFFSET if options.get("offset_ratio", 0.0) is None else ""
+    measures = [_METRICS[f"{name}{ending}"].measure(**values) for name in names]
+    return tuple(MT3.score_pair(*_rows(reference, estimate), measures).tolist())
 
 
 @_documented
-def nondrum_precision_recall_f1(
-    ref_intervals: Array,
-    ref_pitches: Array,
-    ref_programs: Array,
-    ref_drums: Array,
-    est_intervals: Array,
-    est_pitches: Array,
-    est_programs: Array,
-    est_drums: Array,
-    granularity: str = "full",
-    onset_tolerance: float = 0.05,
-    pitch_tolerance: float = 50.0,
-    offset_ratio: float | None = 0.2,
-    offset_min_tolerance: float = 0.05,
-    strict: bool = False,
-    beta: float = 1.0,
-) -> tuple[float, ...]:
-    """Precision, recall and F-measure of notes that match in onset, pitch, end and program, without percussion.
-
-    Examples
-    --------
-    >>> notes, pitches, programs = np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([440.0, 55.0]), np.zeros(2)
-    >>> nondrum_precision_recall_f1(notes, pitches, programs, [0, 1], notes[:1], pitches[:1], programs[:1], [0])
-    (1.0, 1.0, 1.0)
-    """
-    reference = ref_intervals, ref_pitches, ref_programs, ref_drums
-    estimate = est_intervals, est_pitches, est_programs, est_drums
-    tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
-    given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
-    return _score("nondrum_program_{}", reference, estimate, given | {"granularity": granularity})
-
-
-@_documented
-def drum_precision_recall_f1(
-    ref_intervals: Array,
-    ref_pitches: Array,
-    ref_programs: Array,
-    ref_drums: Array,
-    est_intervals: Array,
-    est_pitches: Array,
-    est_programs: Array,
-    est_drums: Array,
-    onset_tolerance: float = 0.05,
-    pitch_tolerance: float = 50.0,
-    strict: bool = False,
-    beta: float = 1.0,
-) -> tuple[float, ...]:
-    """Precision, recall and F-measure of percussion that matches in onset, pitch and kit.
-
-    Examples
-    --------
-    >>> notes, pitches, kit = np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([55.0, 110.0]), np.zeros(2)
-    >>> drum_precision_recall_f1(notes, pitches, kit, [1, 1], notes[:1], pitches[:1], kit[:1], [1])
-    (1.0, 0.5, 0.6666666666666666)
-    """
-    reference = ref_intervals, ref_pitches, ref_programs, ref_drums
-    estimate = est_intervals, est_pitches, est_programs, est_drums
-    given = {"onset_tolerance": onset_tolerance, "pitch_tolerance": pitch_tolerance, "strict": strict, "beta": beta}
-    return _score("drum_{}", reference, estimate, given)
-
-
-@_documented
-def evaluate(
-    ref_intervals: Array,
-    ref_pitches: Array,
-    ref_velocities: Array,
-    ref_programs: Array,
-    ref_drums: Array,
-    est_intervals: Array,
-    est_pitches: Array,
-    est_velocities: Array,
-    est_programs: Array,
-    est_drums: Array,
-) -> OrderedDict[str, float]:
+def evaluate(reference: SideWithVelocities, estimate: SideWithVelocities) -> OrderedDict[str, float]:
     """Compute all scores of MT3 except those of frames, under the names of its columns.
+
+    Parameters
+    ----------
+    reference, estimate : tuple of arrays
+        Intervals (n, 2) in seconds, pitches in Hz, velocities from 0 to 127, General MIDI programs, and whether a note
+        is percussion. Notes of zero length only count in the scores at several tolerances.
 
     Returns
     -------
     OrderedDict of str to float
+        0 if a side is empty.
 
     Examples
     --------
     >>> notes, pitches = np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([440.0, 55.0])
     >>> one = notes, pitches, np.array([64, 80]), np.array([40, 0]), np.array([False, True])
-    >>> found = evaluate(*one, *one)
+    >>> found = evaluate(one, one)
     >>> found["Onset + offset + program F1 (midi_class)"], found["Drum onset F1 (full)"], found["Onset F1"]
     (1.0, 1.0, 1.0)
     """
     measures = _columns()
-    reference = ref_intervals, ref_pitches, ref_velocities, ref_programs, ref_drums
-    estimate = est_intervals, est_pitches, est_velocities, est_programs, est_drums
-    scores = MT3.score(Pairs.in_order(*_sides(reference, estimate)), measures, MT3.grids[0])
+    scores = MT3.score(Pairs.in_order(*_rows(reference, estimate)), measures, MT3.grids[0])
     for message in (*scores.refused.values(), *scores.partly.values()):
         raise ValueError(message)
     columns = [(name, value) for m, value in zip(measures, scores.score[0].tolist(), strict=True) for name in _names(m)]

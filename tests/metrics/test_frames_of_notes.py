@@ -231,15 +231,15 @@ class TestDeviations:
 
     def test_one_pair(self) -> None:
         sides = [np.array(notes) for notes in APART]
-        found = transcription.deviations(*(part for side in sides for part in (side[:, :2], midi_to_hz(side[:, 2]))))
+        found = transcription.deviations(*((side[:, :2], midi_to_hz(side[:, 2])) for side in sides))
         assert found["onset_bias"] == pytest.approx(0.04 / 3)
 
 
 def test_one_pair_has_active_pitches() -> None:
     intervals, pitches = np.array([[0.0, 1.0], [0.5, 1.5]]), np.array([440.0, 450.0])
-    assert transcription.frame_precision_recall_f1(intervals, pitches, intervals[:1], pitches[:1])[1] == 1 / 1.5
+    assert transcription.frame_precision_recall_f1((intervals, pitches), (intervals[:1], pitches[:1]))[1] == 1 / 1.5
     with pytest.raises(ValueError, match="non-positive pitch"):
-        transcription.frame_precision_recall_f1(intervals, -pitches, intervals, pitches)
+        transcription.frame_precision_recall_f1((intervals, -pitches), (intervals, pitches))
 
 
 def test_evidence_shows_when_pitches_are_active() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.errors import AnnotationError
+from mirflow.errors import AnnotationError, UnknownNameError
 from mirflow.metrics import transcription_programs
 from mirflow.metrics.base import Scores, get_task
 from mirflow.readers import read as read_annotation
@@ -61,7 +61,7 @@ class TestMt3:
 
     @staticmethod
     def assert_equal(reference: Annotation, estimate: Annotation, expected: dict[str, Any]) -> None:
-        found = transcription_programs.evaluate(*arrays(reference), *arrays(estimate))
+        found = transcription_programs.evaluate(arrays(reference), arrays(estimate))
         named = {name: value for name, value in expected.items() if name in found}
         assert len(named) in (27, 51, 60)  # programs alone, without ends and velocities, and all
         assert {name: found[name] for name in named} == pytest.approx(named, rel=0, abs=1e-9)
@@ -290,10 +290,19 @@ class TestPairFunctions:
         pair = BAND, TestPrograms.estimate
         sides = [arrays(one)[:2] + arrays(one)[3:] for one in pair]  # without velocities
         expected = score(pair, metrics="program_f_measure@flat program_f_measure_no_offset drum_recall")
-        flat = transcription_programs.precision_recall_f1(*sides[0], *sides[1], granularity="flat")
-        onsets = transcription_programs.precision_recall_f1(*sides[0], *sides[1], offset_ratio=None)
-        drums = transcription_programs.drum_precision_recall_f1(*sides[0], *sides[1])
+        flat = transcription_programs.precision_recall_f1(*sides, granularity="flat")
+        onsets = transcription_programs.precision_recall_f1(*sides, offset_ratio=None)
+        drums = transcription_programs.precision_recall_f1(*sides, "drum")
         assert [flat[2], onsets[2], drums[1]] == expected.score[0].tolist()
+
+    def test_unknown_options_are_refused(self) -> None:
+        sides = [arrays(one)[:2] + arrays(one)[3:] for one in (BAND, TestPrograms.estimate)]
+        with pytest.raises(TypeError, match="did you mean 'offset_ratio'"):
+            transcription_programs.precision_recall_f1(*sides, offsetratio=None)
+        with pytest.raises(TypeError, match="offset_ratio"):
+            transcription_programs.precision_recall_f1(*sides, "drum", offset_ratio=None)
+        with pytest.raises(UnknownNameError, match="unknown notes 'drums'; did you mean"):
+            transcription_programs.precision_recall_f1(*sides, "drums")
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -305,6 +314,6 @@ class TestPairFunctions:
     )
     def test_bad_input_is_refused(self, change: dict[int, np.ndarray], message: str) -> None:
         good = np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([440.0, 220.0]), np.array([0, 8]), np.zeros(2)
-        bad = [change.get(place, column) for place, column in enumerate(good)]
+        bad = tuple(change.get(place, column) for place, column in enumerate(good))
         with pytest.raises(ValueError, match=message):
-            transcription_programs.precision_recall_f1(*bad, *good)
+            transcription_programs.precision_recall_f1(bad, good)

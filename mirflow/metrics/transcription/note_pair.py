@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..pair import documented
 from ..util import Array
 from .metrics import METRICS
-from .mir_eval import ARRAYS, RATES, one_row, score_one, validate
+from .mir_eval import RATES, one_row, score_one, validate
 
 _documented = documented(
-    f"""{ARRAYS}
+    """
     Raises
     ------
     ValueError
@@ -25,19 +27,14 @@ _documented = documented(
 
 @_documented
 def frame_precision_recall_f1(
-    ref_intervals: Array,
-    ref_pitches: Array,
-    est_intervals: Array,
-    est_pitches: Array,
-    frames: str = "active",
-    hop: float = 0.0,
-    ref_velocities: Array | None = None,
-    est_velocities: Array | None = None,
+    reference: Sequence[Array], estimate: Sequence[Array], frames: str = "active", hop: float = 0.0
 ) -> tuple[float, float, float, float]:
     """Precision, recall, F-measure and accuracy of active pitches, in continuous time or in frames.
 
     Parameters
     ----------
+    reference, estimate : tuple of arrays
+        Intervals (n, 2) in seconds, pitches in Hz and, for ``loud``, velocities from 0 to 127.
     frames : {"active", "cut", "decoded", "loud"}
         Definition of active pitches: while notes sound; until the next note of their pitch, with 1e-8 s added to
         denominators; by the labels of Onsets and Frames; above velocity 30 in the reference, as in MT3.
@@ -53,11 +50,11 @@ def frame_precision_recall_f1(
     --------
     >>> import numpy as np
     >>> pitch = np.array([440.0])
-    >>> frame_precision_recall_f1(np.array([[0.0, 2.0]]), pitch, np.array([[1.0, 3.0]]), pitch)
+    >>> frame_precision_recall_f1((np.array([[0.0, 2.0]]), pitch), (np.array([[1.0, 3.0]]), pitch))
     (0.5, 0.5, 0.5, 0.3333333333333333)
     """
-    validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
-    sides = one_row(ref_intervals, ref_pitches, ref_velocities), one_row(est_intervals, est_pitches, est_velocities)
+    validate(*reference[:2], *estimate[:2])
+    sides = one_row(*reference), one_row(*estimate)
     names = [f"frame_{name}" for name in (*RATES, "accuracy")]
     precision, recall, f_measure, accuracy = score_one(*sides, names, {"frames": frames, "hop": hop})
     return precision, recall, f_measure, accuracy
@@ -65,10 +62,8 @@ def frame_precision_recall_f1(
 
 @_documented
 def deviations(
-    ref_intervals: Array,
-    ref_pitches: Array,
-    est_intervals: Array,
-    est_pitches: Array,
+    reference: tuple[Array, Array],
+    estimate: tuple[Array, Array],
     onset_tolerance: float = 0.05,
     pitch_tolerance: float = 50.0,
     strict: bool = False,
@@ -78,6 +73,8 @@ def deviations(
 
     Parameters
     ----------
+    reference, estimate : tuple of arrays
+        Intervals (n, 2) in seconds, and pitches in Hz.
     statistic : {"mean_absolute", "median_absolute", "standard_deviation"}
         Statistic of the deviations; biases are mean differences, estimate minus reference.
 
@@ -90,11 +87,11 @@ def deviations(
     --------
     >>> import numpy as np
     >>> pitch = np.array([440.0])
-    >>> deviations(np.array([[0.0, 2.0]]), pitch, np.array([[0.03125, 1.5]]), pitch)["offset_bias"]
+    >>> deviations((np.array([[0.0, 2.0]]), pitch), (np.array([[0.03125, 1.5]]), pitch))["offset_bias"]
     -0.5
     """
-    validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
-    sides = one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches)
+    validate(*reference, *estimate)
+    sides = one_row(*reference), one_row(*estimate)
     names = [f"{part}_{what}" for part in ("onset", "offset") for what in ("deviation", "bias")]
     given = {"onset_tolerance": onset_tolerance, "pitch_tolerance": pitch_tolerance, "strict": strict}
     found = score_one(*sides, names, {**given, "statistic": statistic})
