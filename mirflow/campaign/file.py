@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
 from ..annotations.schema import kind_of
 from ..errors import PipelineError, Problem, UnknownNameError
 from ..pipeline.discovery import OpenPack, absolute, find_references
-from ..pipeline.document import Document, dump_document, read_document, schema_of, validate
+from ..pipeline.document import Document, read_document, schema_of, validate
 from ..pipeline.load import MetadataError, add_languages, import_plugins, plugin_address
 from ..pipeline.model import Evaluation, Execution, Resolved, Shorthand, Strict, Trouble, identifier, resolve
 from ..readers.patterns import Pattern
@@ -366,6 +366,9 @@ class Notifications(Strict):
         return self
 
 
+_FOR_SCORING = ("campaign", "root", "plugins", "evaluations", "splits", "execution")
+
+
 class Campaign(Strict):
     """A campaign file."""
 
@@ -420,6 +423,24 @@ class Campaign(Strict):
     """Planning of rounds by organisers on the pages; default: disabled."""
     notifications: Notifications | None = None
     """Messages about submissions; default: none."""
+    _values: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Campaign:
+        """Make a campaign from plain values, such as the :attr:`scoring_values` of another one."""
+        made = cls.model_validate(values)
+        made._values = values
+        return made
+
+    @property
+    def evaluation_values(self) -> list[dict[str, Any]]:
+        """The evaluations as the file writes them, as plain values."""
+        return list(self._values.get("evaluations", ()))
+
+    @property
+    def scoring_values(self) -> dict[str, Any]:
+        """The part of the file that scoring needs, as plain values; without accounts, addresses and the database."""
+        return {name: self._values[name] for name in _FOR_SCORING if name in self._values}
 
     @model_validator(mode="after")
     def _check(self) -> Campaign:
@@ -448,6 +469,10 @@ def load_campaign(path: str | Path) -> Campaign:
 
     Other files that it names are not checked.
     """
+    return _load(path)[0]
+
+
+def _load(path: str | Path) -> tuple[Campaign, Document]:
     document = read_document(path)
     campaign, problems = validate(document, Campaign, "campaign")
     import_plugins(document, Path(absolute(str(path))).parent, problems)
@@ -455,7 +480,8 @@ def load_campaign(path: str | Path) -> Campaign:
         problems += [document.problem(place, why) for place, why in _unfit(campaign)]
     if campaign is None or problems:
         raise PipelineError(problems, path)
-    return campaign
+    campaign._values = document.data
+    return campaign, document
 
 
 def campaign_digest(path: str | Path) -> str:
@@ -560,49 +586,46 @@ def reading_name(split: str, evaluation: str) -> str:
 
 def pipeline_of(
     path: str | Path,
+    campaign: Campaign,
     split: str,
     readings: Path,
     systems: Sequence[str] | None = None,
     *,
     evaluations: Collection[str] | None = None,
-    shown: bool = False,
-) -> str:
-    """Make the text of a pipeline that scores submissions on a split.
+) -> dict[str, Any]:
+    """Make a pipeline that scores submissions on a split, as plain values.
 
     Parameters
     ----------
     path : path
         The campaign file.
+    campaign : Campaign
+    split : str
     readings : Path
         Folder with the readings of each system, see :func:`reading_name`.
     systems : sequence of str or None
         Systems; None: all. A single one is searched only in its own folder.
     evaluations : collection of str or None
         Names of evaluations; None: all.
-    shown : bool
-        Whether other people read the text: its root is then "." instead of a folder of this host.
     """
-    campaign, data = load_campaign(path), read_document(path).data
     root = split_root(path, campaign, split)
     place = os.path.relpath(readings, root).replace(os.sep, "/")
     system = systems[0] if systems is not None and len(systems) == 1 else "{system}"
     written = []
-    for evaluation, given in zip(campaign.evaluations, data["evaluations"], strict=True):
+    for evaluation, given in zip(campaign.evaluations, campaign.evaluation_values, strict=True):
         if evaluations is not None and evaluation.name not in evaluations:
             continue
         made = with_estimates(given, f"{place}/{system}/{reading_name(split, evaluation.name)}")
         listed = {} if systems is None else {"systems": list(systems)}
         written.append({**made, **listed, "on_error": "record"})
-    return dump_document(
-        {
-            "name": split,
-            "root": "." if shown else str(root),
-            **({"plugins": campaign.plugins} if campaign.plugins else {}),
-            "evaluations": written,
-            "store": f"{split}.zarr",
-            "execution": campaign.execution.model_dump(),
-        }
-    )
+    return {
+        "name": split,
+        "root": str(root),
+        **({"plugins": campaign.plugins} if campaign.plugins else {}),
+        "evaluations": written,
+        "store": f"{split}.zarr",
+        "execution": campaign.execution.model_dump(),
+    }
 
 
 def reference_tracks(
@@ -617,11 +640,12 @@ def reference_tracks(
     If a column of the tracks' metadata gives the language of the estimates, its value is stored under the column's name
     in braces. The folders of the references are added to `folders`.
     """
-    document, root = read_document(path), split_root(path, campaign, split)
+    root = split_root(path, campaign, split)
     found: dict[str, list[dict[str, str]]] = {}
-    problems: list[Problem] = []
+    problems: list[Trouble] = []
     if not root.is_dir():
-        raise PipelineError([document.problem(("splits", split, "root"), f"folder {str(root)!r} does not exist")], path)
+        problems.append((("splits", split, "root"), f"folder {str(root)!r} does not exist"))
+        raise _with_lines(path, problems)
     for position, evaluation in enumerate(campaign.evaluations):
         troubles: list[Trouble] = []
         resolved = resolve(evaluation, str(root), str(Path(absolute(str(path))).parent))
@@ -634,12 +658,16 @@ def reference_tracks(
                 troubles.append((("tracks",), str(error)))
         else:
             troubles = resolved
-        problems += [
-            document.problem(("evaluations", position, *step), f"{why} (split {split})") for step, why in troubles
-        ]
+        problems += [(("evaluations", position, *step), f"{why} (split {split})") for step, why in troubles]
     if problems:
-        raise PipelineError(problems, path)
+        raise _with_lines(path, problems)
     return found
+
+
+def _with_lines(path: str | Path, problems: Iterable[Trouble]) -> PipelineError:
+    """Return an error with the lines of the problems in a campaign file."""
+    document = read_document(path)
+    return PipelineError([document.problem(place, why) for place, why in problems], path)
 
 
 @dataclass(frozen=True)
@@ -654,7 +682,7 @@ class CampaignCheck:
 
 def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> CampaignCheck:
     """Check that all files named by a campaign file exist, on the host that scores."""
-    campaign, document = load_campaign(path), read_document(path)
+    campaign, document = _load(path)
     beside = Path(absolute(str(path))).parent
     problems: list[Problem] = []
     tracks: dict[str, dict[str, set[str]]] = {}

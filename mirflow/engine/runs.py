@@ -48,11 +48,12 @@ from ..store.format import (
     usable_text,
 )
 from ..store.generations import demand_path
+from ..store.journal import Journal
 from ..store.own_runs import sign_run
 from ..store.packs import open_pack
 from ..store.read import group_names, read_group
 from ..store.write import StoreWriter, software_versions
-from .block import EACH, BlockWork, works_of
+from .block import EACH, works_of
 from .schedule import choose_scheduler, execute
 
 if TYPE_CHECKING:
@@ -84,12 +85,11 @@ class Job:
         return _latest(self.plan, concatenate_cells([no_cells(columns), *parts]))
 
 
-def _start(plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
-    before = writer.previous(plan.name)
+def _start(plan: EvaluationPlan, before: GroupContent | None, journal: Journal, force: bool = False) -> Job:
     stale = stale_cells(plan, before, force)
-    written = [] if force else writer.journal.read(plan.name, plan.signature)
-    if writer.journal.torn:
-        message = f"{plan.name}: {writer.journal.torn} damaged blocks of an interrupted run are computed again"
+    written = [] if force else journal.read(plan.name, plan.signature)
+    if journal.torn:
+        message = f"{plan.name}: {journal.torn} damaged blocks of an interrupted run are computed again"
         warnings.warn(message, MirflowWarning, stacklevel=3)
     if not written:
         return Job(plan, stale, {**stale.counts, "resumed": 0}, before)
@@ -398,19 +398,27 @@ def run(
             shown.stage("comparing with the store")
             if IMPORTED in writer.attrs():
                 raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
-            jobs = [_start(one, writer, force) for one in planned.plans]
+            jobs = [_start(one, writer.previous(one.name), writer.journal, force) for one in planned.plans]
             _demand_leave(jobs, writer, prune, shown)
             if force:
                 writer.journal.clear()
             for job in jobs:
                 if job.plan.on_error == "raise":  # a failure in the store or the journal
                     raise_failure(_latest(job.plan, job.cells(), ~job.stale.cells))
-            works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
-            chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
-            _compute(works, writer, chosen, workers, shown)
+            chosen = _compute(jobs, writer.journal, scheduler or asked.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
             reports, published = _publish(jobs, writer, planned)
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
+
+
+def run_plans(
+    plans: Iterable[EvaluationPlan], journal: Journal, *, scheduler: Any = "auto", progress: Progress | None = None
+) -> tuple[EvaluationReport, ...]:
+    """Score evaluations without a store; results of an interrupted run are taken from the journal."""
+    jobs = [_start(one, None, journal) for one in plans]
+    with progress_of(progress) as shown:
+        _compute(jobs, journal, scheduler, None, shown)
+    return tuple(_report(job, _content(job, {})) for job in jobs)
 
 
 def _place_of(planned: PlannedPipeline, store: str | Path | None) -> Path:
@@ -447,22 +455,30 @@ def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown:
 
 
 def _compute(
-    works: Sequence[tuple[Job, BlockWork]], writer: StoreWriter, scheduler: Any, workers: int | None, progress: Progress
-) -> None:
-    """Score all blocks; each is journaled before it counts as done."""
+    jobs: Iterable[Job],
+    journal: Journal,
+    scheduler: Any,
+    workers: int | None,
+    progress: Progress,
+    guarded: bool = False,
+) -> Any:
+    """Score all stale blocks; each is journaled before it counts as done. Returns the scheduler."""
+    works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
+    chosen = choose_scheduler(scheduler, [work for _, work in works], guarded)
     if not works:
-        return
+        return chosen
     progress.start(sum(len(work.tracks) for _, work in works))
 
     def done(number: int, cells: Cells) -> None:
         job, work = works[number]
-        writer.journal.append(job.plan.name, job.plan.signature, cells)
+        journal.append(job.plan.name, job.plan.signature, cells)
         job.done.append(cells)
         progress.advance(len(work.tracks))
         if job.plan.on_error == "raise":
             raise_failure(cells)
 
-    execute([work for _, work in works], scheduler, done, workers)
+    execute([work for _, work in works], chosen, done, workers)
+    return chosen
 
 
 def raise_failure(cells: Cells) -> None:

@@ -86,8 +86,36 @@ def dump_document(data: Any) -> str:
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
 
 
+def values_without_folders(values: Any, key: str = "") -> Any:
+    """A pipeline's values for other readers: absolute paths are cut to the part without folders of this machine.
+
+    Examples
+    --------
+    >>> values_without_folders({"root": "/srv/data", "evaluations": [{"reference": "/srv/ref/{track}.lab"}]})
+    {'root': '.', 'evaluations': [{'reference': '{track}.lab'}]}
+    """
+    if isinstance(values, Mapping):
+        return {name: values_without_folders(value, str(name)) for name, value in values.items()}
+    if isinstance(values, list):
+        return [values_without_folders(value, key) for value in values]
+    return _shown_path(values, key) if isinstance(values, str) and _is_of_host(values) else values
+
+
+def _is_of_host(path: str) -> bool:
+    return Path(path).is_absolute() or path.startswith("~")
+
+
+def _shown_path(path: str, key: str) -> str:
+    """An absolute path from the step with its first placeholder on, or its last step; of a root ``.``."""
+    if key == "root":
+        return "."
+    parts = re.split(r"[/\\]", path)
+    first = next((place for place, part in enumerate(parts) if "{" in part), len(parts) - 1)
+    return "/".join(parts[first:])
+
+
 def without_folders(text: str) -> str:
-    """A pipeline's text for other readers: absolute paths are cut to the part without folders of this machine.
+    """A pipeline's text as :func:`values_without_folders` shows its values; everything else is unchanged.
 
     Examples
     --------
@@ -102,9 +130,7 @@ def without_folders(text: str) -> str:
     except (yaml.YAMLError, _ExplodedError, RecursionError):
         return ""
     for key, value in reversed(found):
-        parts = re.split(r"[/\\\\]", value.value)
-        first = next((place for place, part in enumerate(parts) if "{" in part), len(parts) - 1)
-        kept = json.dumps("." if key == "root" else "/".join(parts[first:]), ensure_ascii=False)
+        kept = json.dumps(_shown_path(value.value, key), ensure_ascii=False)
         text = text[: value.start_mark.index] + kept + text[value.end_mark.index :]
     return text
 
@@ -117,7 +143,7 @@ def _absolute(node: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
             yield from _absolute(value, key)
-    elif isinstance(node, yaml.ScalarNode) and (Path(node.value).is_absolute() or node.value.startswith("~")):
+    elif isinstance(node, yaml.ScalarNode) and _is_of_host(node.value):
         yield key, node
 
 

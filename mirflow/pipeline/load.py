@@ -37,7 +37,7 @@ from .discovery import (
     language_column,
     leads_out,
 )
-from .document import Document, Place, form_problems, parse_document, read_document, schema_of, validate
+from .document import Document, Place, dump_document, form_problems, parse_document, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
 
@@ -176,12 +176,17 @@ class PlannedPipeline:
     pipeline: Pipeline
     plans: tuple[EvaluationPlan, ...]
     """In the file's order."""
-    text: str
-    """Of the file, for provenance."""
+    document: Document
+    """The file, or the values of a model."""
     root: str
     """Absolute."""
     store: str
     """As seen from the working directory."""
+
+    @property
+    def text(self) -> str:
+        """The text of the file, for provenance; of a model, the text of an equivalent file."""
+        return self.document.text or dump_document(self.document.data)
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
@@ -193,17 +198,18 @@ def load_pipeline(path: str | Path) -> Pipeline:
 
 
 def plan_pipeline(
-    path: str | Path,
+    pipeline: str | Path | Pipeline,
     *,
     root: str | Path | None = None,
     code: str | Path | None = None,
     open_pack: OpenPack | None = None,
 ) -> PlannedPipeline:
-    """Plan the evaluations of a pipeline file, with the files that its patterns find.
+    """Plan the evaluations of a pipeline, with the files that its patterns find.
 
     Parameters
     ----------
-    path : path
+    pipeline : path or Pipeline
+        A file, or a model, whose paths are relative to the working directory.
     root : path or None
         Instead of the file's own ``root``; relative to the working directory.
     code : path or None
@@ -211,27 +217,34 @@ def plan_pipeline(
     open_pack : callable or None
         Path and name for messages of a pack -> its sources by track.
     """
-    document = _read(path)
+    if isinstance(pipeline, Pipeline):
+        folder, named = Path(absolute(".")), None
+        document = Document(data=pipeline.model_dump(exclude_unset=True))
+        model: Pipeline | None = pipeline
+        problems = _duplicates(document)
+    else:
+        folder, named = Path(absolute(str(pipeline))).parent, pipeline
+        document = _read(pipeline)
+        model, problems = _check_form(document)
     own = document.data.get("root") if isinstance(document.data, Mapping) else None
     rooted = root is not None
-    folder = Path(absolute(str(path))).parent
     if root is None:
         root = Path(folder, own) if isinstance(own, str) else folder
     place = absolute(str(root))
     plans: list[EvaluationPlan] = []
-    pipeline, problems = _check_form(document)
-    block = (pipeline.execution if pipeline else Execution()).block
+    block = (model.execution if model else Execution()).block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
     if rooted or all(problem.where != "root" for problem in problems):
         folder = folder if code is None else Path(absolute(str(code)))
         plugins = import_plugins(document, folder, problems)
         how = str(folder), open_pack, block, plugins
-        plans = _each(document, pipeline, problems, lambda one: _plan(one, place, *how))
-    if pipeline is None or problems:
-        raise PipelineError(problems, path)
+        plans = _each(document, model, problems, lambda one: _plan(one, place, *how))
+    if model is None or problems:
+        raise PipelineError(problems, named)
     # As with the root, `..` is the parent in the path as written, even behind links.
-    store = os.path.normpath(Path(path).parent / Path(pipeline.store).expanduser())
-    return PlannedPipeline(pipeline, tuple(plans), document.text, place, store)
+    beside = Path() if named is None else Path(named).parent
+    store = os.path.normpath(beside / Path(model.store).expanduser())
+    return PlannedPipeline(model, tuple(plans), document, place, store)
 
 
 def import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
@@ -373,6 +386,12 @@ def json_schema() -> dict[str, Any]:
 def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     """The model of a document, if it has the right form, and all that is wrong with it."""
     pipeline, problems = validate(document, Pipeline, "evaluations and store")
+    own = len(document.problems)
+    return pipeline, [*problems[:own], *_duplicates(document), *problems[own:]]
+
+
+def _duplicates(document: Document) -> list[Problem]:
+    """Names that several evaluations have."""
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
     seen: dict[str, str] = {}
     twice = []
@@ -385,8 +404,7 @@ def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
             twice.append(document.problem(("evaluations", position, "name"), message))
         elif isinstance(name, str):
             seen[name.casefold()] = name
-    own = len(document.problems)
-    return pipeline, [*problems[:own], *twice, *problems[own:]]
+    return twice
 
 
 def _discover(

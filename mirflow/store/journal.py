@@ -1,4 +1,7 @@
-"""The journal: finished blocks of a run, each one immutable, checksummed file, until they are published."""
+"""The journal: finished blocks of a run, each one immutable, checksummed file, until they are published.
+
+A whole evaluation can be kept in such a file, too, until it is joined to a store.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ..errors import StoreError
 from ..metrics.base import Sparse
-from .cells import Cells
+from .cells import Cells, Entry, GroupContent
 from .generations import remove, storing, write_atomically
 
 _MAGIC = b"MIRFLOWJ\x00\x01"
+_MAGIC_CONTENT = b"MIRFLOWG\x00\x01"
 _CHECKSUM = 16
 
 
@@ -50,6 +55,14 @@ class _Block(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     stamp: _Array
     duration: _Array
     extras: dict[str, _Sparse]
+
+
+class _Content(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    cells: _Block
+    systems: tuple[str, ...]
+    tracks: tuple[str, ...]
+    coords: tuple[dict[str, list[Entry]], dict[str, list[Entry]], dict[str, list[Entry]]]
+    attrs: dict[str, Any]
 
 
 class Journal:
@@ -128,10 +141,40 @@ def _number(path: Path) -> int:
 _DTYPES = {"status": "int8", "repairs": "int32", "stamp": "int64", "index": "int64"}
 
 
+def write_content(path: Path, content: GroupContent) -> None:
+    """Write an evaluation as one file; when this returns, the disk has it."""
+    sides = content.metric_coords, content.system_coords, content.track_coords
+    metric, system, track = ({name: list(values) for name, values in side.items()} for side in sides)
+    block, names = _block(content.name, "", content.cells), (_packed("", content.systems), _packed("", content.tracks))
+    data = _sealed(_MAGIC_CONTENT, _Content(block, *names, (metric, system, track), dict(content.attrs)))
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data)
+
+
+def read_content(path: Path) -> GroupContent:
+    """Read an evaluation from a file of :func:`write_content`; raises a StoreError if the file is damaged."""
+    payload = _payload(path, _MAGIC_CONTENT)
+    try:
+        kept = None if payload is None else msgspec.msgpack.decode(payload, type=_Content)
+    except msgspec.MsgspecError:
+        kept = None
+    if kept is None:
+        raise StoreError(f"{path}: cannot be read: the scores are damaged")
+    return GroupContent(kept.cells.evaluation, kept.systems, kept.tracks, _cells(kept.cells), *kept.coords, kept.attrs)
+
+
 def _encode(evaluation: str, signature: str, cells: Cells) -> bytes:
-    block = _Block(evaluation, signature, *(_packed(one.name, getattr(cells, one.name)) for one in fields(cells)))
-    payload = msgspec.msgpack.encode(block)
-    return _MAGIC + hashlib.blake2b(payload, digest_size=_CHECKSUM).digest() + payload
+    return _sealed(_MAGIC, _block(evaluation, signature, cells))
+
+
+def _block(evaluation: str, signature: str, cells: Cells) -> _Block:
+    return _Block(evaluation, signature, *(_packed(one.name, getattr(cells, one.name)) for one in fields(cells)))
+
+
+def _sealed(magic: bytes, kept: _Block | _Content) -> bytes:
+    payload = msgspec.msgpack.encode(kept)
+    return magic + hashlib.blake2b(payload, digest_size=_CHECKSUM).digest() + payload
 
 
 def _packed(name: str, value: Any) -> Any:
@@ -153,17 +196,27 @@ def _packed(name: str, value: Any) -> Any:
 
 def _decode(path: Path) -> tuple[str, str, Cells] | None:
     """Decode a file; None if it cannot be read, is damaged or of another version."""
+    payload = _payload(path, _MAGIC)
+    if payload is None:
+        return None
+    block = msgspec.msgpack.decode(payload, type=_Block)
+    return block.evaluation, block.signature, _cells(block)
+
+
+def _payload(path: Path, magic: bytes) -> bytes | None:
+    """Read what a file seals; None if it cannot be read, is damaged or of another kind."""
     try:
         data = path.read_bytes()
     except OSError:
         return None
-    head = len(_MAGIC) + _CHECKSUM
+    head = len(magic) + _CHECKSUM
     payload = data[head:]
     checksum = hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()
-    if len(data) < head or data[:head] != _MAGIC + checksum:
-        return None
-    block = msgspec.msgpack.decode(payload, type=_Block)
-    return block.evaluation, block.signature, Cells(*map(_unpacked, msgspec.structs.astuple(block)[2:]))
+    return payload if len(data) >= head and data[:head] == magic + checksum else None
+
+
+def _cells(block: _Block) -> Cells:
+    return Cells(*map(_unpacked, msgspec.structs.astuple(block)[2:]))
 
 
 def _unpacked(value: Any) -> Any:

@@ -14,6 +14,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.source import HeldSource
 from mirflow.campaign.file import check_campaign, load_campaign, pipeline_of, plugin_addresses, reference_tracks
 from mirflow.errors import PipelineError
+from mirflow.pipeline.document import dump_document
 from mirflow.readers.readings import write_readings
 from tests.commands import printed
 
@@ -102,12 +103,12 @@ def test_the_pipeline_of_a_split_scores_what_was_read_of_systems(tmp_path: Path)
         write_readings(systems / name / "dev" / "chord.readings", "intervals", kept)
     for chosen, expected in ((None, ["elm", "oak"]), (["oak"], ["oak"])):
         pipeline = tmp_path / "pipeline.yaml"
-        pipeline.write_text(pipeline_of(path, "dev", systems, chosen))
+        pipeline.write_text(dump_document(pipeline_of(path, load_campaign(path), "dev", systems, chosen)))
         report = mirflow.run(pipeline, store=tmp_path / f"{len(expected)}.zarr")
         assert sorted(report.evaluations[0].plan.systems) == expected
         assert report.evaluations[0].plan.tracks == ("dev0", "dev1")
         assert report.evaluations[0].content.cells.score[0].max() == 1.0
-    assert str(systems) not in pipeline_of(path, "dev", systems)
+    assert str(systems) not in dump_document(pipeline_of(path, load_campaign(path), "dev", systems))
 
 
 TAPS = """\
@@ -133,7 +134,7 @@ def test_a_task_of_a_file_beside_the_campaign_is_known(tmp_path: Path, monkeypat
         load_campaign(path)
     (tmp_path / "taps.py").write_text(TAPS.format(task="taps_beside"))
     assert load_campaign(path).evaluations[0].task == "taps_beside"
-    assert "plugins:\n- taps.py\n" in pipeline_of(path, "dev", tmp_path / "systems")
+    assert pipeline_of(path, load_campaign(path), "dev", tmp_path / "systems")["plugins"] == ["taps.py"]
     assert plugin_addresses(path, load_campaign(path)) == [str(tmp_path / "taps.py")]
 
 

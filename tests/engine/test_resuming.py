@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ import xarray as xr
 
 import mirflow
 from mirflow.engine import schedule as execution
+from mirflow.engine.runs import run_plans, same_content
 from mirflow.errors import MirflowWarning, RunError
+from mirflow.pipeline import plan_pipeline
+from mirflow.store import Journal, open_pack
 from mirflow.store.cells import Cells
 from tests.datasets import write_dataset, write_lab, write_pipeline
 
@@ -51,6 +55,28 @@ def assert_as_fresh(folder: Path) -> None:
     fresh = folder / "fresh.zarr"
     mirflow.run(folder / "pipeline.yaml", store=fresh, force=True, prune=True)
     xr.testing.assert_identical(group(folder / "store.zarr"), group(fresh))
+
+
+def test_plans_are_scored_without_a_store_and_resumed_from_a_journal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans, journal = plan_pipeline(folder / "pipeline.yaml", open_pack=open_pack).plans, Journal(folder / "journal")
+    done: list[int] = []
+
+    def stop(work: Any) -> Cells:
+        if done:
+            raise KeyboardInterrupt
+        done.append(1)
+        return original(work)
+
+    monkeypatch.setattr(execution, "score_block", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run_plans(plans, journal, scheduler="serial")
+    monkeypatch.setattr(execution, "score_block", original)
+    (found,) = run_plans(plans, Journal(folder / "journal"), scheduler="serial")
+    assert found.counts["resumed"] > 0
+    (expected,) = mirflow.run(folder / "pipeline.yaml", store=folder / "usual.zarr").evaluations
+    assert same_content(replace(found.content, attrs={}), replace(expected.content, attrs={}))
 
 
 def test_metrics_in_another_order_after_an_interruption(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

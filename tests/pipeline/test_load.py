@@ -13,6 +13,7 @@ import yaml
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import PipelineError, StoreError
 from mirflow.pipeline import find_files, json_schema, load_pipeline, plan_evaluation, plan_pipeline
+from mirflow.pipeline.model import Pipeline
 from mirflow.pipeline.plan import EvaluationPlan
 from mirflow.readers import FileSource
 
@@ -86,6 +87,27 @@ def test_a_whole_file(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert (second.name, second.grid, [str(m) for m in second.measures]) == ("again", 0.1, ["root"])
     assert len(first.measures) == 15
+
+
+def test_a_model_is_planned_as_its_file(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(data, yaml.safe_dump({"evaluations": [{**EVALUATION, "metrics": ["root"]}], "store": "x.zarr"}))
+    monkeypatch.chdir(data)
+    planned = plan_pipeline(load_pipeline(path))
+    of_file = plan_pipeline(path)
+    assert planned.plans[0].signatures == of_file.plans[0].signatures
+    assert labels(planned.plans[0]) == labels(of_file.plans[0])
+    assert (planned.root, planned.store) == (str(data), "x.zarr")
+    assert load_pipeline(write(data, planned.text)) == planned.pipeline
+
+
+def test_a_model_names_the_place_of_a_problem(data: Path) -> None:
+    model = Pipeline.model_validate({"evaluations": [EVALUATION, EVALUATION], "store": "x.zarr"})
+    with pytest.raises(PipelineError) as caught:
+        plan_pipeline(model, root=data / "ref")
+    assert [one.where for one in caught.value.problems] == [
+        "evaluations[1].name",
+        *(f"evaluations[{position}].{side}" for position in (0, 1) for side in ("reference", "estimates")),
+    ]
 
 
 def test_the_root_can_be_given(data: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from mirflow.errors import StoreError
 from mirflow.store import Journal
+from mirflow.store.journal import read_content, write_content
 
-from .example import all_pairs, assert_same_cells, make_cells
+from .example import all_pairs, assert_same_cells, make_cells, make_content
 from .strategies import cells, names
 
 
@@ -41,6 +42,30 @@ def test_any_cells_come_back_to_the_bit(data):
         journal.append("chord", "v1", some)
         (back,) = journal.read("chord", "v1")
     assert_same_cells(back, some)
+
+
+@given(st.data())
+@settings(max_examples=30, deadline=None)
+def test_a_whole_evaluation_comes_back_from_one_file(data):
+    coords = {"year": (1999, None), "title": ("a", None), "share": (0.5, float("inf")), "live": (True, False)}
+    content = make_content(data.draw(cells(data.draw(names), data.draw(names))), track_coords=coords)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dev" / "chord.scores"
+        write_content(path, content)
+        back = read_content(path)
+    assert_same_cells(back.cells, content.cells)
+    assert (back.name, back.systems, back.tracks) == (content.name, content.systems, content.tracks)
+    assert {name: tuple(values) for name, values in back.track_coords.items()} == coords
+    assert back.attrs == content.attrs
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:9], lambda data: b"x" + data[1:]])
+def test_a_damaged_evaluation_is_an_error(tmp_path, damage):
+    path = tmp_path / "chord.scores"
+    write_content(path, make_content())
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(StoreError, match=r"chord\.scores: cannot be read: the scores are damaged"):
+        read_content(path)
 
 
 def test_a_journal_goes_on_where_another_process_stopped(journal):

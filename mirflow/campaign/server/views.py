@@ -29,6 +29,7 @@ from sqlalchemy.orm import Session
 
 from ...errors import QueryError, StoreError, UnknownNameError, counted
 from ...metrics.base import get_task, has_task
+from ...pipeline.document import dump_document, values_without_folders
 from ...pipeline.model import Evaluation
 from ...reports.leaderboard import (
     VERSION,
@@ -276,7 +277,8 @@ class Views:
         service, split = self._service, whole.name
         if not marks or service.path is None or service.campaign is None:
             return ""
-        return pipeline_of(service.path, split, service.readings_folder, [*marks], shown=True)
+        pipeline = pipeline_of(service.path, service.campaign, split, service.readings_folder, [*marks])
+        return dump_document(values_without_folders(pipeline))
 
     def _session(self) -> AbstractContextManager[Session]:
         assert self._service.database is not None

@@ -20,6 +20,7 @@ from mirflow.annotations.source import HeldSource, MemorySource
 from mirflow.campaign.file import load_campaign, pipeline_of, reference_tracks
 from mirflow.campaign.server.submissions.reading import read_job
 from mirflow.errors import InvalidAnnotationError, PipelineError, UnreadableError
+from mirflow.pipeline.document import dump_document
 from mirflow.readers.readings import open_readings, write_readings
 from mirflow.store.cells import GroupContent
 from mirflow.store.packs import open_pack
@@ -220,7 +221,7 @@ def test_what_was_kept_scores_as_the_files_do(tmp_path: Path, name: str) -> None
     evaluation, references, sent = CASES[name]
     path = campaign(tmp_path, evaluation, references, sent)
     readings = keep(path)
-    kept = pipeline_of(path, "dev", readings, ["oak"])
+    kept = dump_document(pipeline_of(path, load_campaign(path), "dev", readings, ["oak"]))
     data = yaml.safe_load(kept)
     (one,) = data["evaluations"]
     side = evaluation["estimates"]
@@ -381,6 +382,6 @@ def test_midi_files_are_kept(tmp_path: Path) -> None:
     (tmp_path / "data" / "ref").mkdir(parents=True)
     song.save(tmp_path / "data" / "ref" / "a.mid")
     path = campaign(tmp_path, evaluation, {}, {"a.mid": (tmp_path / "data" / "ref" / "a.mid").read_bytes()})
-    found = scored(path, pipeline_of(path, "dev", keep(path), ["oak"]))
+    found = scored(path, dump_document(pipeline_of(path, load_campaign(path), "dev", keep(path), ["oak"])))
     assert not isinstance(found, str)
     assert found[0].cells.score[0].max() == 1.0

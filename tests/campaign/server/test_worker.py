@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from sqlalchemy import select
 
 import mirflow
 from mirflow import evaluate_paths, plugins
-from mirflow.campaign.file import campaign_digest
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions import entries
 from mirflow.campaign.server.submissions.comparison import track_changes
@@ -73,6 +73,41 @@ def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: 
         float((own.score * own.weight).sel(metric="majmin").sum() / own.weight.sel(metric="majmin").sum())
     )
     assert scores(service, id, "test") == {}
+
+
+def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, confinement: Confinement) -> None:
+    service = open_campaign(tmp_path, CAMPAIGN.replace("root]", "root, confusion]"))
+    for name, wrong in (("oak", 2), ("elm", 0)):
+        submit(service, name, estimates(wrong=wrong))
+        worker_of(service, confinement).work_off()
+        for path in (service.systems_folder / name).glob("dev*.lab"):
+            (tmp_path / "same" / name).mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, tmp_path / "same" / name)
+    (tmp_path / "pipeline.yaml").write_text(
+        "root: dev\nevaluations: [{task: chord, reference: 'reference/{track}.lab', tracks: tracks.csv,\n"
+        "  estimates: '../same/{system}/{track}.lab', metrics: [majmin, root, confusion], systems: [oak, elm]}]\n"
+        "store: same.zarr\n"
+    )
+    mirflow.run(tmp_path / "pipeline.yaml")
+    expected = mirflow.open_store(tmp_path / "same.zarr")["chord"].to_dataset().load().drop_vars("digest")
+    for store in (service.stores_folder / "dev.zarr", service.public_folder / "dev.zarr"):
+        joined = mirflow.open_store(store)["chord"].to_dataset().load()
+        xr.testing.assert_equal(
+            joined[[*expected.data_vars]].drop_vars(joined.coords.keys() - expected.coords.keys()), expected
+        )
+
+
+def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(
+    tmp_path: Path, confinement: Confinement
+) -> None:
+    text = CAMPAIGN.replace("reference/{track}.lab", f"{tmp_path}/dev/reference/{{track}}.lab")
+    service = open_campaign(tmp_path, text)
+    submit(service, "oak", estimates(), splits=["dev"])
+    worker_of(service, confinement).work_off()
+    kept = mirflow.open_store(service.public_folder / "dev.zarr")["chord"].attrs["pipeline"]
+    assert "root: .\n" in kept
+    assert "reference: '{track}.lab'\n" in kept
+    assert str(tmp_path) not in kept
 
 
 def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path: Path, confinement: Confinement) -> None:
@@ -337,9 +372,7 @@ def test_new_rules_are_new_columns_and_old_scores_stay(
     assert state(again, id).rules == "2027-01"
 
 
-def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(service: Service, confinement: Confinement) -> None:
     worker = worker_of(service, confinement)
     id = submit(service, "oak", estimates())
     worker.prepare()
@@ -350,13 +383,22 @@ def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(
     service.path.write_text(edited)
     with pytest.raises(PipelineError, match="was edited since the worker started: restart server and worker"):
         worker.step()
-    # Between the worker's look and the job's own.
-    monkeypatch.setattr("mirflow.campaign.server.submissions.worker.demand_unedited", lambda **_: None)
-    with pytest.raises(SystemTroubleError, match="was edited since the worker started"):
-        worker.step()
     assert state(service, id).state == "accepted"
     assert not (service.stores_folder / "dev.zarr").exists()
     service.path.write_text(text)
+    worker.work_off()
+    assert set(scores(service, id, "dev")) == {"majmin", "root"}
+
+
+def test_a_job_uses_the_campaign_that_the_worker_started_with(
+    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = worker_of(service, confinement)
+    id = submit(service, "oak", estimates())
+    assert service.path is not None
+    service.path.write_text(service.path.read_text().replace("[majmin, root]", "[majmin]"))
+    # As if it were edited after the worker's look.
+    monkeypatch.setattr("mirflow.campaign.server.submissions.worker.demand_unedited", lambda **_: None)
     worker.work_off()
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
@@ -458,11 +500,11 @@ def test_a_signal_stops_a_worker_whatever_it_interrupts(service: Service, monkey
 
 def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confinement: Confinement) -> None:
     submit(service, "oak", estimates())
-    worker_of(service, confinement).work_off()
-    assert service.path is not None
+    worker = worker_of(service, confinement)
+    worker.work_off()
     copy = service.public_folder / "dev.zarr"
     task = {
-        "path": str(service.path), "digest": campaign_digest(service.path), "split": "dev", "public": {"oak": {}},
+        **worker.jobs.scoring, "split": "dev", "public": {"oak": {}},
         "systems": str(service.systems_folder), "readings": str(service.readings_folder),
         "store": str(service.stores_folder / "dev.zarr"), "copy": str(copy),
     }  # fmt: skip
@@ -504,9 +546,14 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
     assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
 
 
-def test_a_job_is_confined(confinement: Confinement, tmp_path: Path) -> None:
-    task = {"path": str(tmp_path / "nothing.yaml"), "digest": "", "splits": []}
-    with pytest.raises(SystemTroubleError, match="No such file"):
+def test_a_job_is_confined(service: Service, confinement: Confinement, tmp_path: Path) -> None:
+    assert service.campaign is not None
+    task = {
+        "path": str(tmp_path / "nowhere/campaign.yaml"),
+        "campaign": service.campaign.scoring_values,
+        "splits": ["dev"],
+    }
+    with pytest.raises(SystemTroubleError, match=r"folder '.*dev' does not exist"):
         confinement.run("tracks", task, Confines(10))
     held = confinement.run("hold", {"inside": str(tmp_path)}, Confines(10, 10**9, 10**6, writable=(str(tmp_path),)))
     assert {"files", "time", "memory", "sizes"} <= set(held["held"])

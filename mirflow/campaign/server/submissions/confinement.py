@@ -97,8 +97,6 @@ class Confines:
     """Whether it is prevented from starting processes."""
     threads: bool = False
     """Whether it may start threads."""
-    links: bool = False
-    """Whether it may create symbolic links in writable folders."""
     writable: tuple[str, ...] = ()
     """Folders in which it may write; empty: any."""
     readable: tuple[str, ...] = ()
@@ -426,9 +424,7 @@ def confine(confines: Confines) -> list[str]:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     alone = not confines.network and _without_network()
-    allowed = Allowed(
-        confines.writable, confines.readable, confines.network, processes=not confines.alone, links=confines.links
-    )
+    allowed = Allowed(confines.writable, confines.readable, confines.network, processes=not confines.alone)
     limits = [*_limit(confines)]  # before calls are filtered
     held = [*restrict(allowed)] if confines.writable else []
     if "calls" in held and confines.alone:

@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
-from ....pipeline.document import read_document, variables_of
+from ....pipeline.document import variables_of
 from ....pipeline.model import SCHEDULERS
 from ....store.generations import remove, sync_folder
 from ...file import campaign_digest, plugin_addresses, split_root
@@ -65,6 +65,9 @@ class Jobs:
         self.service, self.campaign, self.database = claims.service, claims.campaign, claims.database
         self.path = claims.path
         self.file = {"path": str(self.path), "digest": campaign_digest(self.path)}
+        self.scoring = {"path": str(self.path), "campaign": self.campaign.scoring_values}
+        """The campaign as jobs that score take it."""
+        self._variables = variables_of(self.path.read_text(encoding="utf-8"))
         tasks = dict.fromkeys(one.task for one in self.campaign.evaluations)
         self.confinement = Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
         self._tracks: tuple[float, dict[str, Any]] | None = None
@@ -82,7 +85,7 @@ class Jobs:
     def references(self) -> dict[str, Any]:
         """Places of the references with their folders; listed again after some time."""
         if self._tracks is None or time.monotonic() - self._tracks[0] > _TRACKS_FOR:
-            task = {**self.file, "splits": list(self.campaign.splits)}
+            task = {**self.scoring, "splits": list(self.campaign.splits)}
             self._tracks = time.monotonic(), self.confinement.run("tracks", task, self.trusted())
             keep_places(self.service.state_folder, self.campaign, self.tracks())
         return self._tracks[1]
@@ -106,7 +109,6 @@ class Jobs:
             network=scheduler not in SCHEDULERS,
             alone=scheduler != "processes",
             threads=True,
-            links=True,
             writable=(str(self.scratch(row)), temporary),
             readable=(str(self.service.readings_folder / row.name), *readable),
             environment={**self._environment(), "TMPDIR": temporary},
@@ -130,7 +132,7 @@ class Jobs:
 
     def _environment(self) -> dict[str, str]:
         """Environment of jobs: required variables and those named by the campaign file; never the database password."""
-        named = variables_of(self.path.read_text(encoding="utf-8")) | _ENVIRONMENT
+        named = self._variables | _ENVIRONMENT
         asks = self.campaign.execution.scheduler not in SCHEDULERS
         return {key: value for key, value in os.environ.items() if key in named or (asks and key.startswith("DASK_"))}
 
@@ -150,7 +152,7 @@ class Jobs:
             "sent": sent,
             "out": str(files),
             "limits": limits.model_dump(),
-            "evaluations": read_document(self.path).data["evaluations"],
+            "evaluations": self.campaign.evaluation_values,
             "root": str(split_root(self.path, self.campaign, row.split_names[0])),
             "expected": self._expected(row),
         }
@@ -232,7 +234,7 @@ class Jobs:
         place = self.service.readings_folder / row.name
         files, root = self.service.systems_folder / row.name, split_root(self.path, self.campaign, split)
         task = {
-            "evaluations": read_document(self.path).data["evaluations"],
+            "evaluations": self.campaign.evaluation_values,
             "root": str(root),
             # Relative, so that the signature by name and time survives moving the whole folder.
             "files": os.path.relpath(files, root).replace(os.sep, "/"),
@@ -341,7 +343,7 @@ class Jobs:
         if known is not None:
             return known
         task = {
-            **self.file,
+            **self.scoring,
             "split": name,
             "system": row.name,
             "readings": str(self.service.readings_folder),

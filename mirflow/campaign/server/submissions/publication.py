@@ -78,7 +78,7 @@ class Publication:
             }
             names = {one.number: one.name for one in session.scalars(select(Submission))}
         task = {
-            **self.jobs.file,
+            **self.jobs.scoring,
             "split": name,
             "system": row.name,
             "readings": str(self.service.readings_folder),
@@ -192,7 +192,7 @@ class Publication:
             if known is not None and known.digest == digest:
                 continue
             task = {
-                **self.jobs.file,
+                **self.jobs.scoring,
                 "split": name,
                 "systems": str(self.service.systems_folder),
                 "readings": str(self.service.readings_folder),

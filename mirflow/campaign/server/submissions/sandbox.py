@@ -22,7 +22,7 @@ _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 # Landlock's access rights by bit, and the versions of its interface that added the later ones.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-_REMOVE, _MAKE_DIR, _MAKE_FILE, _MAKE_SOCKET, _MAKE_LINK = 0b11 << 4, 1 << 7, 1 << 8, 1 << 9, 1 << 12
+_REMOVE, _MAKE_DIR, _MAKE_FILE, _MAKE_SOCKET = 0b11 << 4, 1 << 7, 1 << 8, 1 << 9
 _FIRST, _REFER, _TRUNCATE, _IOCTL = (1 << 13) - 1, 1 << 13, 1 << 14, 1 << 15
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _READ = _READ_FILE | _READ_DIR
@@ -44,8 +44,6 @@ class Allowed:
     network: bool = False
     processes: bool = False
     """Whether it may start processes and Python, and connect to them by Unix sockets."""
-    links: bool = False
-    """Whether it may create symbolic links in writable folders."""
 
 
 def restrict(allowed: Allowed) -> Iterator[str]:
@@ -114,7 +112,7 @@ def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
     for path in (*_SYSTEM, *(_NETWORK if allowed.network else ()), str(package), *allowed.readable):
         yield path, _READ
     yield "/dev/null", _READ | _WRITE_FILE
-    more = (_MAKE_LINK if allowed.links else 0) | (_MAKE_SOCKET if allowed.processes else 0)
+    more = _MAKE_SOCKET if allowed.processes else 0
     for path in allowed.writable:
         yield path, _WRITE | more
     if allowed.processes:

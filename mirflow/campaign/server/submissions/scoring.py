@@ -1,8 +1,8 @@
 """Scoring of a submission by an ordinary run, whose scores are then joined to the store of a split; in child processes.
 
-Only the annotations that a confined process has read before (:mod:`.reading`) are scored. A submission is run alone
-into a separate store, which is then joined to that of the split: no other submission is read, and no score of it is
-computed again. Scores in a store are never replaced; metrics of new rules become new columns.
+Only the annotations that a confined process has read before (:mod:`.reading`) are scored. A submission is run alone,
+and its scores are kept as files until they are joined to the store of the split: no other submission is read, and no
+score of it is computed again. Scores in a store are never replaced; metrics of new rules become new columns.
 """
 
 from __future__ import annotations
@@ -21,24 +21,21 @@ from ....analysis.inference.confidence_intervals import intervals
 from ....analysis.queries import headline_metrics
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
-from ....engine.runs import RunReport, run, same_content
+from ....engine.runs import EvaluationReport, run_plans, same_content
 from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
+from ....pipeline.document import dump_document, values_without_folders
+from ....pipeline.load import plan_pipeline
+from ....pipeline.model import Pipeline
 from ....pipeline.plan import SIGNATURES
 from ....progress import Progress
 from ....store.cells import Cells, Entry, GroupContent, Status, concatenate_cells
 from ....store.format import WARNINGS, of_systems
+from ....store.generations import remove
+from ....store.journal import Journal, read_content, write_content
 from ....store.packs import open_pack
-from ....store.read import group_names, read_group, read_scores
+from ....store.read import dataset_of, group_names, read_group, read_scores
 from ....store.write import StoreWriter, software_versions
-from ...file import (
-    Campaign,
-    demand_unedited,
-    load_campaign,
-    pipeline_of,
-    reading_name,
-    reference_tracks,
-    split_root,
-)
+from ...file import Campaign, pipeline_of, reading_name, reference_tracks, split_root
 from .comparison import MISSING, PairedComparison, compare_pair
 from .confinement import SendMessage
 
@@ -82,34 +79,28 @@ class _SentProgress(Progress):
         self._send({"progress": self.done, "total": self.total or 0})
 
 
-def _campaign_of(task: Mapping[str, Any]) -> Campaign:
-    """Return the campaign of a job (``path``), unchanged since the worker started (``digest``)."""
-    demand_unedited(task["path"], task["digest"])
-    return load_campaign(task["path"])
-
-
 def tracks_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """List the references of a campaign (``path``, ``digest``, ``splits``).
+    """List the references of some ``splits`` of a ``campaign`` (its values for scoring, and its ``path``).
 
     Returns
     -------
     dict
         ``places`` by split and evaluation, and their ``folders`` by split.
     """
-    campaign = _campaign_of(task)
+    campaign = Campaign.of(task["campaign"])
     folders: dict[str, set[str]] = {split: set() for split in task["splits"]}
     places = {split: reference_tracks(task["path"], campaign, split, open_pack, own) for split, own in folders.items()}
     return {"places": places, "folders": {split: sorted(own) for split, own in folders.items()}}
 
 
 def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Score a system on a split into a separate store.
+    """Score a system on a split, and keep its scores as files.
 
     Parameters
     ----------
     task : mapping
-        ``path`` and ``digest`` (of the campaign), ``split``, ``system``, ``readings`` (folder with its annotations) and
-        ``scratch`` (an existing folder for the store).
+        ``campaign`` (its values for scoring) and its ``path``, ``split``, ``system``, ``readings`` (folder with its
+        annotations) and ``scratch`` (an existing folder for the scores).
     send : callable
         Receives the progress.
 
@@ -118,14 +109,19 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     dict
         ``tracks``: number of scored tracks by evaluation, including those without an estimate.
     """
-    report = _run_alone(task, send)
+    journal = Journal(Path(task["scratch"], f"{task['split']}.journal"))
+    reports = _run_alone(task, journal, send)
+    remove(Path(task["scratch"], task["split"]))
+    for one in reports:
+        write_content(_kept_scores(task, one.plan.name), one.content)
+    remove(journal.folder)
     # Files for tracks of other splits have no reference here.
-    counts = {one.plan.name: {**one.status, Status.missing_reference: 0} for one in report.evaluations}
+    counts = {one.plan.name: {**one.status, Status.missing_reference: 0} for one in reports}
     return {"tracks": {name: sum(own.values()) for name, own in counts.items()}}
 
 
-def _own_store(task: Mapping[str, Any]) -> Path:
-    return Path(task["scratch"]) / f"{task['split']}.zarr"
+def _kept_scores(task: Mapping[str, Any], evaluation: str) -> Path:
+    return Path(task["scratch"], task["split"], f"{evaluation}.scores")
 
 
 def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
@@ -141,17 +137,21 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     dict
         ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
     """
-    store, own, system = Path(task["store"]), _own_store(task), str(task["system"])
-    new = {name: read_group(own, name) for name in group_names(own)}
-    _add_to_store(task, new.values())
-    scored = read_scores(store)
+    campaign, system = Campaign.of(task["campaign"]), str(task["system"])
+    places = {one.name: _kept_scores(task, one.name) for one in campaign.evaluations}
+    new = {name: read_content(place) for name, place in places.items() if place.is_file()}
+    for name, one in new.items():
+        if (one.name, one.systems) != (name, (system,)):
+            raise StoreError(f"{places[name]}: contains scores of {one.name} and {', '.join(one.systems)}")
+    joined = _add_to_store(task, campaign, new.values())
+    scored = {name: dataset_of(joined[name]) for name in sorted(new)}
     return {
-        "values": {name: _rows(values_of(scored[name], system), scored[name]) for name in new},
+        "values": {name: _rows(values_of(ds, system), ds) for name, ds in scored.items()},
         "comparisons": {
             name: {
                 other: _rows(compare_pair(scored[name], system, other, [headline(scored[name])]), scored[name])
                 for other in others
-                if other in scored[name]["system"].values
+                if other in joined[name].systems
             }
             for name, others in task["others"].items()
             if name in new
@@ -167,20 +167,22 @@ def recall_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     return {"values": values}
 
 
-def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
-    """Run the evaluations for which a submission has files into a separate store, from their readings."""
-    scratch, readings, system = Path(task["scratch"]), Path(task["readings"]), str(task["system"])
-    names = [one.name for one in _campaign_of(task).evaluations]
-    names = [name for name in names if (readings / system / reading_name(task["split"], name)).is_file()]
-    pipeline = scratch / f"{task['split']}.yaml"
-    text = pipeline_of(task["path"], task["split"], readings, [system], evaluations=names)
-    pipeline.write_text(text, encoding="utf-8")
+def _run_alone(task: Mapping[str, Any], journal: Journal, send: SendMessage) -> tuple[EvaluationReport, ...]:
+    """Run the evaluations for which a submission has files, from their readings."""
+    campaign, split = Campaign.of(task["campaign"]), str(task["split"])
+    readings, system = Path(task["readings"]), str(task["system"])
+    names = [one.name for one in campaign.evaluations]
+    names = [name for name in names if (readings / system / reading_name(split, name)).is_file()]
+    pipeline = Pipeline.model_validate(
+        pipeline_of(task["path"], campaign, split, readings, [system], evaluations=names)
+    )
     with warnings.catch_warnings():
         # Warnings concern the files of one system; the store keeps them.
         warnings.simplefilter("ignore", MirflowWarning)
         try:
-            code = Path(task["path"]).parent
-            return run(pipeline, store=_own_store(task), code=code, progress=_SentProgress(send), prune=True)
+            planned = plan_pipeline(pipeline, code=Path(task["path"]).parent, open_pack=open_pack)
+            scheduler, progress = pipeline.execution.scheduler, _SentProgress(send)
+            return run_plans(planned.plans, journal, scheduler=scheduler, progress=progress)
         except PipelineError as error:
             # Invalid estimates are the submission's fault; any other error is the organiser's.
             if all(".estimates" in one.where for one in error.problems):
@@ -188,18 +190,22 @@ def _run_alone(task: Mapping[str, Any], send: SendMessage) -> RunReport:
             raise
 
 
-def _add_to_store(task: Mapping[str, Any], new: Iterable[GroupContent]) -> None:
+def _add_to_store(
+    task: Mapping[str, Any], campaign: Campaign, new: Iterable[GroupContent]
+) -> Mapping[str, GroupContent]:
     """Join scores of a submission to the store of a split; publish a new generation unless nothing is new."""
+    split = str(task["split"])
     with StoreWriter(Path(task["store"]), _TURN) as writer:
         before = {name: writer.previous(name) for name in writer.groups()}
         joined = {name: content for name, content in before.items() if content is not None}
         joined |= {content.name: join(before.get(content.name), content) for content in new}
         if any(content is not before.get(name) for name, content in joined.items()):
-            text = pipeline_of(task["path"], task["split"], Path(task["readings"]))
-            root = split_root(task["path"], load_campaign(task["path"]), task["split"])
-            attrs = {_PIPELINE: text, _ROOT: str(root), "versions": software_versions()}
+            text = dump_document(pipeline_of(task["path"], campaign, split, Path(task["readings"])))
+            root = split_root(task["path"], campaign, split)
+            attrs = {"versions": software_versions(), _PIPELINE: text, _ROOT: str(root)}
             contents = [replace(one, attrs={**one.attrs, **attrs}) for one in joined.values()]
-            writer.publish(sorted(contents, key=lambda one: one.name), {"name": task["split"], **attrs})
+            writer.publish(sorted(contents, key=lambda one: one.name), {"name": split, **dict(sorted(attrs.items()))})
+    return joined
 
 
 def headline(ds: Any) -> str:
@@ -372,10 +378,10 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Parameters
     ----------
     task : mapping
-        ``path`` and ``digest`` (of the campaign), ``split``, ``systems`` (folder with their files), ``readings``
-        (folder with their annotations), ``store``, ``copy``, and ``public`` (coordinates by name of the system).
+        ``campaign`` (its values for scoring) and its ``path``, ``split``, ``systems`` (folder with their files),
+        ``readings`` (folder with their annotations), ``store``, ``copy``, and ``public`` (coordinates by name of the
+        system).
     """
-    demand_unedited(task["path"], task["digest"])
     store, copy = Path(task["store"]), Path(task["copy"])
     public: dict[str, dict[str, Entry]] = task["public"]
     groups = group_names(store) if store.exists() else ()
@@ -386,10 +392,11 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     attrs: dict[str, Any] = {}
     if listed:
         # The copy is served unchanged, so it must not contain details of this host.
-        attrs = {_PIPELINE: pipeline_of(task["path"], task["split"], Path(task["readings"]), listed, shown=True)}
-        root = split_root(task["path"], load_campaign(task["path"]), task["split"])
-        places = (os.path.relpath(task["systems"], root), str(task["systems"]))
-        contents = [replace(one, cells=without_folders(one.cells, places)) for one in contents]
+        campaign = Campaign.of(task["campaign"])
+        pipeline = pipeline_of(task["path"], campaign, task["split"], Path(task["readings"]), listed)
+        attrs = {_PIPELINE: dump_document(values_without_folders(pipeline))}
+        places = (os.path.relpath(task["systems"], pipeline["root"]), str(task["systems"]))
+        contents = [replace(one, cells=_with_short_messages(one.cells, places)) for one in contents]
     contents = [replace(one, attrs={**without(one.attrs, (_ROOT, _PIPELINE)), **attrs}) for one in contents]
     with StoreWriter(copy, _TURN) as writer:
         before = [writer.previous(name) for name in writer.groups()]
@@ -426,7 +433,7 @@ def _kept_changes(store: str, writer: StoreWriter, told: Collection[str]) -> dic
     return {CHANGES: msgspec.to_builtins(retell(changes, systems, told))}
 
 
-def without_folders(cells: Cells, folders: Collection[str]) -> Cells:
+def _with_short_messages(cells: Cells, folders: Collection[str]) -> Cells:
     """Replace the folders of this host in messages by system and file name."""
     message = cells.message
     for folder in folders:

@@ -23,7 +23,6 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ....errors import MirflowError
-from ....pipeline.document import read_document
 from ...file import demand_unedited
 from ..service import Service
 from .claims import LEASE, Claims
@@ -100,7 +99,7 @@ class Worker:
     def prepare(self) -> None:
         """Record the evaluations of the campaign's rules, and remove leftovers of a killed server."""
         now = self.service.clock()
-        evaluations = json.dumps(read_document(self.path).data.get("evaluations", []), sort_keys=True)
+        evaluations = json.dumps(self.campaign.evaluation_values, sort_keys=True)
         with self.database.write() as session:
             known = session.get(RulesVersion, self.campaign.rules)
             if known is None:
