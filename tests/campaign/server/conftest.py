@@ -12,6 +12,7 @@ import pytest
 
 from mirflow.campaign.server import security
 from mirflow.campaign.server.database import Database
+from mirflow.campaign.server.submissions.confinement import Confinement
 
 from .databases import drop_databases
 
@@ -52,6 +53,13 @@ def _connections_are_closed(_databases: list[Database]) -> Iterator[None]:
     for one in _databases:
         one.close()
     _databases[:] = [one for one in _databases if not one.is_sqlite]
+
+
+@pytest.fixture(scope="session")
+def confinement() -> Iterator[Confinement]:
+    """The process in which workers of tests check and score: it imports once what each of its jobs begins with."""
+    with Confinement(["chord"]) as one:
+        yield one
 
 
 @pytest.fixture

@@ -9,25 +9,23 @@ import pytest
 
 from mirflow.campaign.server.submissions.asked_files import asked_files, keep_places
 from mirflow.campaign.server.submissions.confinement import Confinement
-from mirflow.campaign.server.submissions.worker import Worker
 
 from .accounts import Browser, program
-from .campaigns import CAMPAIGN, open_campaign
+from .campaigns import CAMPAIGN, open_campaign, worker_of
 
 UNTOLD = CAMPAIGN.replace("    tracks: tracks.csv\n", "")
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_worker_lists_the_tracks_before_anything_is_sent(tmp_path: Path, told: bool) -> None:
+def test_a_worker_lists_the_tracks_before_anything_is_sent(
+    tmp_path: Path, confinement: Confinement, told: bool
+) -> None:
     service = open_campaign(tmp_path, CAMPAIGN if told else UNTOLD)
     ada = Browser(service, "ada", "submitter")
     form = ada.get("/submissions/new").text
     assert "named <code>{track}.lab</code>." in form
     assert "listed here once a worker has read" in form
-    with Confinement(["chord"]) as confinement:
-        worker = Worker(service)
-        worker.jobs.confinement = confinement
-        worker.work_off()
+    worker_of(service, confinement).work_off()
     form = ada.get("/submissions/new").text
     assert "such as <code>dev0.lab</code>" in form
     assert "6 files" in form

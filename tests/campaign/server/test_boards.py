@@ -19,11 +19,10 @@ from mirflow.campaign.server.submissions.confinement import Confinement
 from mirflow.campaign.server.submissions.entries import SubmissionError, withdraw
 from mirflow.campaign.server.submissions.releases import release
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission, Verdict
-from mirflow.campaign.server.submissions.worker import Worker
 from mirflow.errors import PipelineError
 
 from .accounts import BASE, Browser, program
-from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit
+from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit, worker_of
 
 FINAL = CAMPAIGN.replace(
     "ladder: 0.005",
@@ -283,20 +282,18 @@ def test_an_open_split_has_no_final_ranking(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_true_scores_of_earlier_releases_are_read_from_the_store(tmp_path: Path) -> None:
+def test_true_scores_of_earlier_releases_are_read_from_the_store(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path)
     assert service.database is not None
     for name, wrong in (("good", 0), ("junk", 5)):
         submit(service, name, estimates(wrong=wrong), splits=["test"])
-    with Confinement(["chord"]) as confinement:
-        worker = Worker(service)
-        worker.jobs.confinement = confinement
-        worker.work_off()
-        before = true_scores(service)
-        assert [one["value"] for one in before] == [1.0, pytest.approx(7 / 12)]
-        with service.database.write() as session:
-            session.execute(text("UPDATE released SET true_value = NULL, true_low = NULL, true_high = NULL"))
-        assert [one["value"] for one in true_scores(service)] == [None, None]
-        worker.work_off()
-        assert true_scores(service) == before
-        assert worker.step() is False
+    worker = worker_of(service, confinement)
+    worker.work_off()
+    before = true_scores(service)
+    assert [one["value"] for one in before] == [1.0, pytest.approx(7 / 12)]
+    with service.database.write() as session:
+        session.execute(text("UPDATE released SET true_value = NULL, true_low = NULL, true_high = NULL"))
+    assert [one["value"] for one in true_scores(service)] == [None, None]
+    worker.work_off()
+    assert true_scores(service) == before
+    assert worker.step() is False

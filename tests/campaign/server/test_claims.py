@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,6 @@ from mirflow.campaign.server.submissions.submission_tables import Released, Scor
 from mirflow.store.read import read_scores
 
 from .campaigns import estimates, member, open_campaign, scores, state, submit, worker_of
-
-
-@pytest.fixture(scope="module")
-def confinement() -> Iterator[Confinement]:
-    with Confinement(["chord"]) as one:
-        yield one
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from mirflow.campaign.server.submissions.worker import Worker, demand_confinemen
 from mirflow.errors import MirflowError
 from mirflow.store.read import read_scores
 
-from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit
+from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit, worker_of
 
 PACKAGE = str(Path(mirflow.__file__).parents[1])
 ATTACKS = str(Path(__file__).with_name("attacks.py"))
@@ -118,7 +118,9 @@ def probe(reference, estimate):
 
 
 @pytest.mark.skipif(landlock_version() < 6, reason="this kernel lacks Landlock 6")
-def test_what_scores_sees_references_and_readings_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_scores_sees_references_and_readings_alone(
+    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in (("PGPASSWORD", "secret"), ("DASK_X", "1"), ("DATA", "dev")):
         monkeypatch.setenv(name, value)
     home = tmp_path / "home"
@@ -135,26 +137,22 @@ def test_what_scores_sees_references_and_readings_alone(tmp_path: Path, monkeypa
     for path in (folder / "dev" / "reference").iterdir():
         path.rename(elsewhere / path.name)
         path.symlink_to(elsewhere / path.name)
-    with Confinement(["chord"]) as confinement:
-        for name in ("elm", "oak"):
-            id = submit(service, name, estimates())
-            worker = Worker(service)
-            worker.jobs.confinement = confinement
-            worker.work_off()
-            assert state(service, id).state == "scored", state(service, id).reason
+    for name in ("elm", "oak"):
+        id = submit(service, name, estimates())
+        worker_of(service, confinement).work_off()
+        assert state(service, id).state == "scored", state(service, id).reason
     ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
     assert ds["message"].values.ravel().tolist() == [""] * 12
     assert ds["score"].isel(metric=1).values.tolist() == [[1.0] * 6] * 2
 
 
 @pytest.mark.parametrize("scheduler", ["processes", "threads", "auto"])
-def test_every_scheduler_of_this_host_scores_within_the_confines(tmp_path: Path, scheduler: str) -> None:
+def test_every_scheduler_of_this_host_scores_within_the_confines(
+    tmp_path: Path, confinement: Confinement, scheduler: str
+) -> None:
     service = open_campaign(tmp_path, CAMPAIGN.replace("scheduler: serial", f"scheduler: {scheduler}, block: 1"))
     id = submit(service, "oak", estimates(wrong=2))
-    with Confinement(["chord"]) as confinement:
-        worker = Worker(service)
-        worker.jobs.confinement = confinement
-        worker.work_off()
+    worker_of(service, confinement).work_off()
     assert state(service, id).state == "scored", state(service, id).reason
 
 

@@ -31,7 +31,7 @@ from mirflow.errors import AnnotationError, StoreError
 from mirflow.store.read import content_of, read_scores
 
 from .accounts import Browser, account, program
-from .campaigns import CAMPAIGN, SECRET, TRACKS, estimates, member, open_campaign, scores, state, submit
+from .campaigns import CAMPAIGN, SECRET, TRACKS, estimates, member, open_campaign, scores, state, submit, worker_of
 
 ROLES: tuple[Role | None, ...] = (None, "reader", "submitter", "organiser")
 
@@ -39,16 +39,8 @@ ROLES: tuple[Role | None, ...] = (None, "reader", "submitter", "organiser")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def confinement() -> Iterator[Confinement]:
-    with Confinement(["chord"]) as one:
-        yield one
-
-
 def work(service: Service, confinement: Confinement) -> None:
-    worker = Worker(service)
-    worker.jobs.confinement = confinement
-    worker.work_off()
+    worker_of(service, confinement).work_off()
 
 
 def test_released_scores_are_rounded_and_have_no_interval(tmp_path: Path, confinement: Confinement) -> None:

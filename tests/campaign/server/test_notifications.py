@@ -7,7 +7,6 @@ import logging
 import re
 import socket
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,13 +22,12 @@ from mirflow.campaign.server.submissions.claims import TRIES, Claims
 from mirflow.campaign.server.submissions.confinement import Confinement, JobError
 from mirflow.campaign.server.submissions.notifications import GIVEN_UP, KEPT, LEASE, LONGEST_WAIT, one_line
 from mirflow.campaign.server.submissions.submission_tables import Notification
-from mirflow.campaign.server.submissions.worker import Worker
 from mirflow.errors import MirflowError, PipelineError
 
 from ...commands import invoke, refused
 from ...waiting import until
 from .accounts import BASE, Browser, Clock, program
-from .campaigns import CAMPAIGN, estimates, open_campaign, submit, write_bare_campaign
+from .campaigns import CAMPAIGN, estimates, open_campaign, submit, worker_of, write_bare_campaign
 from .databases import with_database
 from .processes import Server
 from .receivers import SECRET, Hook, Post
@@ -41,19 +39,6 @@ ADDRESS = "ada@lab.example"
 @pytest.fixture(scope="module")
 def authority() -> trustme.CA:
     return trustme.CA()
-
-
-@pytest.fixture(scope="module")
-def confinement() -> Iterator[Confinement]:
-    with Confinement(["chord"]) as one:
-        yield one
-
-
-def worker_of(service: Service, confinement: Confinement) -> Worker:
-    worker = Worker(service)
-    worker.jobs.confinement.close()
-    worker.jobs.confinement = confinement
-    return worker
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
@@ -21,12 +20,6 @@ from mirflow.store.read import read_attrs, read_scores
 
 from .accounts import BASE, Browser
 from .campaigns import estimates, member, open_campaign, submit, worker_of
-
-
-@pytest.fixture(scope="module")
-def confinement() -> Iterator[Confinement]:
-    with Confinement(["chord"]) as one:
-        yield one
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import tarfile
 import time
 import zipfile
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -240,12 +240,6 @@ def test_names_in_utf8_without_its_mark_are_read_as_that(tmp_path: Path) -> None
 
 
 # In the child process
-
-
-@pytest.fixture(scope="module")
-def confinement() -> Iterator[Confinement]:
-    with Confinement(["chord"]) as one:
-        yield one
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import signal
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -38,12 +37,6 @@ from ...waiting import PATIENCE
 from .accounts import Browser
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, worker_of
 from .processes import free_port
-
-
-@pytest.fixture(scope="module")
-def confinement() -> Iterator[Confinement]:
-    with Confinement(["chord"]) as one:
-        yield one
 
 
 @pytest.fixture
