@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ..ragged import Bool, Float, Int, offsets_of, rows_of
+from .ratios import divide
 
 _LARGEST = (1 << 25) - (1 << 15)
 """Bytes, just below the largest size (32 MiB) to which glibc's allocator adapts."""
@@ -412,7 +413,7 @@ def nearest(times: Float, counts: Int) -> SortedRows:
     middles[first] = -np.inf
     middles[last + 1] = np.inf
     origin, rate = _pace(times, first, last)
-    origin -= np.divide(0.5, rate, out=np.zeros_like(rate), where=rate > 0)
+    origin -= divide(0.5, rate)
     return SortedRows(middles, first, last, origin, rate, closed=False)
 
 

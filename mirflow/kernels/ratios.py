@@ -1,4 +1,4 @@
-"""Quotients of arrays with denominators that may be 0, and harmonic means."""
+"""Quotients of arrays with denominators that may be 0: shares, rates of matched events, and harmonic means."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ragged import Float
+from ..ragged import Float, Int
+
+Scored = tuple[Float, Float]
+"""Score and weight of each pair: float64 (pairs,) each."""
 
 
 def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, signed: bool = False) -> Float:
@@ -50,3 +53,53 @@ def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
     """
     # The order of operations is that of mir_eval, so that results are equal to the bit.
     return divide((1 + beta**2) * precision * recall, beta**2 * precision + recall, signed=True)
+
+
+def share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
+    """Divide as `divide` does, with the denominator as weight.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in share(np.array([1, 0]), np.array([4, 0]))]
+    [[0.25, 0.0], [4.0, 0.0]]
+    """
+    weight = np.asarray(whole, dtype=np.float64)
+    return divide(part, weight, otherwise), weight
+
+
+def rate(what: str, hits: Int, references: Int, estimates: Int, *, otherwise: float = 0.0, beta: float = 1.0) -> Scored:
+    """Precision, recall or F-measure from numbers of events, with its weight.
+
+    Parameters
+    ----------
+    what : {"precision", "recall", "f_measure"}
+    hits, references, estimates : int64 (...)
+        Numbers of matched events and of the events of either side.
+    otherwise : float
+        Precision without estimates, and recall without references.
+    beta : float
+        Weight of recall relative to precision in the F-measure.
+
+    Examples
+    --------
+    >>> one = np.array([1])
+    >>> rate("f_measure", one, 2 * one, one)
+    (array([0.66666667]), array([1.5]))
+    """
+    if what == "precision":
+        return _rate(hits, estimates, otherwise)
+    if what == "recall":
+        return _rate(hits, references, otherwise)
+    return f_measure(_rate(hits, estimates, otherwise), _rate(hits, references, otherwise), beta)
+
+
+def _rate(hits: Int, whole: Int, otherwise: float) -> Scored:
+    # As `share`, but faster, as there are no hits among no events.
+    score, weight = hits / np.maximum(whole, 1), whole.astype(np.float64)
+    return (np.where(whole > 0, score, otherwise) if otherwise else score), weight
+
+
+def f_measure(precision: tuple[Any, Any], recall: tuple[Any, Any], beta: float = 1.0) -> Scored:
+    """F-measure of precision and recall; its weight is its denominator if both have the same numerator."""
+    weight = (beta**2 * recall[1] + precision[1]) / (1 + beta**2)
+    return harmonic_mean(precision[0], recall[0], beta), weight

@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..kernels.ragged_ops import sum_by
-from ..kernels.ratios import divide, harmonic_mean
+from ..kernels.ratios import Scored, divide, rate, share
 from ..ragged import Float, Int, rows_of
 from .base import Sparse
-from .events import COUNTED, MADMOM, MATCHINGS, Events
+from .events import COUNTED, MADMOM, MATCHINGS, Events, tabulate
 from .measures import Measure, Metric, Parameter, Weight, family, metric
 
 MOMENTS = ("count", "sum", "sum of squares")
 """Sums of powers of the errors of matched events, from which the deviation over many tracks is computed."""
-
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +55,7 @@ class Detected:
         """Make them from the concatenated errors of matched events."""
         pair, number = rows_of(hits), len(hits)
         total, squares = sum_by(pair, errors, number), sum_by(pair, errors**2, number)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance = sum_by(pair, (errors - (total / hits)[pair]) ** 2, number) / hits
+        variance = divide(sum_by(pair, (errors - divide(total, hits)[pair]) ** 2, number), hits, np.nan)
         return cls(hits, references, estimates, total, squares, np.sqrt(variance))
 
     @classmethod
@@ -69,53 +65,32 @@ class Detected:
             return parts[0]
         return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
 
-    def rates(self) -> tuple[Float, Float]:
-        """Precision, 1 without estimates, and recall, 1 without references: float64 (pairs,) each."""
-        return self.rate(self.estimates), self.rate(self.references)
-
-    def rate(self, whole: Int) -> Float:
-        """Matched events over `whole`, 1 if that is 0: float64 (pairs,)."""
-        return divide(self.hits, whole, 1.0)
-
 
 Detect = Callable[[Any, Measure], Detected]
 """(results of the task's kernel, measure) -> detections under the measure's parameters."""
 
 
-def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Read:
+def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Scored:
     found = detect(computed, measure)
-    if name == "precision":
-        return found.rate(found.estimates), found.estimates.astype(np.float64)
-    if name == "recall":
-        return found.rate(found.references), found.references.astype(np.float64)
-    if name == "f_measure":
-        return harmonic_mean(*found.rates()), 0.5 * (found.references + found.estimates).astype(np.float64)
     if name == "accuracy":
-        union = found.references + found.estimates - found.hits
-        return found.rate(union), union.astype(np.float64)
-    hits = found.hits.astype(np.float64)
+        return share(found.hits, found.references + found.estimates - found.hits, 1.0)
     if name == "mean_error":
-        return divide(found.total, hits, np.nan), hits
-    return found.deviation, hits
-
-
-def tabulate(labels: tuple[str, ...], dim: str, name: str, unit: str, values: Float) -> Sparse:
-    """Make a sparse table from float64 (pairs, labels), leaving out zeros."""
-    pair, place = np.nonzero(values)
-    index = np.column_stack([pair, place]).astype(np.int64)
-    return Sparse((dim,), (labels,), index, values[pair, place], {"long_name": name, "units": unit})
+        return share(found.total, found.hits, np.nan)
+    if name == "std_error":
+        return found.deviation, found.hits.astype(np.float64)
+    return rate(name, found.hits, found.references, found.estimates, otherwise=1.0)
 
 
 def _count(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
     found = detect(computed, measure)
     values = np.column_stack([found.hits, found.references, found.estimates]).astype(np.float64)
-    return tabulate(COUNTED, "count", f"matched {what}, and {what} of both sides", "1", values)
+    return tabulate(values, ("count",), (COUNTED,), f"matched {what}, and {what} of both sides")
 
 
 def _add_up(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
     found = detect(computed, measure)
     values = np.column_stack([found.hits.astype(np.float64), found.total, found.squares])
-    return tabulate(MOMENTS, "moment", f"sums of powers of the errors of matched {what}", "s", values)
+    return tabulate(values, ("moment",), (MOMENTS,), f"sums of powers of the errors of matched {what}", "s")
 
 
 _INFINITE = float("inf")

@@ -39,13 +39,13 @@ from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown, suggest
 from ..kernels.intervals import batches
 from ..kernels.matching import match
-from ..kernels.ratios import divide, harmonic_mean
+from ..kernels.ratios import Scored, rate, share
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ..theory.percussion import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
-from .events import COUNTED, MAX_TIME, matched
+from .events import COUNTED, MAX_TIME, matched, tabulate
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
@@ -61,41 +61,20 @@ class ClassHits:
     """Counts of hits of each class of pairs."""
 
     classes: tuple[str, ...]
-    hits: Int
-    extra: Int
-    missed: Int
+    matched: Int
+    references: Int
+    """With octaves, the sum of matched hits and misses, which may stem from different rates."""
+    estimates: Int
     """int64 (pairs, classes)"""
-
-    @property
-    def estimates(self) -> Int:
-        """Hits of the estimates."""
-        return self.hits + self.extra
-
-    @property
-    def references(self) -> Int:
-        """Hits of the references; with octaves, the sum of matched hits and misses, which may stem from different
-        rates.
-        """
-        return self.hits + self.missed
 
     def total(self) -> ClassHits:
         """Sum over classes: (pairs, 1)."""
-        counts = (one.sum(axis=1, keepdims=True) for one in (self.hits, self.extra, self.missed))
+        counts = (column.sum(axis=1, keepdims=True) for column in (self.matched, self.references, self.estimates))
         return ClassHits(("all",), *counts)
 
-    def rate(self, what: str, empty: float) -> Float:
-        """Precision, recall or F-measure of each class, `empty` if undefined: float64 (pairs, classes)."""
-        if what == "precision":
-            return divide(self.hits, self.estimates, empty)
-        if what == "recall":
-            return divide(self.hits, self.references, empty)
-        return harmonic_mean(self.rate("precision", empty), self.rate("recall", empty))
-
-    def weight(self, what: str) -> Float:
-        """Denominator of a rate: float64 (pairs, classes)."""
-        if what == "f_measure":
-            return 0.5 * (self.references + self.estimates).astype(np.float64)
-        return (self.estimates if what == "precision" else self.references).astype(np.float64)
+    def rate(self, what: str, measure: Measure) -> Scored:
+        """Precision, recall or F-measure of each class and its weight: float64 (pairs, classes) each."""
+        return rate(what, self.matched, self.references, self.estimates, otherwise=float(measure["zero_division"]))
 
     def counting(self, measure: Measure) -> Bool:
         """Mask of the classes that count, those of either side or all: bool (pairs, classes)."""
@@ -122,7 +101,7 @@ def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False
         place = slice(part.start * size, part.stop * size)
         found[0, place] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
         kept = match(*reference, *_doubled(*estimate), window).counts if octave else found[0, place]
-        found[1, place], found[2, place] = estimate[1] - found[0, place], reference[1] - kept
+        found[1, place], found[2, place] = found[0, place] + reference[1] - kept, estimate[1]
     return ClassHits(drums.names, *found.reshape(3, len(pairs), size))
 
 
@@ -210,7 +189,6 @@ _WEIGHTS = {
     "recall": Weight("number of reference hits", "hits"),
 }
 _LITERATURE = "@zehren2021; @gillick2019; @vogl2018; @mirex2017drums"
-Read = tuple[Float, Float]
 
 
 @family(
@@ -223,10 +201,10 @@ Read = tuple[Float, Float]
     itemwise=True,
     literature=_LITERATURE,
 )
-def rates(what: str, drums: Drums, measure: Measure) -> Read:
+def rates(what: str, drums: Drums, measure: Measure) -> Scored:
     """Rate of the hits of all classes together."""
-    whole = drums.classes(measure).total()
-    return whole.rate(what, float(measure["zero_division"]))[:, 0], whole.weight(what)[:, 0]
+    score, weight = drums.classes(measure).total().rate(what, measure)
+    return score[:, 0], weight[:, 0]
 
 
 @family(
@@ -243,16 +221,15 @@ def rates(what: str, drums: Drums, measure: Measure) -> Read:
     itemwise=True,
     literature=_LITERATURE,
 )
-def means(name: str, drums: Drums, measure: Measure) -> Read:
+def means(name: str, drums: Drums, measure: Measure) -> Scored:
     """Mean of the rates of the counted classes."""
-    classes, empty = drums.classes(measure), float(measure["zero_division"])
+    classes = drums.classes(measure)
     counting = classes.counting(measure)
-    single = np.where(counting, classes.rate(name.removeprefix("mean_"), empty), 0.0)
-    number = counting.sum(axis=1).astype(np.float64)
-    total = np.zeros(len(number))
-    for place in range(single.shape[1]):  # summed sequentially, whatever the number of pairs
-        total += single[:, place]
-    return divide(total, number, empty), number
+    single = np.where(counting, classes.rate(name.removeprefix("mean_"), measure)[0], 0.0)
+    total = np.zeros(len(single))
+    for column in single.T:  # summed sequentially, whatever the number of pairs
+        total += column
+    return share(total, counting.sum(axis=1), float(measure["zero_division"]))
 
 
 @family(
@@ -270,7 +247,7 @@ def means(name: str, drums: Drums, measure: Measure) -> Read:
 def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
     """Rate of the hits of each counted class; NaN for other classes."""
     classes = drums.classes(measure)
-    score = classes.rate(name.removeprefix("class_"), float(measure["zero_division"]))
+    score, _ = classes.rate(name.removeprefix("class_"), measure)
     index = np.argwhere(classes.counting(measure))
     attrs = {"long_name": "score by class", "units": "1"}
     return Sparse(("class",), (classes.classes,), index, score[tuple(index.T)], attrs, float("nan"))
@@ -290,11 +267,8 @@ def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
 def by_class(drums: Drums, measure: Measure) -> Sparse:
     """Numbers of matched, reference and estimated hits of each class."""
     classes = drums.classes(measure)
-    counts = np.stack([classes.hits, classes.references, classes.estimates], axis=2)
-    index = np.argwhere(counts > 0)
-    attrs = {"long_name": "hits by class", "units": "1"}
-    value = counts[tuple(index.T)].astype(np.float64)
-    return Sparse(("class", "count"), (classes.classes, COUNTED), index, value, attrs)
+    counts = np.stack([classes.matched, classes.references, classes.estimates], axis=2)
+    return tabulate(counts, ("class", "count"), (classes.classes, COUNTED), "hits by class")
 
 
 METRICS = metrics_in(globals())

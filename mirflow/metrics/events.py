@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -12,9 +12,8 @@ from ..annotations.annotation import Annotation
 from ..annotations.schema import LATEST
 from ..errors import warn_caller
 from ..kernels.matching import Matching, match, match_greedily, match_nearest_first, within_distance
-from ..kernels.ratios import harmonic_mean
-from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Pairs, refuse_unjudged
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from .base import Convention, Pairs, Sparse, refuse_unjudged
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .measures import Measure, Metric
 from .util import BOUNDED, Array, are_times, validate_events
@@ -117,15 +116,66 @@ compares differences of times; the others add the window to a time.
 """
 
 
-def f_measure_of(hits: Int, references: Int, estimates: Int) -> Float:
-    """F-measure of numbers of hits; 0 without hits.
+@dataclass(frozen=True, slots=True)
+class ClassCounts:
+    """Numbers of events of each class (label, instrument) on either side, sorted by pair and class: int64 (n,)."""
+
+    pair: Int
+    number: Int
+    """Index of the class."""
+    matched: Int
+    reference: Int
+    estimate: Int
+
+    @classmethod
+    def join(cls, parts: Iterable[ClassCounts]) -> ClassCounts:
+        """Concatenate counts, such as those of consecutive blocks of pairs."""
+        none = (np.zeros(0, dtype=np.int64),) * 5
+        return cls(*map(np.concatenate, zip(none, *map(_columns, parts), strict=True)))
+
+    def take(self, kept: Bool | Int) -> ClassCounts:
+        """Select entries by a mask or indices."""
+        return ClassCounts(*(column[kept] for column in _columns(self)))
+
+    def used(self, names: Sequence[str]) -> tuple[Int, tuple[str, ...]]:
+        """Index of each entry's class among the classes that occur, and the names of these."""
+        used, number = np.unique(self.number, return_inverse=True)
+        return number, tuple(names[index] for index in used.tolist())
+
+    def tabulate(self, names: Sequence[str], dim: str, what: str) -> Sparse:
+        """Make a table along a dim of classes and ``count``; `names` are those of all classes."""
+        number, labels = self.used(names)
+        value = np.column_stack([self.matched, self.reference, self.estimate]).astype(np.float64).ravel()
+        counts = np.tile(np.arange(len(COUNTED), dtype=np.int64), len(number))
+        index = np.column_stack([np.repeat(self.pair, len(COUNTED)), np.repeat(number, len(COUNTED)), counts])
+        attrs = {"long_name": f"{what} by {dim}", "units": "1"}
+        return Sparse((dim, "count"), (labels, COUNTED), index[value > 0], value[value > 0], attrs)
+
+
+def _columns(counts: ClassCounts) -> tuple[Int, ...]:
+    return counts.pair, counts.number, counts.matched, counts.reference, counts.estimate
+
+
+def count_keys(keys: Sequence[Int]) -> tuple[Int, list[Int]]:
+    """Distinct keys of several arrays, sorted, and the number of each in each array.
 
     Examples
     --------
-    >>> f_measure_of(np.array([1, 0]), np.array([2, 2]), np.array([1, 0])).tolist()
-    [0.6666666666666666, 0.0]
+    >>> distinct, counts = count_keys([np.array([5, 3, 5]), np.array([3])])
+    >>> distinct.tolist(), [column.tolist() for column in counts]
+    ([3, 5], [[1, 2], [1, 0]])
     """
-    return harmonic_mean(hits / np.maximum(estimates, 1), hits / np.maximum(references, 1))
+    distinct = np.unique(np.concatenate(keys))
+    return distinct, [np.bincount(np.searchsorted(distinct, key), minlength=len(distinct)) for key in keys]
+
+
+def tabulate(
+    values: Float | Int, dims: tuple[str, ...], labels: tuple[tuple[str, ...], ...], name: str, unit: str = "1"
+) -> Sparse:
+    """Make a sparse table from values of shape (pairs, labels of each dim), leaving out zeros."""
+    index = np.argwhere(values).astype(np.int64, copy=False)
+    value = values[tuple(index.T)].astype(np.float64, copy=False)
+    return Sparse(dims, labels, index, value, {"long_name": name, "units": unit})
 
 
 def matched(references: Float, estimates: Float, window: float, matching: str, delay: float = 0.0) -> dict[str, Column]:

@@ -26,7 +26,7 @@ Information Retrieval Evaluation eXchange, 2010, section 3.2.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
@@ -35,21 +35,21 @@ import numpy as np
 
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
-from ..kernels.ratios import divide
-from ..ragged import Float, Int, rows_of
+from ..kernels.ratios import Scored, rate, share
+from ..ragged import Int, rows_of
 from . import onset_madmom as madmom
 from .base import Convention, Pairs, Shared, Sparse, Task, read_pair, score_by
 from .events import (
     CHECKS,
     CLOSE,
-    COUNTED,
     MATCHINGS,
     MAX_TIME,
+    ClassCounts,
     Events,
     clean,
+    count_keys,
     events_of,
     evidence,
-    f_measure_of,
     pair_of,
     validate_pair,
 )
@@ -64,31 +64,10 @@ UNNAMED = ""
 """Class of onsets without a label."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClassCounts:
-    """Counts of onsets of each class that occurs on either side of each pair."""
-
-    classes: tuple[str, ...]
-    """Classes that occur in any pair, sorted."""
-    pair: Int
-    number: Int
-    """Pair and class of each entry, sorted by both: int64 (n,)."""
-    matched: Int
-    reference: Int
-    estimate: Int
-    """Their number: int64 (n,)."""
-
-    def mean_f_measure(self, pairs: int) -> tuple[Float, Float]:
-        """Mean F-measure over the classes of each pair, and their number: float64 (pairs,) each."""
-        number = np.bincount(self.pair, minlength=pairs).astype(np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            single = f_measure_of(self.matched, self.reference, self.estimate)
-        total = sum_by(self.pair, single, pairs)
-        return divide(total, number), number
-
-
-def count_classes(pairs: Pairs, window: float, matching: str) -> ClassCounts:
+def count_classes(pairs: Pairs, window: float, matching: str) -> tuple[ClassCounts, tuple[str, ...]]:
     """Match the onsets of each class of each pair; onsets without a label form a separate class.
+
+    Returns counts by class and the names of all classes, sorted.
 
     Parameters
     ----------
@@ -112,29 +91,9 @@ def count_classes(pairs: Pairs, window: float, matching: str) -> ClassCounts:
         order = np.argsort(key, kind="stable")
         times.append(side.columns["time"][order])
         keys.append(key[order])
-    distinct = np.unique(np.concatenate(keys))
-    counts = [np.bincount(np.searchsorted(distinct, key), minlength=len(distinct)) for key in keys]
-    found = MATCHINGS[matching](times[0], counts[0], times[1], counts[1], window)
-    used = np.unique(distinct % len(classes))
-    number = np.searchsorted(used, distinct % len(classes))
-    return ClassCounts(
-        tuple(classes[one] for one in used.tolist()), distinct // len(classes), number, found.counts, *counts
-    )
-
-
-def to_sparse(counts: ClassCounts) -> Sparse:
-    """Convert counts to a result along the dims ``class`` and ``count``."""
-    entries = len(counts.pair)
-    index = np.column_stack(
-        [
-            np.repeat(counts.pair, len(COUNTED)),
-            np.repeat(counts.number, len(COUNTED)),
-            np.tile(np.arange(len(COUNTED), dtype=np.int64), entries),
-        ]
-    )
-    value = np.column_stack([counts.matched, counts.reference, counts.estimate]).astype(np.float64).ravel()
-    attrs = {"long_name": "onsets by class", "units": "1"}
-    return Sparse(("class", "count"), (counts.classes, COUNTED), index[value > 0], value[value > 0], attrs)
+    distinct, counts = count_keys(keys)
+    hits = MATCHINGS[matching](times[0], counts[0], times[1], counts[1], window).counts
+    return ClassCounts(distinct // len(classes), distinct % len(classes), hits, *counts), classes
 
 
 _BATCH = 2**16
@@ -169,8 +128,12 @@ class Onsets(Shared):
 
         return self.once(("hits", window, matching), count)
 
-    def classes(self, measure: Measure) -> ClassCounts:
-        """Counts of the onsets of each class of each pair."""
+    def rate(self, what: str, measure: Measure) -> Scored:
+        """Precision, recall or F-measure of each pair."""
+        return rate(what, self.hits(measure), self.references, self.estimates)
+
+    def classes(self, measure: Measure) -> tuple[ClassCounts, tuple[str, ...]]:
+        """Counts of the onsets of each class of each pair, and the names of all classes."""
         way = float(measure["window"]), str(measure["matching"])
         return self.once(("classes", *way), lambda: count_classes(self._pairs, *way))
 
@@ -198,30 +161,32 @@ _of_classes = partial(
 
 
 @_of_hits("F-measure", Weight("mean of the numbers of onsets of both sides", "onsets"), key="F-measure")
-def _f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
+def _f_measure(onsets: Onsets, measure: Measure) -> Scored:
     """Harmonic mean of precision and recall."""
-    references, estimates = onsets.references, onsets.estimates
-    return f_measure_of(onsets.hits(measure), references, estimates), 0.5 * (references + estimates).astype(np.float64)
+    return onsets.rate("f_measure", measure)
 
 
 @_of_hits("Precision", Weight("number of estimated onsets", "onsets"), key="Precision")
-def _precision(onsets: Onsets, measure: Measure) -> tuple[Float, Int]:
+def _precision(onsets: Onsets, measure: Measure) -> Scored:
     """Share of the estimated onsets that have a match within the window."""
-    return divide(onsets.hits(measure), onsets.estimates), onsets.estimates
+    return onsets.rate("precision", measure)
 
 
 @_of_hits("Recall", Weight("number of reference onsets", "onsets"), key="Recall")
-def _recall(onsets: Onsets, measure: Measure) -> tuple[Float, Int]:
+def _recall(onsets: Onsets, measure: Measure) -> Scored:
     """Share of the reference onsets that have a match within the window."""
-    return divide(onsets.hits(measure), onsets.references), onsets.references
+    return onsets.rate("recall", measure)
 
 
 @_of_classes(
     "F-measure averaged over classes", Weight("number of labels that occur on either side", "classes"), pooling="micro"
 )
-def _class_f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
+def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
     """F-measure of the onsets of each label, averaged over the labels of either side."""
-    return onsets.classes(measure).mean_f_measure(len(onsets.references))
+    counts, _ = onsets.classes(measure)
+    pairs = len(onsets.references)
+    single, _ = rate("f_measure", counts.matched, counts.reference, counts.estimate)
+    return share(sum_by(counts.pair, single, pairs), np.bincount(counts.pair, minlength=pairs))
 
 
 @_of_classes(
@@ -235,7 +200,8 @@ def _class_f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
 )
 def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
     """Numbers of matched, reference and estimated onsets of each label."""
-    return to_sparse(onsets.classes(measure))
+    counts, names = onsets.classes(measure)
+    return counts.tabulate(names, "class", "onsets")
 
 
 METRICS = metrics_in(globals())

@@ -39,7 +39,7 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..errors import refuse_unknown
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import ideal, meet_judged, repeated
-from ..kernels.ratios import divide
+from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
@@ -233,10 +233,6 @@ def clean_by_score(rows: Ragged) -> Cleaned:
     return Cleaned(Ragged(columns, rows.counts, rows.labels), cleaned.repairs, cleaned.flaws)
 
 
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-
-
 _COVERS = "@mirex2006covers; @downie2008"
 _QUERIES = Weight("1 for a query that has relevant items", "queries")
 _RELEVANT = Weight("number of relevant items", "items")
@@ -288,7 +284,7 @@ def _first(hits: Hits, absent: float) -> Float:
     parameters=(_depth_parameter(0), _LEVEL),
     literature=f"{_COVERS}; @manning2008, section 8.4",
 )
-def _average_precision(judged: JudgedRankings, measure: Measure) -> Read:
+def _average_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision at the rank of each relevant item (0 if not found), averaged over relevant items."""
     hits = _hits(judged, measure)
     inside = _within(hits.rank, int(measure["k"]))
@@ -304,7 +300,7 @@ def _average_precision(judged: JudgedRankings, measure: Measure) -> Read:
     parameters=(_depth_parameter(0), _LEVEL),
     literature="equation 7 of @downie2010; @voorhees1999",
 )
-def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Read:
+def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Scored:
     """1 / rank of the first relevant item, 0 if none is found; its mean over queries is MRR."""
     hits, k = _hits(judged, measure), int(measure["k"])
     first = _first(hits, np.inf)
@@ -319,7 +315,7 @@ def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Read:
     parameters=(_depth_parameter(10), _LEVEL),
     literature="equation 4 of @downie2010; @manning2008, section 8.4",
 )
-def _precision(judged: JudgedRankings, measure: Measure) -> Read:
+def _precision(judged: JudgedRankings, measure: Measure) -> Scored:
     """Share of the first k ranks that are relevant; missing ranks of shorter lists are not."""
     hits, k = _hits(judged, measure), int(measure["k"])
     depth = _depth_of(judged, k)
@@ -334,7 +330,7 @@ def _precision(judged: JudgedRankings, measure: Measure) -> Read:
     parameters=(_depth_parameter(10), _LEVEL),
     literature="equation 5 of @downie2010; @manning2008, section 8.4",
 )
-def _recall(judged: JudgedRankings, measure: Measure) -> Read:
+def _recall(judged: JudgedRankings, measure: Measure) -> Scored:
     """Share of the relevant items that are in the first k ranks."""
     hits = _hits(judged, measure)
     relevant = hits.relevant.astype(np.float64)
@@ -350,7 +346,7 @@ def _recall(judged: JudgedRankings, measure: Measure) -> Read:
     default=False,
     literature="equation 6 of @downie2010",
 )
-def _f_measure(judged: JudgedRankings, measure: Measure) -> Read:
+def _f_measure(judged: JudgedRankings, measure: Measure) -> Scored:
     """Harmonic mean of precision and recall at k."""
     hits, k = _hits(judged, measure), int(measure["k"])
     mean = (_depth_of(judged, k) + hits.relevant) / 2
@@ -358,7 +354,7 @@ def _f_measure(judged: JudgedRankings, measure: Measure) -> Read:
 
 
 @_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature="@manning2008, section 8.4")
-def _r_precision(judged: JudgedRankings, measure: Measure) -> Read:
+def _r_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision at R, where R is the number of relevant items."""
     hits = _hits(judged, measure)
     inside = hits.rank <= hits.relevant[hits.pair]
@@ -376,7 +372,7 @@ def _r_precision(judged: JudgedRankings, measure: Measure) -> Read:
     ),
     literature="@jarvelin2002; exp2: @burges2005",
 )
-def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
+def _ndcg(judged: JudgedRankings, measure: Measure) -> Scored:
     """Gain of the first k ranks, discounted by log2(rank + 1), over that of the ideal ranking."""
     k, exponential = int(measure["k"]), measure["gain"] == "exp2"
     owner, place = judged.wanted_place
@@ -392,7 +388,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
     parameters=(_depth_parameter(10, least=1), _LEVEL),
     literature="top-10 hit rate in @mirex2006singing",
 )
-def _hit_rate(judged: JudgedRankings, measure: Measure) -> Read:
+def _hit_rate(judged: JudgedRankings, measure: Measure) -> Scored:
     """1 if a relevant item is in the first k ranks."""
     hits = _hits(judged, measure)
     return (_first(hits, np.inf) <= int(measure["k"])).astype(np.float64), _answerable(hits)
@@ -408,7 +404,7 @@ def _hit_rate(judged: JudgedRankings, measure: Measure) -> Read:
     parameters=(_depth_parameter(10, least=1), _LEVEL),
     literature=_COVERS,
 )
-def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Read:
+def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Scored:
     """Number of relevant items in the first k ranks."""
     hits = _hits(judged, measure)
     return _count(hits, int(measure["k"])), _answerable(hits)
@@ -427,7 +423,7 @@ def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Read:
     ),
     literature=_COVERS,
 )
-def _rank_of_first(judged: JudgedRankings, measure: Measure) -> Read:
+def _rank_of_first(judged: JudgedRankings, measure: Measure) -> Scored:
     """Rank of the first relevant item."""
     hits = _hits(judged, measure)
     # 0 means no rank.

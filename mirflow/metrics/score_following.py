@@ -41,7 +41,7 @@ from ..annotations.validation import inspect
 from ..errors import InvalidAnnotationError
 from ..kernels.matching import nearest
 from ..kernels.ragged_ops import medians, sum_by
-from ..kernels.ratios import divide
+from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
@@ -278,9 +278,6 @@ class JudgedNotes:
         return np.sqrt(variance), number
 
 
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-
 _NOTES = Weight("number of notes of the reference", "notes")
 _BY = Parameter(
     "by", "estimated", choices=("estimated", "detected"), help="whether to judge estimated onsets or times of detection"
@@ -309,32 +306,32 @@ _LATE = "a note is reported after its onset"
 
 
 @_declared("Overall precision", _NOTES, aliases=("precision", "total_precision"), standard_aggregate="pooled")
-def _overall_precision(judged: JudgedNotes, measure: Measure) -> Read:
+def _overall_precision(judged: JudgedNotes, measure: Measure) -> Scored:
     """Share of the notes that are reported close enough to their onset, over all notes of the collection."""
     return judged.rate(judged.aligned)
 
 
 @_declared("Piecewise precision", Weight("1 for each piece", "pieces"), pooling="micro")
-def _piecewise_precision(judged: JudgedNotes, measure: Measure) -> Read:
+def _piecewise_precision(judged: JudgedNotes, measure: Measure) -> Scored:
     """Share of the notes that are reported close enough to their onset; every piece has the same weight."""
     share, counts = judged.rate(judged.aligned)
     return share, (counts > 0).astype(np.float64)
 
 
 @_rate("Missed notes", aliases=("miss_rate", "missed_notes"))
-def _missed(judged: JudgedNotes, measure: Measure) -> Read:
+def _missed(judged: JudgedNotes, measure: Measure) -> Scored:
     """Share of the notes that are not reported."""
     return judged.rate(~judged.reported)
 
 
 @_rate("Misaligned notes", aliases=("misalign_rate", "misaligned_notes", "false_positives"))
-def _misaligned(judged: JudgedNotes, measure: Measure) -> Read:
+def _misaligned(judged: JudgedNotes, measure: Measure) -> Scored:
     """Share of the notes that are reported too far from their onset."""
     return judged.rate(judged.reported & ~judged.aligned)
 
 
 @_declared("Piece completion", _NOTES, aliases=("piece_completion",))
-def _completion(judged: JudgedNotes, measure: Measure) -> Read:
+def _completion(judged: JudgedNotes, measure: Measure) -> Scored:
     """Share of the notes up to the last one that is correctly aligned, after which the follower is lost."""
     pair, position = judged.notes.pair, judged.notes.position
     last = np.full(len(judged.notes.counts), -np.inf)
@@ -343,49 +340,49 @@ def _completion(judged: JudgedNotes, measure: Measure) -> Read:
 
 
 @_signed("Mean offset", perfect_exceptions=_LATE)
-def _mean_offset(judged: JudgedNotes, measure: Measure) -> Read:
+def _mean_offset(judged: JudgedNotes, measure: Measure) -> Scored:
     """Mean time from an onset to its report, over the correctly aligned notes."""
     return judged.mean(judged.offset)
 
 
 @_statistic("Mean absolute offset", perfect_exceptions=_LATE)
-def _mean_absolute_offset(judged: JudgedNotes, measure: Measure) -> Read:
+def _mean_absolute_offset(judged: JudgedNotes, measure: Measure) -> Scored:
     """Mean absolute time from an onset to its report, over the correctly aligned notes."""
     return judged.mean(np.abs(judged.offset))
 
 
 @_statistic("Deviation of offset", pooling="none", perfect_exceptions=_LATE)
-def _std_offset(judged: JudgedNotes, measure: Measure) -> Read:
+def _std_offset(judged: JudgedNotes, measure: Measure) -> Scored:
     """Standard deviation of the time from an onset to its report, over the correctly aligned notes."""
     return judged.deviation(judged.offset)
 
 
 @_signed("Mean error")
-def _mean_error(judged: JudgedNotes, measure: Measure) -> Read:
+def _mean_error(judged: JudgedNotes, measure: Measure) -> Scored:
     """Mean of the estimated minus the true onset, over the correctly aligned notes."""
     return judged.mean(judged.error)
 
 
 @_statistic("Mean absolute error", aliases=("imprecision",))
-def _mean_absolute_error(judged: JudgedNotes, measure: Measure) -> Read:
+def _mean_absolute_error(judged: JudgedNotes, measure: Measure) -> Scored:
     """Mean absolute difference of the estimated and the true onset, over the correctly aligned notes."""
     return judged.mean(np.abs(judged.error))
 
 
 @_statistic("Deviation of error", pooling="none")
-def _std_error(judged: JudgedNotes, measure: Measure) -> Read:
+def _std_error(judged: JudgedNotes, measure: Measure) -> Scored:
     """Standard deviation of the estimated minus the true onset, over the correctly aligned notes."""
     return judged.deviation(judged.error)
 
 
 @_signed("Mean latency", orientation="lower", perfect_exceptions=_LATE)
-def _mean_latency(judged: JudgedNotes, measure: Measure) -> Read:
+def _mean_latency(judged: JudgedNotes, measure: Measure) -> Scored:
     """Mean time from an estimated onset to its report, over the correctly aligned notes."""
     return judged.mean(judged.latency)
 
 
 @_statistic("Deviation of latency", pooling="none", perfect_exceptions=_LATE)
-def _std_latency(judged: JudgedNotes, measure: Measure) -> Read:
+def _std_latency(judged: JudgedNotes, measure: Measure) -> Scored:
     """Standard deviation of the time from an estimated onset to its report, over the correctly aligned notes."""
     return judged.deviation(judged.latency)
 
@@ -398,7 +395,7 @@ def _std_latency(judged: JudgedNotes, measure: Measure) -> Read:
     default=False,
     literature="@peter2023",
 )
-def _median_asynchrony(judged: JudgedNotes, measure: Measure) -> Read:
+def _median_asynchrony(judged: JudgedNotes, measure: Measure) -> Scored:
     """Median distance between the estimated and the true onset, over all reported notes."""
     found = judged.reported & ~np.isnan(judged.distance)
     counts = np.bincount(judged.notes.pair[found], minlength=len(judged.notes.counts))

@@ -36,6 +36,7 @@ from ..errors import AnnotationError, refuse_unknown
 from ..kernels.agreement import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
+from ..kernels.ratios import Scored
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .classification import SPELLING
@@ -189,9 +190,6 @@ class TagPairs(Shared):
         return chosen, pair, tuple(every[one] for one in used.tolist()), place.reshape(-1)
 
 
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-
 _RELEVANCE = Parameter("relevance", 0.5, help="smallest number of relevant tags in the reference")
 _DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of assigned tags in the estimate"), _RELEVANCE)
 _DECISIONS = Weight("number of decided tags", "tags")
@@ -212,14 +210,14 @@ _by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, l
     aliases=("f1",),
     literature="equation 6 of @downie2010",
 )
-def _f_measure(tags: TagPairs, measure: Measure) -> Read:
+def _f_measure(tags: TagPairs, measure: Measure) -> Scored:
     """Harmonic mean of precision and recall of the tags of a clip."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.f_measure()), counts.hit + 0.5 * (counts.false_alarm + counts.miss)
 
 
 @_ratio("Precision", Weight("number of assigned tags", "tags"), literature="equation 4 of @downie2010")
-def _precision(tags: TagPairs, measure: Measure) -> Read:
+def _precision(tags: TagPairs, measure: Measure) -> Scored:
     """Share of the assigned tags that are in the reference."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.precision()), counts.hit + counts.false_alarm
@@ -231,14 +229,14 @@ def _precision(tags: TagPairs, measure: Measure) -> Read:
     aliases=("positive_accuracy", "sensitivity"),
     literature="equation 5 of @downie2010; @mirex2008tags",
 )
-def _recall(tags: TagPairs, measure: Measure) -> Read:
+def _recall(tags: TagPairs, measure: Measure) -> Scored:
     """Share of the reference's tags that are assigned: accuracy on positive examples."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.recall()), counts.hit + counts.miss
 
 
 @_ratio("Accuracy", _DECISIONS, literature="@mirex2008tags")
-def _accuracy(tags: TagPairs, measure: Measure) -> Read:
+def _accuracy(tags: TagPairs, measure: Measure) -> Scored:
     """Share of the tags that are correctly assigned or not assigned."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.accuracy()), counts.hit + counts.false_alarm + counts.miss + counts.rejection
@@ -250,7 +248,7 @@ def _accuracy(tags: TagPairs, measure: Measure) -> Read:
     aliases=("specificity",),
     literature="@mirex2008tags",
 )
-def _negative_accuracy(tags: TagPairs, measure: Measure) -> Read:
+def _negative_accuracy(tags: TagPairs, measure: Measure) -> Scored:
     """Share of the tags outside the reference that are not assigned."""
     counts = tags.outcomes(measure)
     return np.nan_to_num(counts.negative_accuracy()), counts.rejection + counts.false_alarm
@@ -263,7 +261,7 @@ def _negative_accuracy(tags: TagPairs, measure: Measure) -> Read:
     perfect_exceptions="NaN if the reference has all tags or none",
     literature="@fawcett2006; @mirex2008tags",
 )
-def _roc_auc(tags: TagPairs, measure: Measure) -> Read:
+def _roc_auc(tags: TagPairs, measure: Measure) -> Scored:
     """Probability that a tag of the reference has a higher affinity than one outside of it."""
     order = tags.order(measure)
     return order.roc_auc(), order.positives * (order.counts - order.positives)
@@ -275,7 +273,7 @@ def _roc_auc(tags: TagPairs, measure: Measure) -> Read:
     perfect_exceptions="NaN if the reference has no tags",
     literature="section 8.4 of @manning2008",
 )
-def _average_precision(tags: TagPairs, measure: Measure) -> Read:
+def _average_precision(tags: TagPairs, measure: Measure) -> Scored:
     """Mean precision at the tags of the reference, in order of affinity."""
     order = tags.order(measure)
     return order.average_precision(), order.positives
@@ -289,7 +287,7 @@ def _average_precision(tags: TagPairs, measure: Measure) -> Read:
     default=False,
     literature="precision at 3, 6, 9, 12 and 15 in @mirex2009tags",
 )
-def _precision_at(tags: TagPairs, measure: Measure) -> Read:
+def _precision_at(tags: TagPairs, measure: Measure) -> Scored:
     """Share of reference tags among the k tags with the highest affinity."""
     order, k = tags.order(measure), int(measure["k"])
     return order.precision_at(k), k * (order.counts > 0).astype(np.float64)

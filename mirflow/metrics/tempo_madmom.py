@@ -13,7 +13,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..kernels.ragged_ops import sum_by
-from ..kernels.ratios import divide
+from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair
@@ -191,13 +191,10 @@ class ManyTempi(Shared):
 
         return self.once(("numbers", measure.values), count)
 
-    def weigh(self, score: Column) -> Read:
+    def weigh(self, score: Column) -> Scored:
         """Scores of pairs, 1 if both sides are empty, with weight 1 for each pair with a reference."""
         return (np.where(self._tempi == 0, 1.0, score) if self._any_empty else score.astype(np.float64)), self._weight
 
-
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
 
 _TOL = Parameter("tol", 0.04, least=0.0, help="largest deviation, as a share of the reference")
 _SORT = Parameter("sort", True, help="whether to sort the tempi of both sides by strength")
@@ -220,7 +217,7 @@ _MCKINNEY, _GOUYON = "@bock2016madmom; @mckinney2007", "@bock2016madmom; @gouyon
 
 
 @_declared("P-score", itemwise=True, literature=_MCKINNEY)
-def _p_score(tempi: ManyTempi, measure: Measure) -> Read:
+def _p_score(tempi: ManyTempi, measure: Measure) -> Scored:
     """Share of the strength of the reference's tempi that were found."""
     reference = tempi.sides(measure)[0]
     found = np.where(tempi.hits(measure), reference.strength, 0.0)
@@ -228,26 +225,26 @@ def _p_score(tempi: ManyTempi, measure: Measure) -> Read:
 
 
 @_declared("Any correct", aliases=("any",), itemwise=True, literature=_MCKINNEY)
-def _any_correct(tempi: ManyTempi, measure: Measure) -> Read:
+def _any_correct(tempi: ManyTempi, measure: Measure) -> Scored:
     """1 if the estimate has at least one of the reference's tempi."""
     return tempi.weigh(tempi.numbers(measure) > 0)
 
 
 @_declared("All correct", aliases=("all",), itemwise=True, literature=_MCKINNEY)
-def _all_correct(tempi: ManyTempi, measure: Measure) -> Read:
+def _all_correct(tempi: ManyTempi, measure: Measure) -> Scored:
     """1 if the estimate has all tempi of the reference."""
     counts = tempi.sides(measure)[0].counts
     return tempi.weigh((tempi.numbers(measure) == counts) & (counts > 0))
 
 
 @_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
-def _accuracy1(tempi: ManyTempi, measure: Measure) -> Read:
+def _accuracy1(tempi: ManyTempi, measure: Measure) -> Scored:
     """1 if the first (strongest) tempo of the estimate is that of the reference."""
     return tempi.weigh(tempi.levels(measure)[0])
 
 
 @_declared("Accuracy 2", _DOUBLE, _TRIPLE, aliases=("Accuracy2", "acc2"), literature=_GOUYON)
-def _accuracy2(tempi: ManyTempi, measure: Measure) -> Read:
+def _accuracy2(tempi: ManyTempi, measure: Measure) -> Scored:
     """1 if the first (strongest) tempo of the estimate is that of the reference, or a multiple of it."""
     counted = _COUNTED[bool(measure["double"]), bool(measure["triple"])]
     return tempi.weigh(np.logical_or.reduce(tempi.levels(measure)[counted]))

@@ -569,6 +569,7 @@ def f_measure(precision: float, recall: float, beta: float = 1.0) -> float:
     >>> f_measure(0.5, 1.0)
     0.6666666666666666
     """
+    # On plain numbers, `kernels.ratios.harmonic_mean` with mir_eval's errors.
     if precision == 0 and recall == 0:
         return 0.0
     return (1 + beta**2) * precision * recall / ((beta**2) * precision + recall)

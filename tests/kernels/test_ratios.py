@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.kernels.ratios import divide, harmonic_mean
+from mirflow.kernels.ratios import divide, harmonic_mean, rate
 
 COUNTS = st.lists(st.integers(0, 50), min_size=1, max_size=8)
 
@@ -43,3 +43,25 @@ def test_the_harmonic_mean_has_the_bits_of_mir_eval(precision, recall, beta):
 def test_the_harmonic_mean_of_an_undefined_rate_is_undefined():
     assert np.isnan(harmonic_mean(np.array([np.nan, 0.0]), np.array([0.5, np.nan]))).all()
     assert harmonic_mean(np.zeros(1), np.zeros(1)).tolist() == [0.0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)), max_size=8), st.floats(0, 4))
+def test_rates_of_counts_have_the_bits_of_mir_eval(counts, beta):
+    hits, missed, extra = np.array(counts, dtype=np.int64).reshape(-1, 3).T
+    sides = hits, hits + missed, hits + extra
+    (precision, found), (recall, wanted) = rate("precision", *sides), rate("recall", *sides)
+    f, weight = rate("f_measure", *sides, beta=beta)
+    assert precision.tolist() == [hit / (hit + more) if hit else 0.0 for hit, _, more in counts]
+    assert recall.tolist() == [hit / (hit + less) if hit else 0.0 for hit, less, _ in counts]
+    expected = [mir_eval.util.f_measure(p, r, beta) for p, r in zip(precision.tolist(), recall.tolist(), strict=True)]
+    assert f.tolist() == expected
+    assert (found.tolist(), wanted.tolist()) == (sides[2].tolist(), sides[1].tolist())
+    np.testing.assert_allclose(f * weight, hits, rtol=1e-14)
+
+
+def test_rates_without_events_are_the_given_number():
+    sides = np.array([0, 0]), np.array([0, 2]), np.array([3, 0])
+    assert rate("precision", *sides, otherwise=1.0)[0].tolist() == [0.0, 1.0]
+    assert rate("recall", *sides, otherwise=1.0)[0].tolist() == [1.0, 0.0]
+    assert rate("f_measure", *sides, otherwise=1.0)[0].tolist() == [0.0, 0.0]
+    assert np.isnan(rate("f_measure", *sides, otherwise=np.nan)[0]).all()

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from ...ragged import Float, Ragged
+from ..util import f_measure
 
 Interval = tuple[int, int]
 Meter = tuple[int, int, int, int]
@@ -190,12 +191,9 @@ class Judgement:
         return sum(self.scores) / 5
 
 
-def f_measure(hits: float, extra: float, missed: float) -> float:
+def f_measure_of(hits: float, extra: float, missed: float) -> float:
     """F-measure of counts; 0 without hits."""
-    if not hits:
-        return 0.0
-    precision, recall = hits / (hits + extra), hits / (hits + missed)
-    return 2 * recall * precision / (recall + precision)
+    return f_measure(hits / (hits + extra), hits / (hits + missed)) if hits else 0.0
 
 
 def match_notes(reference: Notation, estimate: Notation, tolerance: int, as_program: bool) -> list[tuple[int, int]]:
@@ -291,7 +289,7 @@ def voice_and_value(
             after = whole.following(place)
             if (not after and not linked) or any(alike(one, other) for other in after for one in linked):
                 values.append(_value_score(estimate.notes[number], reference.notes[place], within.value))
-    return f_measure(*counts), sum(values) / len(values) if values else 0.0
+    return f_measure_of(*counts), sum(values) / len(values) if values else 0.0
 
 
 def _value_score(note: NotatedNote, reference: NotatedNote, tolerance: int) -> float:
@@ -311,7 +309,7 @@ def match_groupings(estimate: Sequence[Interval], left: list[Interval], toleranc
         if fitting:
             matched.add(min(fitting))
     left[:] = [grouping for place, grouping in enumerate(left) if place not in matched]
-    return f_measure(len(matched), len(estimate) - len(matched), len(left))
+    return f_measure_of(len(matched), len(estimate) - len(matched), len(left))
 
 
 _Held = TypeVar("_Held")
@@ -387,7 +385,7 @@ def judge(
     voice, value = voice_and_value(reference, estimate, matches, within)
     ours, theirs = (estimate.groupings, list(reference.groupings)) if groupings is None else groupings
     return Judgement(
-        f_measure(hits, len(estimate.notes) - hits, len(reference.notes) - hits),
+        f_measure_of(hits, len(estimate.notes) - hits, len(reference.notes) - hits),
         voice,
         match_groupings(ours, theirs, within.grouping),
         value,

@@ -10,9 +10,10 @@ import numpy as np
 from ...errors import MetricError
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import advance, retreat, search_rows, sum_by
+from ...kernels.ratios import rate
 from ...ragged import Bool, Float, Int, offsets_of
 from ..base import Shared
-from ..events import MATCHINGS, Events, f_measure_of
+from ..events import MATCHINGS, Events
 
 LEVELS = ("annotated", "off_beat", "double", "half_odd", "half_even")
 """All variations, the annotated one first; as in the Beat Evaluation Toolbox and mir_eval."""
@@ -136,8 +137,9 @@ def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str])
         beats = batch.reference if level == "annotated" else batch.levels[level]
         sides = beats.times, beats.counts, estimates.times, estimates.counts
         hits = batch.once(("hits", window, matching, level), partial(MATCHINGS[matching], *sides, window)).counts
-        scores.append(f_measure_of(hits, beats.counts, estimates.counts))
-        denominators.append((beats.counts + estimates.counts) / 2)
+        score, weight = rate("f_measure", hits, beats.counts, estimates.counts)
+        scores.append(score)
+        denominators.append(weight)
     return np.array(scores).T, np.array(denominators).T
 
 

@@ -18,18 +18,16 @@ from ...errors import MetricError
 from ...kernels.intervals import batches
 from ...kernels.moments import information_gain as gain_of
 from ...kernels.ragged_ops import medians, search_rows, sum_by
+from ...kernels.ratios import Scored
 from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges
 from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, refuse_unjudged
 from ..cleaning import usable_pair
-from ..detections import Detected, metrics_of_detections, tabulate
-from ..events import MADMOM, Events, clean, events_of, matched, score_pair, validate_pair
+from ..detections import Detected, metrics_of_detections
+from ..events import MADMOM, Events, clean, events_of, matched, score_pair, tabulate, validate_pair
 from ..measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from ..pair import EVERY, PairFunctions, documented
 from ..util import Array
 from .kernel import place_in, variations
-
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
 
 
 def nearest_or_later(target: Events, beats: Events) -> Int:
@@ -428,7 +426,7 @@ _RATES = metrics_of_detections(
     pooling="micro",
     literature=f"{_LITERATURE}; @mckinney2007",
 )
-def _p_score(beats: BeatPairs, measure: Measure) -> Read:
+def _p_score(beats: BeatPairs, measure: Measure) -> Scored:
     """Number of estimated beats within a share of the median interval around a reference beat, over the larger number
     of beats; several may be close to the same one.
     """
@@ -444,7 +442,7 @@ def _p_score(beats: BeatPairs, measure: Measure) -> Read:
     perfect_exceptions="",
     literature=f"{_LITERATURE}; @cemgil2000; @davies2009",
 )
-def _cemgil(beats: BeatPairs, measure: Measure) -> Read:
+def _cemgil(beats: BeatPairs, measure: Measure) -> Scored:
     """Closeness of each estimated beat to the nearest reference beat under a Gaussian, over the mean number of beats;
     above 1 if estimates are repeated.
     """
@@ -467,7 +465,7 @@ def _cemgil(beats: BeatPairs, measure: Measure) -> Read:
     perfect_exceptions="0 if reference beats are repeated too often",
     literature=f"{_LITERATURE}; @goto1997; @davies2009",
 )
-def _goto(beats: BeatPairs, measure: Measure) -> Read:
+def _goto(beats: BeatPairs, measure: Measure) -> Scored:
     """1 if the longest run of correct estimates covers a quarter of the reference beats and is precise; else 0."""
     limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
     return beats.of_batches(("goto", limits), partial(_precise, limits))[0], beats.tracks
@@ -514,25 +512,25 @@ def _read_any(beats: BeatPairs, measure: Measure) -> tuple[Float, ...]:
 
 
 @_at_one("CMLc", aliases=("CMLc",))
-def _cmlc(beats: BeatPairs, measure: Measure) -> Read:
+def _cmlc(beats: BeatPairs, measure: Measure) -> Scored:
     """Longest run of correct beats at the annotated level, over the larger number of beats."""
     return _read_one(beats, measure)[0], beats.larger
 
 
 @_at_one("CMLt", aliases=("CMLt",))
-def _cmlt(beats: BeatPairs, measure: Measure) -> Read:
+def _cmlt(beats: BeatPairs, measure: Measure) -> Scored:
     """Number of correct beats at the annotated level, over the larger number of beats."""
     return _read_one(beats, measure)[1], beats.larger
 
 
 @_at_any("AMLc", aliases=("AMLc",))
-def _amlc(beats: BeatPairs, measure: Measure) -> Read:
+def _amlc(beats: BeatPairs, measure: Measure) -> Scored:
     """Largest CMLc at nine metrical levels, including triple ones; CMLc itself if that is above 0.5."""
     return _read_any(beats, measure)[:2]  # type: ignore[return-value]
 
 
 @_at_any("AMLt", aliases=("AMLt",))
-def _amlt(beats: BeatPairs, measure: Measure) -> Read:
+def _amlt(beats: BeatPairs, measure: Measure) -> Scored:
     """Largest CMLt at nine metrical levels, including triple ones; CMLt itself if CMLc is above 0.5."""
     return _read_any(beats, measure)[2:]  # type: ignore[return-value]
 
@@ -561,7 +559,7 @@ def _bins(measure: Measure) -> int:
     pooling="none",
     perfect=None,
 )
-def _information_gain(beats: BeatPairs, measure: Measure) -> Read:
+def _information_gain(beats: BeatPairs, measure: Measure) -> Scored:
     """Distance of the histogram of beat errors from a uniform one, in bits, for the worse of both directions."""
     bins = _bins(measure)
     return beats.of_batches(("errors", bins), partial(_histogram, bins))[0], beats.tracks
@@ -584,7 +582,7 @@ def _error_histogram(beats: BeatPairs, measure: Measure) -> Sparse:
     bins = _bins(measure)
     labels = tuple(f"{number / bins - 0.5:g}" for number in range(bins))
     counts = beats.of_batches(("errors", bins), partial(_histogram, bins))[1]
-    return tabulate(labels, "bin", "beats by their error, in intervals", "1", counts)
+    return tabulate(counts, ("bin",), (labels,), "beats by their error, in intervals")
 
 
 METRICS = (*_RATES, *metrics_in(globals()))

@@ -11,15 +11,13 @@ import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
+from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Ragged
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..events import CLOSE, clean, events_of, evidence
 from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from . import kernel, madmom
 from .kernel import CHOICES, TOO_CLOSE, Batch
-
-Read = tuple[Float, Float]
-"""Score and weight of each pair of a batch, float64 (pairs,) each."""
 
 _ONE_BEAT = "0 if the reference has a single beat"
 
@@ -45,13 +43,13 @@ _LEVELS = Parameter("levels", "mir_eval", choices=tuple(CHOICES), help="metrical
 _SIGMA = Parameter("sigma", 0.04, "s", help="width of the Gaussian", above=0.0, mir_eval="cemgil_sigma")
 
 
-def _best(score: Float, denominator: Float) -> Read:
+def _best(score: Float, denominator: Float) -> Scored:
     """Score and denominator of the best level, the first one on ties."""
     chosen = score.argmax(axis=1)[:, np.newaxis]
     return np.take_along_axis(score, chosen, 1)[:, 0], np.take_along_axis(denominator, chosen, 1)[:, 0]
 
 
-def _annotated(score: Float, denominator: Float) -> Read:
+def _annotated(score: Float, denominator: Float) -> Scored:
     return score[:, 0], denominator[:, 0]
 
 
@@ -63,7 +61,7 @@ def _annotated(score: Float, denominator: Float) -> Read:
     parameters=(_WINDOW, _MATCHING, _TRIM),
     literature="@dixon2007; @davies2009",
 )
-def f_measure(batch: Batch, measure: Measure) -> Read:
+def f_measure(batch: Batch, measure: Measure) -> Scored:
     """Harmonic mean of the shares of estimated and reference beats that have a match within the window."""
     return _annotated(
         *kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels=("annotated",))
@@ -78,7 +76,7 @@ def f_measure(batch: Batch, measure: Measure) -> Read:
     parameters=(_SIGMA, _TRIM),
     literature="@cemgil2000; @davies2009",
 )
-def cemgil(batch: Batch, measure: Measure) -> Read:
+def cemgil(batch: Batch, measure: Measure) -> Scored:
     """Closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats; above 1
     if reference beats are closer than about the width of the Gaussian and share their nearest estimate.
     """
@@ -96,7 +94,7 @@ def cemgil(batch: Batch, measure: Measure) -> Read:
     perfect_exceptions="above 1 if beats are so close together that the Gaussian reaches from one to the next",
     literature="@stark2011; @davies2009",
 )
-def cemgil_best(batch: Batch, measure: Measure) -> Read:
+def cemgil_best(batch: Batch, measure: Measure) -> Scored:
     """Largest of Cemgil's scores for the reference at five metrical levels; above 1 if beats of a level are closer than
     about the width of the Gaussian.
     """
@@ -124,7 +122,7 @@ def cemgil_best(batch: Batch, measure: Measure) -> Read:
     perfect_exceptions="0 if the reference has fewer than five beats",
     literature="@goto1997; @davies2009",
 )
-def goto(batch: Batch, measure: Measure) -> Read:
+def goto(batch: Batch, measure: Measure) -> Scored:
     """1 if a section with at least a quarter of the beats is tracked precisely; else 0."""
     limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
     return kernel.goto(batch, *limits), np.ones(len(batch.reference))
@@ -194,38 +192,38 @@ _continuity = partial(
 )
 
 
-def _runs(batch: Batch, measure: Measure) -> Read:
+def _runs(batch: Batch, measure: Measure) -> Scored:
     """Length of the longest run of correct beats at each level, and its denominator."""
     longest, _, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return longest, denominator
 
 
-def _totals(batch: Batch, measure: Measure) -> Read:
+def _totals(batch: Batch, measure: Measure) -> Scored:
     """Number of correct beats at each level, and its denominator."""
     _, total, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return total, denominator
 
 
 @_continuity("CMLc", key="Correct Metric Level Continuous", aliases=("CMLc",))
-def cmlc(batch: Batch, measure: Measure) -> Read:
+def cmlc(batch: Batch, measure: Measure) -> Scored:
     """Longest run of correct beats at the annotated level, over the larger number of beats."""
     return _annotated(*_runs(batch, measure))
 
 
 @_continuity("CMLt", key="Correct Metric Level Total", aliases=("CMLt",))
-def cmlt(batch: Batch, measure: Measure) -> Read:
+def cmlt(batch: Batch, measure: Measure) -> Scored:
     """Number of correct beats at the annotated level, over the larger number of beats."""
     return _annotated(*_totals(batch, measure))
 
 
 @_continuity("AMLc", key="Any Metric Level Continuous", aliases=("AMLc",))
-def amlc(batch: Batch, measure: Measure) -> Read:
+def amlc(batch: Batch, measure: Measure) -> Scored:
     """Largest CMLc for the reference at five levels."""
     return _best(*_runs(batch, measure))
 
 
 @_continuity("AMLt", key="Any Metric Level Total", aliases=("AMLt",))
-def amlt(batch: Batch, measure: Measure) -> Read:
+def amlt(batch: Batch, measure: Measure) -> Scored:
     """Largest CMLt for the reference at five levels."""
     return _best(*_totals(batch, measure))
 
@@ -247,7 +245,7 @@ def amlt(batch: Batch, measure: Measure) -> Read:
     perfect_exceptions=f"{_ONE_BEAT}; NaN if all beats are at the same time",
     literature="@davies2011",
 )
-def information_gain(batch: Batch, measure: Measure) -> Read:
+def information_gain(batch: Batch, measure: Measure) -> Scored:
     """Distance of the histogram of beat errors from a uniform one, for the worse of both directions."""
     edges = kernel.bin_edges(int(measure["bins"]), str(measure["edges"]))
     return kernel.information_gain(batch, edges, bool(measure["normalise"])), np.ones(len(batch.reference))
@@ -262,7 +260,7 @@ def information_gain(batch: Batch, measure: Measure) -> Read:
     default=False,
     literature="@nieto2019",
 )
-def f_measure_best(batch: Batch, measure: Measure) -> Read:
+def f_measure_best(batch: Batch, measure: Measure) -> Scored:
     """Largest F-measure for the reference at several metrical levels."""
     levels = CHOICES[str(measure["levels"])]
     return _best(*kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels))

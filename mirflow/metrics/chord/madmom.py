@@ -13,7 +13,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import OCTAVE, ChordTable, encode_vocabulary, quality_semitones
 from ...theory.harte import (
@@ -229,9 +229,6 @@ def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> Tr
     return TrackTotals(axis.span, {rule: join(parts) for rule, parts in found.items()}, join(pieces))
 
 
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-
 _LITERATURE = "@bock2016madmom"
 
 
@@ -257,7 +254,7 @@ _LITERATURE = "@bock2016madmom"
     perfect_exceptions="NaN if no reference label is in the rule's vocabulary",
     literature=f"{_LITERATURE}; @pauwels2013",
 )
-def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Read:
+def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Scored:
     """Right seconds over comparable seconds under one rule."""
     right, comparable = totals.rules[rule]
     return divide(right, comparable, np.nan), comparable
@@ -286,7 +283,7 @@ def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Read:
     pooling="micro",
     literature=f"{_LITERATURE}; section 8.3.2 of @harte2010",
 )
-def segmentation(name: str, totals: TrackTotals, measure: Measure) -> Read:
+def segmentation(name: str, totals: TrackTotals, measure: Measure) -> Scored:
     """1 - share of the time outside the largest pieces into which one side cuts the runs of the other."""
     over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
     found = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}

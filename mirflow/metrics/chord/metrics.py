@@ -11,8 +11,8 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
-from ...kernels.ratios import divide
-from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
+from ...kernels.ratios import Scored, divide
+from ...ragged import Bool, Column, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD
 from ...theory.leadsheet import not_a_chord
@@ -131,9 +131,6 @@ def clean_unmerged(rows: Ragged) -> Cleaned:
     return clean(rows, merging=False)
 
 
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-
 _RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
 """Needs of metrics: see `Totals`."""
 
@@ -188,7 +185,7 @@ _EXCEPTIONS = {
     recall=True,
     literature="@raffel2014; @pauwels2013",
 )
-def recalls(rule: str, totals: Totals, measure: Measure) -> Read:
+def recalls(rule: str, totals: Totals, measure: Measure) -> Scored:
     """Right seconds over comparable seconds under one rule."""
     right, comparable = totals.rules[rule]
     return divide(right, comparable), comparable
@@ -221,7 +218,7 @@ _LENGTH = Weight("length of the reference", "s")
     pooling="micro",
     literature=_HARTE,
 )
-def segmentation(name: str, totals: Totals, measure: Measure) -> Read:
+def segmentation(name: str, totals: Totals, measure: Measure) -> Scored:
     """1 - share of the time outside the largest pieces into which one side cuts the runs of the other."""
     over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
     return {"overseg": over, "underseg": under, "seg": np.minimum(over, under)}[name], totals.span
@@ -245,7 +242,7 @@ _of_all_seconds = partial(_on_request, needs=_RULES, standard_aggregate="wcsr", 
     parameters=(_RULE,),
     literature="@harte2010; equation 1 of @raffel2014; @odekerken2020",
 )
-def csr(totals: Totals, measure: Measure) -> Read:
+def csr(totals: Totals, measure: Measure) -> Scored:
     """Share of the reference's length on which the estimate is right; chords that cannot be compared are wrong."""
     return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
@@ -256,7 +253,7 @@ def csr(totals: Totals, measure: Measure) -> Read:
     parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
     literature="@mirex2008chord",
 )
-def csr_framewise(totals: Totals, measure: Measure) -> Read:
+def csr_framewise(totals: Totals, measure: Measure) -> Scored:
     """Share of all frames on which the estimate is right."""
     return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
@@ -267,7 +264,7 @@ def csr_framewise(totals: Totals, measure: Measure) -> Read:
     needs=_CONFUSIONS,
     literature="equation 12 of @downie2010",
 )
-def overlap_2008(totals: Totals, measure: Measure) -> Read:
+def overlap_2008(totals: Totals, measure: Measure) -> Scored:
     """Share of the reference's length on which both sides have the same of 25 classes: 24 triads and no chord."""
     found = totals.confusions["25"]
     right, seconds = found.sum(found.pair, found.pairs)
@@ -284,7 +281,7 @@ def overlap_2008(totals: Totals, measure: Measure) -> Read:
     parameters=(_vocabulary("majmin", "triads", "sevenths", "tetrads"),),
     literature="@cho2014",
 )
-def class_recall(totals: Totals, measure: Measure) -> Read:
+def class_recall(totals: Totals, measure: Measure) -> Scored:
     """Share of the time of each chord quality on which the estimate is right, averaged over qualities."""
     vocabulary = str(measure["vocabulary"])
     return kernel.class_recall(totals.confusions[vocabulary], vocabulary)

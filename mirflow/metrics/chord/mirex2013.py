@@ -16,13 +16,13 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches, merge, rank
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
 from ..base import Convention, Grid, Pairs, Scores, Shared
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import Evidence, Read, judge, single_evidence
+from .metrics import Evidence, judge, single_evidence
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1
@@ -396,7 +396,7 @@ _ENHARMONIC = "less if its spelling decides its class, as in A:min7(*5,b6): esti
     perfect_exceptions=f"0 if no reference label is in the rule's vocabulary; {_ENHARMONIC}",
     literature="@musoo2013",
 )
-def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
+def recalls(rule: str, judged: Judged, measure: Measure) -> Scored:
     """Share of the evaluated time on which the estimate is right."""
     seconds, whole = judged.seconds(rule)
     return divide(seconds[:, RIGHT].sum(axis=1), whole), whole
@@ -426,7 +426,7 @@ def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
     parameters=(_RULE,),
     literature="@musoo2013",
 )
-def shares(outcome: str, judged: Judged, measure: Measure) -> Read:
+def shares(outcome: str, judged: Judged, measure: Measure) -> Scored:
     """Share of the evaluated time with one outcome."""
     seconds, whole = judged.seconds(str(measure["rule"]))
     return divide(seconds[:, Outcome[outcome]], whole), whole
@@ -450,7 +450,7 @@ def shares(outcome: str, judged: Judged, measure: Measure) -> Read:
     parameters=(_RULE,),
     literature="@musoo2013",
 )
-def chord_counts(name: str, judged: Judged, measure: Measure) -> Read:
+def chord_counts(name: str, judged: Judged, measure: Measure) -> Scored:
     """Number of different mapped chords of a side."""
     rule = str(measure["rule"])
     return judged.chords(rule, int(name == "n_estimate_chords")), judged.seconds(rule)[1]
@@ -485,7 +485,7 @@ _DISTANCE = {"range": (0.0, float("inf")), "orientation": "lower", "perfect": 0.
     perfect_exceptions="segments that overlap each other; nothing to measure gives 0",
     literature="@mauch2010; segmentation Inner of @musoo2013",
 )
-def segmentation(name: str, judged: Judged, measure: Measure) -> Read:
+def segmentation(name: str, judged: Judged, measure: Measure) -> Scored:
     """Directional Hamming distances, and 1 - the larger of them."""
     under, over, end = judged.distances
     both = np.where(end > 0, 1 - np.maximum(under, over), 0.0)

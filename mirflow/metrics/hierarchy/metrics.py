@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import MetricError
+from ...kernels.ratios import f_measure
 from ...ragged import Ragged
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
@@ -67,11 +68,9 @@ def _read(which: str, found: tuple[RankSums, RankSums], measure: Measure) -> tup
     if which != "measure":
         one = precision if which == "precision" else recall
         return one.score, one.frames * frame_size
-    squared = float(measure["beta"]) ** 2
-    frames = (squared * recall.frames + precision.frames) / (1 + squared)
-    both = squared * precision.score + recall.score
-    harmonic = (1 + squared) * precision.score * recall.score / both if both else 0.0
-    return harmonic, frames * frame_size
+    beta = float(measure["beta"])
+    score, frames = f_measure((precision.score, precision.frames), (recall.score, recall.frames), beta)
+    return float(score), float(frames) * frame_size
 
 
 def _metrics(name: str, title: str, how: str, ranks: str, frames: tuple[Parameter, ...], **common: Any) -> Family:

@@ -12,11 +12,11 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, encode
 from ...errors import AnnotationError
-from ...kernels.ratios import divide
-from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
+from ...kernels.ratios import Scored, f_measure, share
+from ...ragged import Bool, Column, Int, Ragged, offsets_of
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, usable_pair
-from ..events import COUNTED
+from ..events import COUNTED, tabulate
 from ..measures import Measure, Weight, family, metric, metrics_in
 from .kernel import DELETION, EDITS, HIT, INSERTION, SUBSTITUTION, Alignment, Spell, TextPairs, texts_of
 from .tokens import (
@@ -35,9 +35,6 @@ from .tokens import (
     plain_tokens,
 )
 
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-
 _WORDS = Weight("number of words of the reference", "words")
 _rate = partial(
     metric,
@@ -51,14 +48,11 @@ _rate = partial(
 )
 
 
-def _share(above: Column, below: Column) -> Read:
-    """Ratio with its denominator; NaN if that is 0."""
-    weight = below.astype(np.float64)
-    return divide(above, weight, np.nan), weight
+_share = partial(share, otherwise=np.nan)
 
 
 @_rate("Word error rate", aliases=("wer",))
-def _word_error_rate(texts: TextPairs, measure: Measure) -> Read:
+def _word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Substitutions, deletions and insertions of words over the number of words of the reference."""
     edits = texts.words()
     return _share(edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION], _references(edits))
@@ -75,7 +69,7 @@ def _references(edits: Int) -> Int:
     aliases=("cer",),
     itemwise=False,
 )
-def _character_error_rate(texts: TextPairs, measure: Measure) -> Read:
+def _character_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Substitutions, deletions and insertions of characters over the number of characters of the reference."""
     edits = texts.characters()
     return _share(edits[:, 0], edits[:, 1])
@@ -87,7 +81,7 @@ def _character_error_rate(texts: TextPairs, measure: Measure) -> Read:
     aliases=("mer",),
     range=(0.0, 1.0),
 )
-def _match_error_rate(texts: TextPairs, measure: Measure) -> Read:
+def _match_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Share of the aligned words that are errors."""
     edits = texts.words()
     every = edits[:, : len(EDITS)].sum(axis=1)
@@ -97,7 +91,7 @@ def _match_error_rate(texts: TextPairs, measure: Measure) -> Read:
 
 
 @_rate("Word information lost", aliases=("wil",), range=(0.0, 1.0), pooling="micro")
-def _word_information_lost(texts: TextPairs, measure: Measure) -> Read:
+def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
     """1 - product of the shares of hits among the words of the reference and of the estimate."""
     edits = texts.words()
     words, given = _references(edits), edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, INSERTION]
@@ -133,7 +127,7 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Read:
     itemwise=True,
     literature="@morris2004",
 )
-def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Read:
+def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Scored:
     """Share of the reference's words with one kind of edit."""
     edits = texts.words()
     return _share(edits[:, edit], _references(edits))
@@ -143,14 +137,14 @@ _of_case = partial(_rate, literature="@cifka2024")
 
 
 @_of_case("Case error rate", aliases=("er_case",), range=(0.0, 1.0))
-def _case_error_rate(texts: TextPairs, measure: Measure) -> Read:
+def _case_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Aligned words that differ only in case, over the number of words of the reference."""
     edits = texts.words()
     return _share(edits[:, len(EDITS)], _references(edits))
 
 
 @_of_case("Case-sensitive word error rate", aliases=("wer_case",))
-def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Read:
+def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Word error rate plus case error rate."""
     edits = texts.words()
     wrong = edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
@@ -199,7 +193,7 @@ _WEIGHTS = {"precision": "number of {} of the estimate", "recall": "number of {}
     itemwise=True,
     literature="@cifka2024",
 )
-def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Read:
+def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Scored:
     """Precision, recall and F-measure of the tokens of one tag, from the alignment of all tokens."""
     tag, ratio = key
     # A reference without words is not scored.
@@ -209,9 +203,8 @@ def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Read:
     recall, had = _share(hits, hits + substituted + edits[:, DELETION])
     if ratio != "f_measure":
         return (precision, given) if ratio == "precision" else (recall, had)
-    both = precision + recall
-    score = np.where(both == 0, 0.0, 2 * precision * recall / np.where(both > 0, both, 1.0))
-    return score, np.where(np.isnan(both), 0.0, 0.5 * (given + had))
+    score, weight = f_measure((precision, given), (recall, had))
+    return score, np.where(np.isnan(score), 0.0, weight)
 
 
 @metric(
@@ -231,10 +224,8 @@ def by_mark(texts: TextPairs, measure: Measure) -> Sparse:
     hits, paired = edits[..., HIT], edits[..., HIT] + edits[..., SUBSTITUTION]
     counts = np.stack([hits, paired + edits[..., DELETION], paired + edits[..., INSERTION]], axis=2)
     kinds = [tag for tag in _MARKS if counts[:, tag].any()]
-    index = np.argwhere(counts[:, kinds] > 0)
-    value = counts[:, kinds][tuple(index.T)].astype(np.float64)
     names = tuple(TAGS[tag] for tag in kinds)
-    return Sparse(("mark", "count"), (names, COUNTED), index, value, {"long_name": "marks by kind", "units": "1"})
+    return tabulate(counts[:, kinds], ("mark", "count"), (names, COUNTED), "marks by kind")
 
 
 METRICS = metrics_in(globals())

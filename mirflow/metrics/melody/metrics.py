@@ -12,7 +12,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
@@ -140,9 +140,6 @@ def _hertz(row: Ragged, series: kernel.Series) -> Float:
     return np.concatenate([own[:1]] * early + [own, np.zeros(1)])
 
 
-Read = tuple[Float, Float]
-"""Score of each pair and its denominator in frames: float64 (pairs,) each."""
-
 _VOICED = Weight("voiced frames of the reference, in seconds", "s")
 _REWARD = replace(_VOICED, words=f"{_VOICED.words}, each times its voicing")
 _UNVOICED = Weight("unvoiced frames of the reference, in seconds", "s")
@@ -181,7 +178,7 @@ _metric = partial(
     parameters=(_RESAMPLING,),
     perfect_exceptions=_EXCEPTIONS,
 )
-def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Read:
+def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Scored:
     """Share of the voiced frames of the reference that the estimate calls voiced."""
     voiced = tally.sum("frames", kernel.VOICED)
     return divide(tally.sum("estimate", kernel.VOICED), voiced, np.where(tally.sum("frames") > 0, 1.0, 0.0)), voiced
@@ -199,7 +196,7 @@ def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Read:
     ),
     perfect=0.0,
 )
-def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Read:
+def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Scored:
     """Share of the unvoiced frames of the reference that the estimate calls voiced."""
     unvoiced = tally.sum("frames", unset=kernel.VOICED)
     fill = np.where(tally.sum("frames") > 0, float(measure["of_none"]), 0.0)
@@ -207,13 +204,13 @@ def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Read:
 
 
 @_metric("Raw Pitch Accuracy", _REWARD, key="Raw Pitch Accuracy", aliases=("RPA", "raw_pitch"), parameters=_PITCHED)
-def raw_pitch_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
+def raw_pitch_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
     """Share of the voiced frames of the reference on which the pitch is right, regardless of estimated voicing."""
     return _share(tally, kernel.PITCH)
 
 
 @_metric("Raw Chroma Accuracy", _REWARD, key="Raw Chroma Accuracy", aliases=("RCA", "raw_chroma"), parameters=_PITCHED)
-def raw_chroma_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
+def raw_chroma_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
     """Share of the voiced frames of the reference on which the pitch is right, ignoring octaves."""
     return _share(tally, kernel.CHROMA)
 
@@ -226,7 +223,7 @@ def raw_chroma_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
     parameters=_PITCHED,
     perfect_exceptions=_EXCEPTIONS,
 )
-def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
+def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
     """Share of all frames that are right: voiced with the right pitch, or unvoiced on both sides."""
     frames, voiced, reward = tally.sum("frames"), tally.sum("frames", kernel.VOICED), tally.sum("reference")
     right = divide(voiced * tally.sum("both", kernel.PITCH), reward)
@@ -237,7 +234,7 @@ def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
 METRICS = metrics_in(globals())
 
 
-def _share(tally: kernel.FrameTally, bit: int) -> Read:
+def _share(tally: kernel.FrameTally, bit: int) -> Scored:
     """Share of the reference's voicing on frames with a bit set."""
     reward = tally.sum("reference")
     return divide(tally.sum("reference", bit), reward), reward

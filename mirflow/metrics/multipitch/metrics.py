@@ -13,7 +13,7 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, share
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
@@ -108,9 +108,6 @@ class Counts:
         return cls(*(sum_by(pair, column.astype(np.float64), pairs) for column in columns))
 
 
-Read = tuple[Float, Float]
-"""Score of each pair and its denominator in pitches, float64 (pairs,) each."""
-
 _POLINER = "@poliner2007piano; @bay2009"
 
 _REFERENCES = Weight("number of pitches of the reference, over all frames", "pitches")
@@ -128,26 +125,22 @@ _metric = partial(
 _error = partial(_metric, weight=_REFERENCES, orientation="lower", perfect=0.0, literature=_POLINER)
 
 
-def _over(part: Float, whole: Float) -> Read:
-    return divide(part, whole), whole
-
-
 @_metric("Precision", _ESTIMATES, key="Precision")
-def precision(counts: Counts, measure: Measure) -> Read:
+def precision(counts: Counts, measure: Measure) -> Scored:
     """Share of the estimated pitches that are right, over all frames."""
-    return _over(counts.hits, counts.estimate)
+    return share(counts.hits, counts.estimate)
 
 
 @_metric("Recall", _REFERENCES, key="Recall")
-def recall(counts: Counts, measure: Measure) -> Read:
+def recall(counts: Counts, measure: Measure) -> Scored:
     """Share of the pitches of the reference that were found, over all frames."""
-    return _over(counts.hits, counts.reference)
+    return share(counts.hits, counts.reference)
 
 
 @_metric("F-measure", _BOTH, default=False, aliases=("f1",))
-def f_measure(counts: Counts, measure: Measure) -> Read:
+def f_measure(counts: Counts, measure: Measure) -> Scored:
     """Harmonic mean of precision and recall, over all frames."""
-    return _over(counts.hits, 0.5 * (counts.reference + counts.estimate))
+    return share(counts.hits, 0.5 * (counts.reference + counts.estimate))
 
 
 @_metric(
@@ -157,33 +150,33 @@ def f_measure(counts: Counts, measure: Measure) -> Read:
     aliases=("multi_f0_accuracy", "Acc"),
     literature="equation 2 of @downie2010; @dixon2000; @bay2009",
 )
-def accuracy(counts: Counts, measure: Measure) -> Read:
+def accuracy(counts: Counts, measure: Measure) -> Scored:
     """TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX."""
-    return _over(counts.hits, counts.estimate + counts.reference - counts.hits)
+    return share(counts.hits, counts.estimate + counts.reference - counts.hits)
 
 
 @_error("Substitution Error", key="Substitution Error", aliases=("e_sub",))
-def substitution_error(counts: Counts, measure: Measure) -> Read:
+def substitution_error(counts: Counts, measure: Measure) -> Scored:
     """Pitches that replace another one in their frame, over the number of pitches of the reference."""
-    return _over(counts.fewer - counts.hits, counts.reference)
+    return share(counts.fewer - counts.hits, counts.reference)
 
 
 @_error("Miss Error", key="Miss Error", aliases=("e_miss",))
-def miss_error(counts: Counts, measure: Measure) -> Read:
+def miss_error(counts: Counts, measure: Measure) -> Scored:
     """Missing pitches of frames with too few, over the number of pitches of the reference."""
-    return _over(counts.reference - counts.fewer, counts.reference)
+    return share(counts.reference - counts.fewer, counts.reference)
 
 
 @_error("False Alarm Error", key="False Alarm Error", aliases=("e_fa",), range=(0.0, float("inf")))
-def false_alarm_error(counts: Counts, measure: Measure) -> Read:
+def false_alarm_error(counts: Counts, measure: Measure) -> Scored:
     """Surplus pitches of frames with too many, over the number of pitches of the reference."""
-    return _over(counts.estimate - counts.fewer, counts.reference)
+    return share(counts.estimate - counts.fewer, counts.reference)
 
 
 @_error("Total Error", key="Total Error", aliases=("e_tot",), range=(0.0, float("inf")))
-def total_error(counts: Counts, measure: Measure) -> Read:
+def total_error(counts: Counts, measure: Measure) -> Scored:
     """Substitutions, misses and false alarms, over the number of pitches of the reference."""
-    return _over(counts.more - counts.hits, counts.reference)
+    return share(counts.more - counts.hits, counts.reference)
 
 
 CHROMA = "chroma"

@@ -11,7 +11,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...annotations.schema import LATEST
 from ...errors import AnnotationError, MetricError
-from ...kernels.ratios import harmonic_mean
+from ...kernels.ratios import f_measure
 from ...ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, empty_rows, set_aside, usable_pair
@@ -129,9 +129,8 @@ def _recall(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
 
 
 def _f_measure(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
-    precision, recall = pair.both(kind, measure)
-    score = harmonic_mean(np.array([precision[0]]), np.array([recall[0]]))
-    return float(score[0]), (precision[1] + recall[1]) / 2
+    score, weight = f_measure(*pair.both(kind, measure))
+    return float(score), float(weight)
 
 
 def _means(likeness: Float) -> tuple[Fraction, Fraction]:

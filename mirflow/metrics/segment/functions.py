@@ -18,7 +18,7 @@ from ...errors import AnnotationError
 from ...kernels.agreement import MATCHED, NONE
 from ...kernels.intervals import NOTHING
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged
 from ..base import Pairs, Shared, Sparse
 from ..cleaning import Cleaned, usable_pair
@@ -178,7 +178,7 @@ _of_each = partial(
     itemwise=True,
     literature="@wang2022; @kim2023; @mirex2025structure",
 )
-def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
+def _label_accuracy(times: LabelTimes, measure: Measure) -> Scored:
     """Share of the time with the same label on both sides."""
     whole = times.sum(measure, lambda found: np.ones(len(found.pair), dtype=np.bool_))
     return divide(times.sum(measure, _same), whole), _seconds(measure, whole)
@@ -191,7 +191,7 @@ def _label_accuracy(times: LabelTimes, measure: Measure) -> kernel.Scored:
     itemwise=True,
     literature="@hao2025; @jaccard1912",
 )
-def _iou(times: LabelTimes, measure: Measure) -> kernel.Scored:
+def _iou(times: LabelTimes, measure: Measure) -> Scored:
     """Time with a label on both sides, over the time with it on either side, each summed over labels."""
     same = times.sum(measure, _same)
     reference = times.sum(measure, lambda found: found.left != NOTHING)

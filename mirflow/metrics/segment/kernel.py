@@ -13,7 +13,7 @@ from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutua
 from ...kernels.intervals import NOTHING, Runs, merge, paint, rank, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
-from ...kernels.ratios import divide, harmonic_mean
+from ...kernels.ratios import Scored, divide, f_measure, share
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Shared
 from ..events import MATCHINGS
@@ -215,9 +215,6 @@ def _paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tup
     ), times
 
 
-Scored = tuple[Float, Float]
-"""Scores and weights, float64 (pairs,) each."""
-
 DECIMALS = 5
 
 
@@ -253,20 +250,13 @@ def find_boundaries(spans: LabelledSpans, decimals: int | None = DECIMALS) -> Bo
     return Boundaries(time[fresh], np.bincount(pair[fresh], minlength=len(spans.counts)).astype(np.int64))
 
 
-def f_weight(precision_weight: Float, recall_weight: Float, beta: float) -> Float:
-    """The denominator of an F-measure whose precision and recall have the same numerator."""
-    return (beta**2 * recall_weight + precision_weight) / (1 + beta**2)
-
-
 def detect(
     references: Boundaries, estimates: Boundaries, window: float, beta: float, matching: str
 ) -> tuple[Scored, Scored, Scored]:
     """Precision, recall and F-measure of boundaries, with their weights."""
     hits = MATCHINGS[matching](references.time, references.counts, estimates.time, estimates.counts, window).counts
-    found, wanted = estimates.counts.astype(np.float64), references.counts.astype(np.float64)
-    precision, recall = divide(hits, found), divide(hits, wanted)
-    f = harmonic_mean(precision, recall, beta)
-    return (precision, found), (recall, wanted), (f, f_weight(found, wanted, beta))
+    precision, recall = share(hits, estimates.counts), share(hits, references.counts)
+    return precision, recall, f_measure(precision, recall, beta)
 
 
 def deviate(references: Boundaries, estimates: Boundaries, median: str) -> tuple[Scored, Scored]:
@@ -385,9 +375,8 @@ class LabelAgreement:
 def pairwise(agreement: LabelAgreement, beta: float, undefined: float = np.nan) -> Three:
     """Precision, recall and F-measure of pairs of frames of one class; `undefined` if a side has no such pair."""
     both, reference, estimate, _ = agreement.pairs
-    precision, recall = divide(both, estimate, undefined), divide(both, reference, undefined)
-    f = harmonic_mean(precision, recall, beta)
-    return (precision, estimate), (recall, reference), (f, f_weight(estimate, reference, beta))
+    precision, recall = share(both, estimate, undefined), share(both, reference, undefined)
+    return precision, recall, f_measure(precision, recall, beta)
 
 
 def rand(agreement: LabelAgreement) -> Scored:
@@ -421,6 +410,5 @@ def conditional_entropy(
         np.where(bits > 0, np.maximum(1 - divide(given, bits, 0.0), 0.0), single_label)
         for given, bits in zip(agreement.conditional, most, strict=True)
     )
-    weights = [bits * agreement.seconds for bits in most]
-    f = harmonic_mean(over, under, beta)
-    return (over, weights[1]), (under, weights[0]), (f, f_weight(weights[1], weights[0], beta))
+    precision, recall = (over, most[1] * agreement.seconds), (under, most[0] * agreement.seconds)
+    return precision, recall, f_measure(precision, recall, beta)

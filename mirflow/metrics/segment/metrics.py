@@ -14,7 +14,7 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Ragged
 from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
@@ -98,7 +98,7 @@ class FittedScores(kernel.PairScores):
         sides = self.boundaries(bool(given["trim"]))
         return kernel.detect(*sides, float(given["window"]), float(given["beta"]), str(given["matching"]))
 
-    def deviation(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
+    def deviation(self, given: kernel.Given) -> tuple[Scored, ...]:
         """Deviations from the reference to the estimate, and vice versa."""
         return kernel.deviate(*self.boundaries(bool(given["trim"])), str(given["median"]))
 
@@ -106,7 +106,7 @@ class FittedScores(kernel.PairScores):
         """Precision, recall and F-measure of pairs of frames."""
         return kernel.pairwise(self.agreement(given), float(given["beta"]))
 
-    def rand(self, given: kernel.Given) -> kernel.Scored:
+    def rand(self, given: kernel.Given) -> Scored:
         """The Rand index."""
         return kernel.rand(self.agreement(given))
 
@@ -169,13 +169,13 @@ def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> 
     literature="@turnbull2007",
     itemwise=True,
 )
-def detection(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
+def detection(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Boundaries that match within a window."""
     return _scored(scores, "detection", measure)[place]
 
 
-def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[kernel.Scored]:
-    found: Sequence[kernel.Scored] = scores.scores(kind, measure)
+def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[Scored]:
+    found: Sequence[Scored] = scores.scores(kind, measure)
     return found
 
 
@@ -203,7 +203,7 @@ def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[
     perfect_exceptions="NaN if trimming leaves no boundary",
     literature="@turnbull2007",
 )
-def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
+def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Median distance to the nearest boundary of the other side."""
     return _scored(scores, "deviation", measure)[place]
 
@@ -236,7 +236,7 @@ def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel
     perfect_exceptions="NaN for a reference shorter than two frames, or if no two frames have the same label",
     literature="@levy2008",
 )
-def pairs_of_frames(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
+def pairs_of_frames(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Pairs of frames with one label on both sides."""
     return _scored(scores, "pairwise", measure)[place]
 
@@ -251,9 +251,9 @@ _of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
     literature="@hubert1985",
     perfect_exceptions="NaN for a reference shorter than two frames",
 )
-def rand_index(scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
+def rand_index(scores: kernel.PairScores, measure: Measure) -> Scored:
     """Share of the pairs of frames that both sides label equally, or both differently."""
-    found: kernel.Scored = scores.scores("rand", measure)
+    found: Scored = scores.scores("rand", measure)
     return found
 
 
@@ -266,7 +266,7 @@ def rand_index(scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     literature="@hubert1985",
     range=(-1.0, 1.0),
 )
-def adjusted_rand_index(scores: FittedScores, measure: Measure) -> kernel.Scored:
+def adjusted_rand_index(scores: FittedScores, measure: Measure) -> Scored:
     """Rand index adjusted for chance."""
     agreement = scores.agreement(measure)
     both, reference, estimate, every = agreement.pairs
@@ -290,7 +290,7 @@ _mutual = partial(_of_frames, mir_eval="mutual_information")
     perfect=None,
     perfect_exceptions="it is the entropy of the reference's labels",
 )
-def mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
+def mutual_information(scores: FittedScores, measure: Measure) -> Scored:
     """Information that the labels of one side provide about those of the other."""
     agreement = scores.agreement(measure)
     return agreement.information, agreement.seconds
@@ -304,7 +304,7 @@ def mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
     literature="@vinh2010",
     range=(float("-inf"), 1.0),
 )
-def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
+def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
     """Mutual information adjusted for chance, over its largest possible value."""
     agreement = scores.agreement(measure)
     reach = np.maximum(*agreement.entropies) - agreement.expected
@@ -320,7 +320,7 @@ def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> kerne
     key="Normalized Mutual Information",
     literature="@strehl2002",
 )
-def normalized_mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
+def normalized_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
     """Mutual information over the geometric mean of both entropies."""
     agreement = scores.agreement(measure)
     whole = np.sqrt(agreement.entropies[0] * agreement.entropies[1])
@@ -347,7 +347,7 @@ def normalized_mutual_information(scores: FittedScores, measure: Measure) -> ker
     perfect_exceptions="0 (see single_label) if the reference has a single label",
     literature="@lukashevich2008",
 )
-def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
+def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Entropies of the labels of one side given those of the other."""
     return _scored(scores, "entropy", measure)[place]
 
@@ -369,7 +369,7 @@ def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measur
     perfect_exceptions="0 if the reference has a single label",
     literature="@rosenberg2007",
 )
-def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
+def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
     """Conditional entropies normalised by the entropies of the labels."""
     return _scored(scores, "entropy", measure)[place]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
+from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Int, rows_of
 from ..base import Grid, Pairs, Scores, refuse_grid
 from ..measures import Measure
@@ -61,7 +62,7 @@ class _MirexScores(kernel.PairScores):
         """Precision, recall and F-measure of boundaries."""
         return kernel.detect(*self._boundaries(given), float(given["window"]), 1.0, str(given["matching"]))
 
-    def deviation(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
+    def deviation(self, given: kernel.Given) -> tuple[Scored, ...]:
         """Deviations from the reference to the estimate, and vice versa."""
         return kernel.deviate(*self._boundaries(given), str(given["median"]))
 
@@ -69,13 +70,13 @@ class _MirexScores(kernel.PairScores):
         """Precision, recall and F-measure of pairs of frames."""
         return kernel.pairwise(kernel.LabelAgreement(*self._table(given)), 1.0, undefined=0.0)
 
-    def rand(self, given: kernel.Given) -> kernel.Scored:
+    def rand(self, given: kernel.Given) -> Scored:
         """The Rand index."""
         table, hop = self._table(given)
         score, weight = kernel.rand(kernel.LabelAgreement(table, hop))
         return np.where(table.frames > 1, score, 0.0), weight
 
-    def entropy(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
+    def entropy(self, given: kernel.Given) -> tuple[Scored, ...]:
         """Conditional entropies over frames covered by both sides, normalised by all labels of a side."""
         table, hop = self._table(given)
         covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))

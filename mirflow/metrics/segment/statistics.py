@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, rows_of
 from ..base import Pairs, Shared
 from ..measures import Measure, Parameter, Weight, metric, metrics_in
 from ..pair import documented, row_of_intervals
 from ..util import Array, validate_intervals
-from .kernel import Scored, encode, take
+from .kernel import encode, take
 
 ONE_SIDE = "one side"
 """The `needs` of these metrics."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.ragged_ops import by_group_and_time, sum_rows
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int
 from ...theory.pitch import midi_to_hz
 from ..measures import Measure, Metric, Parameter, Weight, family
@@ -374,7 +375,7 @@ def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
     sums = activity(block, way, hop, chroma, plain.endswith("_error"))
     part, whole = _MEANT[plain](sums)
     slack = FRAMES[way].slack * (0.5 if plain == "f_measure" else 1.0)
-    score = np.divide(part, whole + slack, out=np.zeros(len(whole)), where=whole > 0)
+    score = divide(part, np.where(whole > 0, whole + slack, 0.0))
     unit = hop or FRAMES[way].hop
     return score, whole * unit if unit else whole
 

@@ -3,73 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
 
+from ...kernels.ratios import rate
 from ...ragged import Bool, Column, Float, Int, Ragged
 from ...theory.general_midi import DRUMS, FAMILIES, PROGRAMS
 from ..base import Sparse
-from ..events import COUNTED
+from ..events import ClassCounts, count_keys
 from ..measures import Measure
-from .kernel import FLAT, FULL, GRANULARITIES, NoteBatch, Parts, Rule, rate
+from .kernel import FLAT, FULL, GRANULARITIES, NoteBatch, Parts, Rule
 
 UNNAMED = ""
 """Instrument of notes without a label."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstrumentCounts:
-    """Numbers of notes of each instrument on either side, sorted by pair and instrument: int64 (n,)."""
-
-    pair: Int
-    number: Int
-    matched: Int
-    reference: Int
-    estimate: Int
-
-    def leave_out(self, pairs: Sequence[int]) -> InstrumentCounts:
-        """Remove pairs."""
-        if not pairs:
-            return self
-        kept = ~np.isin(self.pair, pairs)
-        return InstrumentCounts(*(getattr(self, one.name)[kept] for one in fields(self)))
-
-
-Counted = tuple[InstrumentCounts, tuple[str, ...]]
+Counted = tuple[ClassCounts, tuple[str, ...]]
 """Counts by instrument, and the names of all instruments."""
 
 
-def count_instruments(block: NoteBatch, parts: Parts, first: int) -> InstrumentCounts:
+def count_instruments(block: NoteBatch, parts: Parts, first: int) -> ClassCounts:
     """Match the notes of each instrument of each pair of a block, in some parts of the notes.
 
     `first` is the index of the block's first pair in the whole call.
     """
-    found = join([_count(block.part(part), rule, first) for part, rule in parts])
-    if len(parts) == 1:
-        return found
-    order = np.lexsort((found.number, found.pair))
-    return InstrumentCounts(*(getattr(found, one.name)[order] for one in fields(found)))
+    counts = ClassCounts.join(_count(block.part(part), rule, first) for part, rule in parts)
+    return counts if len(parts) == 1 else counts.take(np.lexsort((counts.number, counts.pair)))
 
 
-def _count(block: NoteBatch, rule: Rule, first: int) -> InstrumentCounts:
+def _count(block: NoteBatch, rule: Rule, first: int) -> ClassCounts:
     matches = block.matches(rule)
     sides = block.reference, block.estimate
     numbers = [side.extra[rule.by or FLAT] for side in sides]
     names = 1 + max(int(number.max(initial=0)) for number in numbers)
     keys = [side.pair * names + number for side, number in zip(sides, numbers, strict=True)]
-    keys.insert(0, keys[0][matches.reference])
-    distinct = np.unique(np.concatenate(keys))
-    counts = [np.bincount(np.searchsorted(distinct, key), minlength=len(distinct)) for key in keys]
-    return InstrumentCounts(distinct // names + first, distinct % names, *counts)
-
-
-def join(parts: Sequence[InstrumentCounts]) -> InstrumentCounts:
-    """Join the counts of consecutive blocks, or of several parts of the notes."""
-    none = np.zeros(0, dtype=np.int64)
-    columns = ([none, *(getattr(part, one.name) for part in parts)] for one in fields(InstrumentCounts))
-    return InstrumentCounts(*map(np.concatenate, columns))
+    distinct, counts = count_keys([keys[0][matches.reference], *keys])
+    return ClassCounts(distinct // names + first, distinct % names, *counts)
 
 
 def number_labels(rows: Ragged, names: Sequence[str]) -> Int:
@@ -139,18 +109,12 @@ def program_names(granularity: str) -> tuple[str, ...]:
     return (*pitched, DRUMS, *(f"{DRUMS} (program {kit})" for kit in range(1, len(PROGRAMS))))
 
 
-def _places(counts: InstrumentCounts, names: tuple[str, ...]) -> tuple[Int, tuple[str, ...]]:
-    """Indices of instruments among those that occur, and the names of these."""
-    used, number = np.unique(counts.number, return_inverse=True)
-    return number, tuple(names[one] for one in used.tolist())
-
-
 def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
     """Score of each instrument along the dim ``instrument``; NaN without notes to score."""
     counts, names = counted
     beta = float(measure.parameters.get("beta", 1.0))
-    score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta)
-    number, labels = _places(counts, names)
+    score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta=beta)
+    number, labels = counts.used(names)
     some = weight > 0
     attrs = {"long_name": "score by instrument", "units": "1"}
     index = np.column_stack([counts.pair, number])[some]
@@ -160,9 +124,4 @@ def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
 def read_counts(counted: Counted, measure: Measure) -> Sparse:
     """Numbers of matched, reference and estimated notes of each instrument."""
     counts, names = counted
-    number, labels = _places(counts, names)
-    value = np.column_stack([counts.matched, counts.reference, counts.estimate]).astype(np.float64).ravel()
-    kinds = np.tile(np.arange(len(COUNTED), dtype=np.int64), len(number))
-    index = np.column_stack([np.repeat(counts.pair, 3), np.repeat(number, 3), kinds])
-    attrs = {"long_name": "notes by instrument", "units": "1"}
-    return Sparse(("instrument", "count"), (labels, COUNTED), index[value > 0], value[value > 0], attrs)
+    return counts.tabulate(names, "instrument", "notes")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...kernels.matching import match_heaviest, match_in_order, match_ranges
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide, harmonic_mean
+from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Shared
 from ..measures import LABELS, Measure
@@ -429,27 +429,6 @@ def _scale(velocity: Float, counts: Int) -> Float:
     with np.errstate(invalid="ignore"):  # velocities of refused rows are NaN
         span = np.maximum(1, high - low)
         return np.asarray((velocity - np.repeat(low, number)) / np.repeat(span, number))
-
-
-Read = tuple[Float, Float]
-"""Score and weight of each pair, float64 (pairs,) each."""
-
-
-def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.0) -> Read:
-    """Precision, recall or F-measure of numbers of notes, and its weight.
-
-    Examples
-    --------
-    >>> one = np.array([1])
-    >>> rate("f_measure", one, 2 * one, one)
-    (array([0.66666667]), array([1.5]))
-    """
-    found, wanted = estimates.astype(np.float64), references.astype(np.float64)
-    if what == "precision":
-        return divide(hits, found), found
-    if what == "recall":
-        return divide(hits, wanted), wanted
-    return harmonic_mean(divide(hits, found), divide(hits, wanted), beta), (beta**2 * wanted + found) / (1 + beta**2)
 
 
 SHOWN: Mapping[str, str] = MappingProxyType({"": "start", "_end": "end", "_pitch": "pitch"})

@@ -13,19 +13,18 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
-from ...kernels.ratios import divide
+from ...kernels.ratios import Scored, divide, rate
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..base import Convention, Grid, Pairs, Scores, refuse_grid
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
+from ..events import ClassCounts
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
 from . import frames
 from .deviations import deviations
 from .instruments import (
     UNNAMED,
-    InstrumentCounts,
     are_drums,
     count_instruments,
-    join,
     lack_programs,
     number_labels,
     number_programs,
@@ -49,9 +48,7 @@ from .kernel import (
     NoteBatch,
     Notes,
     Parts,
-    Read,
     parts_of,
-    rate,
     show_notes,
 )
 
@@ -116,20 +113,22 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     labels = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
     pairs = _prepare(pairs, _needs(measures, part), labels)
     found = np.zeros((2, len(pairs), len(scalars)))
-    counted: dict[Parts, list[InstrumentCounts]] = {parts: [] for parts in tables.values()}
+    counted: dict[Parts, list[ClassCounts]] = {parts: [] for parts in tables.values()}
     for run in batches(pairs.sizes, _BATCH):
         ours, theirs = (Notes.of(rows, row) for rows, row in pairs[run].sides)
         block = NoteBatch(ours, theirs, with_velocity[run], part)
         for column, measure in enumerate(scalars):
             found[:, run, column] = measure.read(block)
-        for parts, counts in counted.items():
-            counts.append(count_instruments(block, parts, run.start))
+        for parts, blocks in counted.items():
+            blocks.append(count_instruments(block, parts, run.start))
     for column, measure in enumerate(scalars):
         found[0, [*lacking.of_measure(measure), *refused], column] = np.nan
     extras = {}
     for measure, parts in tables.items():
         names = program_names(str(measure["granularity"])) if measure.metric.needs in OF_PROGRAMS else labels
-        extras[measure.variable] = measure.read((join(counted[parts]).leave_out(lacking.of_measure(measure)), names))
+        counts = ClassCounts.join(counted[parts])
+        counts = counts.take(~np.isin(counts.pair, lacking.of_measure(measure)))
+        extras[measure.variable] = measure.read((counts, names))
     return Scores(found[0], found[1], extras, refused, partly=partly)
 
 
@@ -239,7 +238,7 @@ def _notes(rows: Ragged, row: int) -> Notes:
     return Notes.of(Ragged(columns, one.counts), np.zeros(1, dtype=np.int64))
 
 
-def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Read:
+def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Scored:
     given = measure.parameters
     hits, references, estimates = np.zeros((3, len(block)), dtype=np.int64)
     for part, rule in parts_of(measure, block.usual):
@@ -250,7 +249,7 @@ def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Read:
         else:
             hits = hits + notes.count(rule)
         references, estimates = references + notes.reference.counts, estimates + notes.estimate.counts
-    return rate(what, hits, references, estimates, float(given.get("beta", 1.0)))
+    return rate(what, hits, references, estimates, beta=float(given.get("beta", 1.0)))
 
 
 def _loudness(measure: Measure) -> tuple[float, float]:
@@ -258,7 +257,7 @@ def _loudness(measure: Measure) -> tuple[float, float]:
     return float(measure["velocity_tolerance"]), float(measure.parameters.get("velocity_scale", 1.0))
 
 
-def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
+def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Scored:
     ((part, rule),) = parts_of(measure, block.usual)
     block = block.part(part)
     if kind == "best":
