@@ -166,6 +166,8 @@ class Discovery:
     """What is wrong is added."""
     confined: bool = False
     """Whether files outside of the root are refused."""
+    scored: bool = False
+    """Whether the files were scored before, so that what a plan checks and warns of is known."""
     systems: list[str] = field(default_factory=list)
     tracks: list[str] = field(default_factory=list)
     references: dict[str, list[Reference]] = field(default_factory=dict)
@@ -186,7 +188,8 @@ class Discovery:
     def warn(self, text: str, system: str = "") -> None:
         """Say now what concerns the scores of an evaluation, and keep it."""
         self.cautions.append(Caution(text, system))
-        warnings.warn(f"{self.evaluation.name}: {text}", MirflowWarning, stacklevel=3)
+        if not self.scored:
+            warnings.warn(f"{self.evaluation.name}: {text}", MirflowWarning, stacklevel=3)
 
     def trouble(self, place: Sequence[str], message: str) -> None:
         """Add what is wrong at a place within the evaluation."""
@@ -200,9 +203,10 @@ def discover(
     open_pack: OpenPack | None,
     troubles: list[Trouble],
     confined: bool = False,
+    scored: bool = False,
 ) -> Discovery:
     """The tracks, systems, references and estimates of an evaluation; problems are added to `troubles`."""
-    found = Discovery(evaluation, resolved, root, open_pack, troubles, confined)
+    found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored)
     by_system = evaluation.estimates.annotator == "{system}"
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
     if evaluation.reference.mirdata is None:
@@ -224,7 +228,7 @@ def discover(
     _place_references(found, references)
     _place_estimates(found, estimates, shared)
     found.systems = _choose_systems(found)
-    if not troubles:
+    if not (troubles or scored):
         _demand_common_tracks(found)
     if not troubles:
         _match_names(found)
@@ -317,7 +321,7 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
     side: Estimates = getattr(found.evaluation, key)
     reading: Reading = getattr(found.resolved, key)
     pattern = Pattern(side.path)
-    slip = find_slip(pattern, key, reading.kind)
+    slip = "" if found.scored else find_slip(pattern, key, reading.kind)
     if slip:
         found.trouble((key, "path"), slip)
         return []
@@ -590,7 +594,7 @@ def _choose_systems(found: Discovery) -> list[str]:
             found.warn(f"{message}list the systems that take part to say so", system)
         if not present and found.reference_systems:
             found.trouble(("estimates", "path"), f"finds the reference only: {evaluation.estimates.path!r}")
-        empty = _empty_folders(found, present) if present else []
+        empty = _empty_folders(found, present) if present and not found.scored else []
         if empty:
             some = ", ".join(map(repr, empty[:_SHOWN])) + (", ..." if len(empty) > _SHOWN else "")
             message = f"left out, as nothing in their folders fits {evaluation.estimates.path!r}: {some}"

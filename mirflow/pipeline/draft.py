@@ -26,6 +26,7 @@ from ..readers.layouts import guess_task
 from ..readers.names import nearest_names
 from ..readers.namespaces import NAMESPACES
 from ..readers.options import MAX_BYTES
+from .document import parse_document
 from .load import find_files
 
 REFERENCE = frozenset(
@@ -662,7 +663,7 @@ def _findings(root: Path, entry: str) -> tuple[list[str], bool]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MirflowWarning)
         try:
-            (found,) = find_files(f"name: x\nevaluations:\n{entry}\nstore: x.zarr\n", root)
+            (found,) = find_files(parse_document(f"name: x\nevaluations:\n{entry}\nstore: x.zarr\n"), root)
         except PipelineError as error:
             return [f"  # Problem: {problem.message}" for problem in error.problems], False
     both = sum(bool(refs) for refs in found.references)

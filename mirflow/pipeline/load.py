@@ -37,7 +37,7 @@ from .discovery import (
     language_column,
     leads_out,
 )
-from .document import Document, Place, dump_document, form_problems, parse_document, read_document, schema_of, validate
+from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
 
@@ -281,27 +281,34 @@ def plugin_address(module: str, folder: Path) -> str:
 
 
 def find_files(
-    text: str, root: str | Path, *, open_pack: OpenPack | None = None, confined: bool = False
+    document: Document,
+    root: str | Path,
+    *,
+    open_pack: OpenPack | None = None,
+    confined: bool = False,
+    scored: bool = False,
 ) -> tuple[EvaluationFiles, ...]:
-    """Find the files that the text of a pipeline file names, as a store keeps it, below a given root.
+    """Find the files that a pipeline file names, such as the one that a store keeps, below a given root.
 
     Metadata of tracks are not read, it is not looked whether files have changed, and no Python file is run.
 
     Parameters
     ----------
-    text : str
+    document : Document
     root : path
     open_pack : callable or None
         As for :func:`plan_pipeline`.
     confined : bool
-        Whether the text is a stranger's: it sees no environment, and no file outside of the root.
+        Whether the document is a stranger's, and names no file outside of the root.
+    scored : bool
+        Whether the files were scored before; what a plan checks and warns of was then said by the run.
     """
-    document, folder = parse_document(text, foreign=confined), absolute(str(root))
+    folder = absolute(str(root))
     pipeline, problems = _check_form(document)
 
     def files(evaluation: Evaluation) -> EvaluationFiles | list[Trouble]:
         outside = _paths_outside(evaluation, folder) if confined else []
-        found = outside or _discover(evaluation, folder, None, open_pack, confined)
+        found = outside or _discover(evaluation, folder, None, open_pack, confined, scored)
         return found if isinstance(found, list) else EvaluationFiles(**_files_of(found))
 
     found = _each(document, pipeline, problems, files)
@@ -408,14 +415,19 @@ def _duplicates(document: Document) -> list[Problem]:
 
 
 def _discover(
-    evaluation: Evaluation, root: str, folder: str | None, open_pack: OpenPack | None, confined: bool = False
+    evaluation: Evaluation,
+    root: str,
+    folder: str | None,
+    open_pack: OpenPack | None,
+    confined: bool = False,
+    scored: bool = False,
 ) -> Discovery | list[Trouble]:
     """The files of an evaluation, or all that is wrong with it; `folder` is that of Python files, see `resolve`."""
     resolved = resolve(evaluation, root, folder)
     troubles: list[Trouble] = []
     if isinstance(resolved, Resolved):
-        found = discover(evaluation, resolved, root, open_pack, troubles, confined)
-        if found is not None and not troubles:
+        found = discover(evaluation, resolved, root, open_pack, troubles, confined, scored)
+        if not troubles:
             _set_languages(found, troubles)
         return troubles or found
     for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):

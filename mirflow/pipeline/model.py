@@ -28,8 +28,7 @@ from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, PluginError, UnknownNameError, store_flaw
 from ..metrics.base import Convention, Grid, get_task, refuse_namesakes
-from ..metrics.measures import Measure, expand, parse
-from ..metrics.user_metrics import is_reference
+from ..metrics.measures import Measure, parse
 from ..readers.class_tables import read_classes
 from ..readers.label_maps import anchored
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
@@ -434,7 +433,8 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
     root : str
         Folder that paths of annotations are relative to.
     folder : str or None
-        Folder that paths of Python files are relative to; None: metrics from outside of mirflow are left out.
+        Folder that paths of Python files are relative to; None: grid and measures, on which the files do not depend,
+        are left out.
     """
     troubles: list[Trouble] = []
     try:
@@ -459,6 +459,8 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
         convention = convention.with_classes(classes)
     except (AnnotationError, MetricError) as error:
         troubles.append((("classes",), str(error)))
+    if folder is None:
+        return troubles or Resolved(convention, convention.grids[0], (), readings[0], readings[1], classes)
     grid: Grid | None = None
     try:
         grid = convention.grid(evaluation.grid)
@@ -480,7 +482,7 @@ def resolve(evaluation: Evaluation, root: str, folder: str | None) -> Resolved |
 
 
 def _measures(
-    evaluation: Evaluation, convention: Convention, folder: str | None, troubles: list[Trouble]
+    evaluation: Evaluation, convention: Convention, folder: str, troubles: list[Trouble]
 ) -> Iterator[Measure]:
     unused = set(evaluation.parameters)
     asked: list[Sequence[Measure]] = []
@@ -490,13 +492,9 @@ def _measures(
         troubles.append((("metrics",), "names no metric; leave it out for the default ones"))
     for position, text in enumerate(evaluation.metrics or ()):
         try:
-            if folder is not None:
-                asked.append(convention.measures_of(text, folder))
-            elif not is_reference(text):
-                asked.append([parse(one, convention.metrics) for one in expand(text)])
+            asked.append(convention.measures_of(text, folder))
         except (MetricError, UnknownNameError, PluginError) as error:
-            if folder is not None:
-                troubles.append((("metrics", position), str(error)))
+            troubles.append((("metrics", position), str(error)))
     for measures in asked:
         names = [p.name for p in measures[0].metric.parameters if p.name in evaluation.parameters]
         unused -= set(names)
@@ -512,6 +510,6 @@ def _measures(
             troubles.append((("parameters", names[0]), str(error)))
     metrics = [*convention.metrics, *(measure.metric for measures in asked for measure in measures)]
     known = {parameter.name for metric in metrics for parameter in metric.parameters}
-    for name in sorted(unused) if folder is not None else ():
+    for name in sorted(unused):
         why = "no metric asked for has it" if name in known else str(UnknownNameError("parameter", name, known))
         troubles.append((("parameters", name), why))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, PipelineError, QueryError, shorten
 from ..metrics.base import get_task, has_task
 from ..pipeline import find_files
-from ..pipeline.document import parse_document
+from ..pipeline.document import Document, parse_document
 from ..pipeline.plan import EvaluationFiles
 from ..readers.content import join_digests
 from ..store.own_runs import is_own_run
@@ -29,59 +30,76 @@ Roots = str | Path | Sequence[str | Path] | None
 Plans = Mapping[str, EvaluationFiles]
 
 
-def find_plans(ds: xr.Dataset, root: str | Path | None = None, trusted: bool = False) -> tuple[Plans, str]:
-    """Find the existing files of a store's pipeline.
-
-    A store holds digests of the scored files, but no paths: only its pipeline says where they are. That of a store
-    which a run of this user wrote here is followed as it was then. Any other is a stranger's text: it sees no
-    environment, and no file outside of a root that the user names.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        One evaluation of the store, with the attributes ``pipeline``, the text, and ``root``.
-    root : path or None
-        Present folder of the annotations; None: the original one.
-    trusted : bool
-        Whether the caller itself wrote the pipeline, as a campaign does.
-
-    Returns
-    -------
-    plans : mapping of str to EvaluationFiles
-    reason : str
-        Why there are none; empty: there are.
-    """
-    text, original = (str(ds.attrs.get(name) or "") for name in ("pipeline", "root"))
-    source = ds.encoding.get("source")
-    if not text:
-        return {}, "The store does not say which pipeline made it."
-    trusted = trusted or bool(source and is_own_run(Path(source).parent, text, original))
-    if root is None and not (trusted and original):
-        return {}, FOREIGN
-    folder = original if root is None else root
-    if not Path(folder).is_dir():
-        return {}, "The folder of the annotations is gone; name the one where they are now with --root."
-    try:
-        found = find_files(text, folder, open_pack=open_pack, confined=not trusted)
-    except MirflowError as error:
-        problem = error.problems[0] if isinstance(error, PipelineError) else error
-        named = _plugins_of(text)
-        hint = f"; Python of the pipeline is run where --plugin names it: {named}" if named else ""
-        return {}, f"The annotations cannot be found: {problem}{hint}"
-    return {one.name: one for one in found}, ""
-
-
 FOREIGN = (
     "The annotations are not looked for, as no run of yours wrote this store here; to see timelines, "
     "name the folder of the annotations with --root."
 )
 
 
-def _plugins_of(text: str) -> str:
-    """The Python files and modules that a pipeline names, which are not run here."""
-    data = parse_document(text, foreign=True).data
-    named = data.get("plugins") if isinstance(data, Mapping) else None
-    return ", ".join(map(str, named)) if isinstance(named, list) else ""
+@dataclass(frozen=True)
+class StoredPipeline:
+    """The pipeline that a store keeps, and the files that it names, as far as they exist.
+
+    A store holds digests of the scored files, but no paths: only its pipeline says where they are. That of a store
+    which a run of this user wrote here is followed as it was then. Any other is a stranger's text: it sees no
+    environment, and no file outside of a root that the user names.
+    """
+
+    text: str
+    original: str
+    """Folder of the annotations when they were scored."""
+    source: str = ""
+    """Folder of the store's generation; empty: none is known."""
+    root: str | Path | None = None
+    """Present folder of the annotations; None: the original one."""
+    trusted_by_caller: bool = False
+    """Whether the caller itself wrote the pipeline, as a campaign does."""
+    lacking: str = "The store does not say which pipeline made it."
+    """What to say without a text."""
+
+    @classmethod
+    def of(cls, ds: xr.Dataset, root: str | Path | None = None, trusted: bool = False) -> StoredPipeline:
+        """The pipeline of one evaluation of a store, from its attributes ``pipeline``, the text, and ``root``."""
+        text, original = (str(ds.attrs.get(name) or "") for name in ("pipeline", "root"))
+        return cls(text, original, str(ds.encoding.get("source") or ""), root, trusted)
+
+    @cached_property
+    def trusted(self) -> bool:
+        """Whether it is followed as in the run."""
+        own = bool(self.source) and is_own_run(Path(self.source).parent, self.text, self.original)
+        return self.trusted_by_caller or own
+
+    @cached_property
+    def document(self) -> Document:
+        """The contents of the text."""
+        return parse_document(self.text, foreign=not self.trusted)
+
+    @property
+    def evaluations(self) -> list[str]:
+        """Names of the evaluations, in order."""
+        listed = self.document.data.get("evaluations") if isinstance(self.document.data, Mapping) else None
+        named = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+        return [str(one.get("name", one.get("task"))) for one in named]
+
+    @cached_property
+    def files(self) -> tuple[Plans, str]:
+        """The existing files of the evaluations by name; or why there are none."""
+        if not self.text:
+            return {}, self.lacking
+        if self.root is None and not (self.trusted and self.original):
+            return {}, FOREIGN
+        folder = self.original if self.root is None else self.root
+        if not Path(folder).is_dir():
+            return {}, "The folder of the annotations is gone; name the one where they are now with --root."
+        try:
+            found = find_files(self.document, folder, open_pack=open_pack, confined=not self.trusted, scored=True)
+        except MirflowError as error:
+            problem = error.problems[0] if isinstance(error, PipelineError) else error
+            named = self.document.data.get("plugins") if isinstance(self.document.data, Mapping) else None
+            plugins = ", ".join(map(str, named)) if isinstance(named, list) else ""
+            hint = f"; Python of the pipeline is run where --plugin names it: {plugins}" if plugins else ""
+            return {}, f"The annotations cannot be found: {problem}{hint}"
+        return {one.name: one for one in found}, ""
 
 
 class Shelf:
@@ -166,22 +184,21 @@ class Origin:
     """What stands before its systems' names."""
     boards: Mapping[str, xr.Dataset]
     """Its evaluations, as it holds them."""
-    plans: Plans
-    """The existing files."""
-    lost: str
-    """Why there are none."""
+    pipeline: StoredPipeline
 
     def files(self, evaluation: str) -> Files | None:
         """Give the existing files of an evaluation."""
-        if evaluation not in self.plans or evaluation not in self.boards:
+        plans, _ = self.pipeline.files
+        if evaluation not in plans or evaluation not in self.boards:
             return None
-        return Files(self.boards[evaluation], self.plans[evaluation], self.name, self.prefix)
+        return Files(self.boards[evaluation], plans[evaluation], self.name, self.prefix)
 
     def reason(self, evaluation: str) -> str:
         """Say why the files of an evaluation are missing; empty if they exist."""
-        if evaluation not in self.boards or evaluation in self.plans:
+        plans, lost = self.pipeline.files
+        if evaluation not in self.boards or evaluation in plans:
             return ""
-        reason = self.lost or "The pipeline no longer has this evaluation."
+        reason = lost or "The pipeline no longer has this evaluation."
         return f"{self.name}: {reason}" if self.name else reason
 
 
@@ -197,14 +214,14 @@ def read_origins(
     roots : path, sequence of paths, or None
         Where the annotations are now: one for all stores, or one for each.
     trusted : bool
-        As for `find_plans`.
+        Whether the caller itself wrote the pipelines, as a campaign does.
     """
     paths = _paths(store)
     if paths is None:
         boards = {name or IN_MEMORY: ds for name, ds in evaluations_of(store).items()}
         if not boards:
             raise QueryError("there are no scores in this tree")
-        return boards, [Origin("", "", boards, *_plans_in_memory(boards, roots, trusted))]
+        return boards, [Origin("", "", boards, _pipeline_in_memory(boards, roots, trusted))]
     own: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
     if len(own) not in (0, 1, len(paths)):
         raise QueryError(f"{len(own)} roots for {len(paths)} stores; give one for all of them, or one for each")
@@ -215,9 +232,9 @@ def read_origins(
         boards = read_store(path)
         if not boards:
             raise QueryError(f"{path}: there are no scores in this store")
-        found = find_plans(next(iter(boards.values())), root, trusted)
         prefix = f"{name}/" if isinstance(store, Mapping) else ""
-        origins.append(Origin("" if single else name, prefix, boards, *found))
+        pipeline = StoredPipeline.of(next(iter(boards.values())), root, trusted)
+        origins.append(Origin("" if single else name, prefix, boards, pipeline))
     if single:
         return dict(origins[0].boards), origins
     return evaluations_of(store), origins
@@ -227,13 +244,13 @@ IN_MEMORY = "scores"
 """Name of a dataset that has no other."""
 
 
-def _plans_in_memory(boards: Mapping[str, xr.Dataset], roots: Roots, trusted: bool) -> tuple[Plans, str]:
-    """Find the files of scores that were read from one store."""
+def _pipeline_in_memory(boards: Mapping[str, xr.Dataset], roots: Roots, trusted: bool) -> StoredPipeline:
+    """The pipeline of scores that were read from one store."""
     ds = next(iter(boards.values()))
     if not ds.attrs.get("pipeline") or "stores" in ds.attrs:
-        return {}, "The scores are those of annotations in memory, or of several stores."
+        return StoredPipeline("", "", lacking="The scores are those of annotations in memory, or of several stores.")
     root = roots if roots is None or isinstance(roots, str | Path) else next(iter(roots), None)
-    return find_plans(ds, root, trusted)
+    return StoredPipeline.of(ds, root, trusted)
 
 
 def _paths(store: ScoresLike) -> dict[str, str | Path] | None:

@@ -13,6 +13,7 @@ import yaml
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import PipelineError, StoreError
 from mirflow.pipeline import find_files, json_schema, load_pipeline, plan_evaluation, plan_pipeline
+from mirflow.pipeline.document import parse_document
 from mirflow.pipeline.model import Pipeline
 from mirflow.pipeline.plan import EvaluationPlan
 from mirflow.readers import FileSource
@@ -398,9 +399,10 @@ def test_the_documented_file_has_the_right_form(tmp_path: Path) -> None:
 def test_the_text_of_a_file_finds_the_files_of_its_plan(data):
     text = yaml.safe_dump({"name": "x", "root": "elsewhere", "evaluations": [EVALUATION], "store": "s.zarr"})
     file = plan_pipeline(write(data, text), root=data)
-    (kept,) = find_files(text, data)
+    (kept,) = find_files(parse_document(text), data)
     assert all(getattr(kept, one.name) == getattr(file.plans[0], one.name) for one in fields(kept))
     evaluation = {**EVALUATION, "tracks": "gone.csv"}  # metadata are no files that a timeline shows
-    assert find_files(yaml.safe_dump({"name": "x", "evaluations": [evaluation], "store": "s.zarr"}), data) == (kept,)
+    other = parse_document(yaml.safe_dump({"name": "x", "evaluations": [evaluation], "store": "s.zarr"}))
+    assert find_files(other, data) == (kept,)
     with pytest.raises(PipelineError, match="matches nothing"):
-        find_files(text, data / "ref")
+        find_files(parse_document(text), data / "ref")

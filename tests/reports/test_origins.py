@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.reports.origins import FOREIGN, find_plans
+from mirflow.errors import MirflowWarning
+from mirflow.reports import origins
+from mirflow.reports.origins import FOREIGN, StoredPipeline
 from mirflow.reports.page import write_page
+from mirflow.reports.page.contents import read_subject
 from mirflow.store.read import group_names, open_store, read_group
 from mirflow.store.write import StoreWriter
 from tests.commands import invoke
@@ -55,7 +58,7 @@ def foreign(own: Path, path: Path, reference: str, root: str = "/", text: str = 
 
 def plans_of(store: Path, root: Path | None = None) -> tuple[list[str], str]:
     """The evaluations whose files are found, and why there are none."""
-    plans, reason = find_plans(next(iter(open_store(store).children.values())).to_dataset(), root)
+    plans, reason = StoredPipeline.of(next(iter(open_store(store).children.values())).to_dataset(), root).files
     return list(plans), reason
 
 
@@ -87,6 +90,31 @@ class TestOwnRuns:
     def test_the_key_is_private(self, own):
         folder = Path(os.environ["XDG_STATE_HOME"], "mirflow")
         assert folder.stat().st_mode & 0o077 == 0
+
+    def test_pages_without_timelines_look_for_no_files(self, own, tmp_path, monkeypatch):
+        def fail(*_: object, **__: object) -> None:
+            raise AssertionError("a page without timelines has looked for files")
+
+        monkeypatch.setattr(origins, "find_files", fail)
+        assert write_page(own, tmp_path / "p.html", timelines="none").tracks == 0
+        assert write_page(own, tmp_path / "q.html", only_aggregates=True).tracks == 0
+
+    def test_evaluations_keep_the_order_of_the_pipeline_when_their_files_are_gone(self, tmp_path):
+        text = write_dataset(tmp_path, tracks=2).read_text()
+        head, _, rest = text.partition("  - task")
+        evaluation, _, tail = f"  - task{rest}".partition("store:")
+        twice = "".join(f"{evaluation}    name: {name}\n" for name in ("zebra", "ant"))
+        (tmp_path / "pipeline.yaml").write_text(f"{head}{twice}store:{tail}")
+        mirflow.run(tmp_path / "pipeline.yaml")
+        shutil.rmtree(tmp_path / "ref")
+        assert [*read_subject(tmp_path / "store.zarr").boards] == ["zebra", "ant"]
+
+    def test_a_page_does_not_repeat_the_warnings_of_the_run(self, tmp_path):
+        pipeline = write_dataset(tmp_path, tracks=2)
+        (tmp_path / "est" / "cyd").mkdir()
+        with pytest.warns(MirflowWarning, match="left out, as nothing in their folders fits"):
+            mirflow.run(pipeline)
+        assert write_page(tmp_path / "store.zarr", tmp_path / "p.html").tracks == 2
 
 
 class TestStrangers:

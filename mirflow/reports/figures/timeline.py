@@ -21,7 +21,7 @@ from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column, Int
 from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import GREY, explained, form_of, matches
-from ..origins import Shelf, find_plans
+from ..origins import Shelf, StoredPipeline
 from .canvas import Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, legend_entries
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
@@ -127,7 +127,7 @@ def _height(kind: Kind, lanes: int) -> float:
 
 
 def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationFiles:
-    plans, reason = find_plans(ds, root)
+    plans, reason = StoredPipeline.of(ds, root).files
     if reason:
         raise FigureError(f"no timeline without annotations. {reason}")
     task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))

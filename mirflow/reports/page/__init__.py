@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...analysis.evaluations import ScoresLike
 from ...analysis.scores import names_of
@@ -163,27 +164,26 @@ def _draw(subject: Subject, wanted: str, shown: Shown, progress: Progress) -> Ti
     timelines, shelf, boards = Timelines(), Shelf(), subject.boards
     cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
     for name, ds in boards.items():
-        there = find_evaluation_files(name, subject.origins)
-        note = there.note
+        made: dict[str, Any] = {"rules": [], "able": []}
         if not shown.by_track:
             note = ""
         elif wanted == "none":
             note = "Timelines were not asked for."
-        elif there.files:
-            first = subject.first[name]
-            tracks = tracks_wanted(ds, first[0] if first else 0, wanted, CELLS / max(CELLS, cells))
-            others = names_of(ds, "metric", dict.fromkeys([*first, *range(ds.sizes["metric"])]))
-            progress.start(len(tracks))
-            rules = ShownMetrics(subject.asked[name], others)
-            add_evaluation(
-                timelines, names_of(ds, "system"), there, tracks, rules, shelf, shown.references, progress.advance
-            )
-            if len(tracks) < ds.sizes["track"]:
-                some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed."
-                note = f"{some} {note}".strip()
-            timelines.evaluations[-1]["note"] = note
-            continue
-        timelines.evaluations.append({"rules": [], "able": [], "note": note})
+        else:
+            there = find_evaluation_files(name, subject.origins)
+            note = there.note
+            if there.files:
+                first = subject.first[name]
+                tracks = tracks_wanted(ds, first[0] if first else 0, wanted, CELLS / max(CELLS, cells))
+                others = names_of(ds, "metric", dict.fromkeys([*first, *range(ds.sizes["metric"])]))
+                rules = ShownMetrics(subject.asked[name], others)
+                progress.start(len(tracks))
+                systems, count = names_of(ds, "system"), progress.advance
+                made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count)
+                if len(tracks) < ds.sizes["track"]:
+                    some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed."
+                    note = f"{some} {note}".strip()
+        timelines.evaluations.append({**made, "note": note})
     return timelines
 
 

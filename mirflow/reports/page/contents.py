@@ -51,13 +51,10 @@ def read_subject(
     name: str | None = None,
     trusted: bool = False,
 ) -> Subject:
-    """Read the scores that a page is about, and find the annotations behind them; see ``write_page``.
-
-    `trusted` is as for :func:`mirflow.reports.origins.find_plans`.
-    """
+    """Read the scores that a page is about; see ``write_page``, and `read_origins` for `trusted`."""
     boards, origins = read_origins(store, root, trusted)
-    # As in the pipeline files, where they are known; what these no longer name comes last.
-    planned = [name for one in origins for name in one.plans]
+    # As in the pipeline files; what these no longer name comes last.
+    planned = [name for one in origins for name in one.pipeline.evaluations]
     boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
     boards, notes = (boards, ()) if where is None else _restrict(boards, where)
     asked = _asked(boards, metrics)

@@ -225,15 +225,14 @@ class LivePage:
             timelines, shelf = Timelines(), Shelf()
             for name, ds in self._subject.boards.items() if self._shown.references else ():
                 origin = self._origins[name]
-                if not origin.files or track not in names_of(ds, "track"):
-                    timelines.evaluations.append({"rules": [], "able": [], "note": ""})
-                    continue
-                self._add(timelines, name, origin, track, metric, shelf)
+                drawn = bool(origin.files) and track in names_of(ds, "track")
+                made = self._add(timelines, name, origin, track, metric, shelf) if drawn else {"rules": [], "able": []}
+                timelines.evaluations.append({**made, "note": ""})
         return pack_json(_described(timelines, track))
 
     def _add(
         self, timelines: Timelines, name: str, origin: EvaluationOrigin, track: str, metric: str, shelf: Shelf
-    ) -> None:
+    ) -> dict[str, Any]:
         """Add an evaluation, judged by a metric where it can; which ones can is known from the first track on."""
         ds = self._subject.boards[name]
         systems, metrics = names_of(ds, "system"), names_of(ds, "metric")
@@ -242,9 +241,10 @@ class LivePage:
         rules = ShownMetrics(asked, [*dict.fromkeys([*first, *metrics])])
         if name in self._able:
             rules.settle(self._able[name])
-        add_evaluation(timelines, systems, origin, [track], rules, shelf, references=True)
+        made = add_evaluation(timelines, systems, origin, [track], rules, shelf, references=True)
         if rules.able is not None:
             self._able.setdefault(name, rules.able)
+        return made
 
 
 def _described(timelines: Timelines, track: str) -> dict[str, Any]:

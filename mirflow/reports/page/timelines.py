@@ -311,8 +311,8 @@ def add_evaluation(
     shelf: Shelf,
     references: bool,
     advance: Callable[[int], None] = lambda _: None,
-) -> None:
-    """Read and explain some tracks of an evaluation.
+) -> dict[str, Any]:
+    """Read and explain some tracks of the next evaluation.
 
     Parameters
     ----------
@@ -328,6 +328,11 @@ def add_evaluation(
         Whether references are shown, and what follows from them.
     advance : callable
         Told of each track.
+
+    Returns
+    -------
+    dict
+        ``rules``, the metrics that explain, and ``able``, those that could.
     """
     number, files = len(timelines.evaluations), origin.files
     task = files[0].plan.task
@@ -342,4 +347,4 @@ def add_evaluation(
             track = timelines.tracks.setdefault(name, Track())
             track.evaluations[number] = comparer.compare(name, track)
         advance(1)
-    timelines.evaluations.append({"rules": rules.rules, "able": rules.able or [], "note": ""})
+    return {"rules": rules.rules, "able": rules.able or []}
